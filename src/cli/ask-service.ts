@@ -1,5 +1,4 @@
 import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 
 /** A request whose body is text. */
@@ -19,8 +18,9 @@ export interface ServiceAnswer {
 }
 
 /** Node's own client: loading `fetch` takes a quarter of the processor time of a short command. Follows no redirects. Rejects as it does. */
-export function askService(url: string, { method, headers, body, signal }: Asked): Promise<ServiceAnswer> {
-  const request = url.startsWith('https:') ? requestHttps : requestHttp;
+export async function askService(url: string, { method, headers, body, signal }: Asked): Promise<ServiceAnswer> {
+  // What TLS needs takes a while to load.
+  const request = url.startsWith('https:') ? (await import('node:https')).request : requestHttp;
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, signal }, (answer) => {
       const { statusCode: status = 0, statusMessage: statusText = '', headers: got } = answer;

@@ -23,6 +23,13 @@ export interface PluginStorage {
   delete(key: string): Promise<void>;
   /** Adds to a number (unset: 0) in one step, and returns the new one. Throws when the value is no number. */
   increment(key: string, by: number): Promise<number>;
+  /**
+   * Only where what is written waits in memory until its window is stored: this storage for one event, whose writes can be taken back.
+   * `event`: the same object for as long as it is at work.
+   */
+  forEvent?(event: object): PluginStorage;
+  /** Takes back what the event has written: it was lost at work, and is processed again. */
+  takeBack?(event: object): void;
 }
 
 /**

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { PluginStorage } from '../plugins/host.ts';
 import type { IsolatedSandbox, SandboxOptions } from './create-sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 
@@ -91,6 +92,40 @@ describe('the process of the plugins', () => {
     process.kill(sandbox.pid ?? 0, 'SIGKILL');
     const outcomes = await work;
     expect(outcomes.map((outcome) => propertiesOf(outcome)['done'])).toEqual(Array.from({ length: 5000 }, (_, n) => n));
+  });
+
+  it('a kill after an event has written to a storage that can take it back: it is processed again as if for the first time', async () => {
+    const sandbox = open();
+    const spec = specOf(`exports.processEvent = async (event, { storage }) => {
+        await storage.set('last', event.properties.n)
+        await storage.get('rest')
+        return event }`);
+    const kept = new Map<object, number>();
+    const { storage } = spec.services;
+    let writes = 0;
+    const undoable: PluginStorage = {
+      ...storage,
+      forEvent: (event) => ({
+        ...storage,
+        set: async () => {
+          kept.set(event, (kept.get(event) ?? 0) + 1);
+          writes += 1;
+        },
+        // Between the write of the third event and its result.
+        get: async () => {
+          if (writes === 3) process.kill(sandbox.pid ?? 0, 'SIGKILL');
+          return undefined;
+        },
+      }),
+      takeBack: (event) => void kept.delete(event),
+    };
+    const instance = await sandbox.open({ ...spec, services: { ...spec.services, storage: undoable } });
+    const events = Array.from({ length: 5 }, (_, n) => eventOf('a', { n }));
+    const outcomes = await instance.processEvents(events);
+    expect(outcomes.filter(({ kind }) => kind === 'failed').map(errorOf)).toEqual([]);
+    expect(sandbox.stats().restarts).toBeGreaterThan(0);
+    expect(writes).toBeGreaterThan(events.length);
+    expect(events.map((event) => kept.get(event))).toEqual([1, 1, 1, 1, 1]);
   });
 
   it('two kills while an event is at work cost it nothing: only what crashes twice by itself is poison', async () => {

@@ -88,6 +88,52 @@ export function testWindowStorage(open: OpenStore): void {
       await fc.assert(property, { numRuns: 30 });
     });
 
+    it('an event that is lost at work and processed again leaves what it would have left at once', async () => {
+      const lost = fc.record({
+        works: fc.array(arbitraryWork, { maxLength: 6 }),
+        doneBeforeLost: fc.array(fc.nat(6), { maxLength: 2 }),
+      });
+      const property = fc.asyncProperty(fc.array(fc.array(lost, { maxLength: 4 }), { maxLength: 4 }), async (plan) => {
+        await store.db.deleteFrom('plugin_storage').execute();
+        const expected = await sequentially(plan.flat().flatMap(({ works }) => works));
+        const storage = new WindowStorage(store.db);
+        const storages = configIds.map((id) => storage.of(id, projectId));
+        for (const events of plan) {
+          for (const event of events) {
+            const ofEvent = storages.map((each) => each.forEvent?.(event) ?? each);
+            const work = async (count: number): Promise<void> => {
+              for (const each of event.works.slice(0, count)) await run(ofEvent[each.config] ?? of(), each);
+            };
+            for (const done of event.doneBeforeLost) {
+              await work(done);
+              for (const each of storages) each.takeBack?.(event);
+            }
+            await work(event.works.length);
+          }
+          const changes = storage.takeChanges();
+          await write(changes);
+          storage.committed(changes);
+        }
+        expect(await rows()).toEqual(expected.rows);
+      });
+      await fc.assert(property, { numRuns: 50 });
+    });
+
+    it('of what is taken back, a sum gets smaller again whoever has added since, and another value stays', async () => {
+      const [first, second] = [{}, {}];
+      const storage = of();
+      await storage.forEvent?.(first).increment('sum', 5);
+      await storage.forEvent?.(first).set('text', 'a');
+      await storage.forEvent?.(second).increment('sum', 2);
+      await storage.forEvent?.(second).set('text', 'b');
+      storage.takeBack?.(first);
+      expect([await storage.get('sum'), await storage.get('text')]).toEqual([2, 'b']);
+      storage.takeBack?.(first);
+      storage.takeBack?.(second);
+      await commit(windows.takeChanges());
+      expect([await direct().get('sum'), await direct().get('text')]).toEqual([0, 'a']);
+    });
+
     /** The works one after the other, each written at once; leaves the store empty. */
     async function sequentially(works: readonly Work[]) {
       const results: unknown[] = [];

@@ -15,6 +15,17 @@ interface Entry {
   readonly added: StorageChange['added'];
 }
 
+/** What an event did to a key. */
+interface Write {
+  readonly key: string;
+  readonly before: Entry | undefined;
+  readonly after: Entry;
+  /** What it added; null: it set or deleted. */
+  readonly by: number | null;
+  /** Forgotten by a reset since, when that has another number. */
+  readonly resets: number;
+}
+
 interface Overlay {
   readonly projectId: number;
   readonly entries: Map<string, Entry>;
@@ -30,7 +41,8 @@ const readsMax = 100;
  * Storage of transformations in the pipeline. What a window writes stays in memory, in front of the store, until
  * `committed` says that it is stored; later windows see it at once. After any failure, and once nothing computes any more,
  * `reset` forgets it, and the store is the truth again: the same events do the same work once more. A store that cannot be read
- * fails the window, and not only the plugin that asked: its events would pass as if the plugin had refused them.
+ * fails the window, and not only the plugin that asked: its events would pass as if the plugin had refused them. An event that is
+ * lost together with the process of its plugin is processed again inside the window: what it has written is taken back before.
  */
 export class WindowStorage {
   readonly #db: Queries;
@@ -38,6 +50,8 @@ export class WindowStorage {
   #generation = 1;
   #commits = 0;
   #resets = 0;
+  /** Of the window that was stored last. */
+  #stored = 0;
   #unread: unknown;
 
   constructor(db: Queries) {
@@ -45,6 +59,25 @@ export class WindowStorage {
   }
 
   of(configId: number, projectId: number): PluginStorage {
+    // They go with the event.
+    const writesOf = new WeakMap<object, Write[]>();
+    return {
+      ...this.#storageOf(configId, projectId, undefined),
+      forEvent: (event) => {
+        const writes = writesOf.get(event) ?? [];
+        writesOf.set(event, writes);
+        return this.#storageOf(configId, projectId, writes);
+      },
+      takeBack: (event) => this.#takeBack(configId, writesOf.get(event)?.splice(0) ?? []),
+    };
+  }
+
+  /** `writes`: where it notes what it writes. */
+  #storageOf(configId: number, projectId: number, writes: Write[] | undefined): PluginStorage {
+    const write = (key: string, after: Entry, by: number | null): void => {
+      const before = this.#write(configId, projectId, key, after);
+      writes?.push({ key, before, after, by, resets: this.#resets });
+    };
     return {
       get: (key) => {
         const stored = storedKey(key);
@@ -66,19 +99,16 @@ export class WindowStorage {
       },
       set: async (key, value) => {
         const text = storedValue(key, value);
-        this.#write(configId, projectId, storedKey(key), { text, generation: this.#generation, added: null });
+        write(storedKey(key), { text, generation: this.#generation, added: null }, null);
       },
-      delete: async (key) => {
-        const gone = { text: null, generation: this.#generation, added: null };
-        this.#write(configId, projectId, storedKey(key), gone);
-      },
+      delete: async (key) => write(storedKey(key), { text: null, generation: this.#generation, added: null }, null),
       increment: (key, by) => {
         const stored = storedKey(key);
         return this.#with(configId, [stored], (textOf) => {
           const base = textOf(stored);
           const sum = sumOf(key, base === null ? 0 : parseStored(base), by);
           const added = this.#addedTo(configId, stored, base, by);
-          this.#write(configId, projectId, stored, { text: JSON.stringify(sum), generation: this.#generation, added });
+          write(stored, { text: JSON.stringify(sum), generation: this.#generation, added }, by);
           return sum;
         });
       },
@@ -104,6 +134,7 @@ export class WindowStorage {
   /** The changes are in the store. */
   committed({ generation, rows }: StorageChanges): void {
     this.#commits += 1;
+    this.#stored = Math.max(this.#stored, generation);
     for (const { configId, key } of rows) {
       const overlay = this.#overlays.get(configId);
       const entry = overlay?.entries.get(key);
@@ -170,7 +201,34 @@ export class WindowStorage {
     return entry.added === null ? null : { by: entry.added.by + by, base: entry.added.base };
   }
 
-  #write(configId: number, projectId: number, key: string, entry: Entry): void {
+  /**
+   * The last write first. What another event has written over stays: that one has seen the value and gone on from it. A sum is
+   * made smaller again, whoever has added since.
+   */
+  #takeBack(configId: number, writes: readonly Write[]): void {
+    for (const { key, before, after, by, resets } of writes.toReversed()) {
+      const overlay = this.#overlays.get(configId);
+      if (resets !== this.#resets || overlay === undefined) continue;
+      const now = overlay.entries.get(key);
+      if (now === after) this.#putBack(overlay, key, before);
+      else if (by !== null && now !== undefined && now.added !== null) this.#putBack(overlay, key, lessened(now, by));
+    }
+  }
+
+  /** Undefined, or what is stored by now: the store has the value. */
+  #putBack(overlay: Overlay, key: string, entry: Entry | undefined): void {
+    const now = overlay.entries.get(key);
+    if (now !== undefined) overlay.size -= sizeOf(key, now);
+    if (entry === undefined || entry.generation <= this.#stored) {
+      overlay.entries.delete(key);
+      return;
+    }
+    overlay.size += sizeOf(key, entry);
+    overlay.entries.set(key, entry);
+  }
+
+  /** Returns what was there. */
+  #write(configId: number, projectId: number, key: string, entry: Entry): Entry | undefined {
     let overlay = this.#overlays.get(configId);
     if (overlay === undefined) this.#overlays.set(configId, (overlay = { projectId, entries: new Map(), size: 0 }));
     assert(overlay.projectId === projectId, 'a config belongs to one project');
@@ -183,7 +241,14 @@ export class WindowStorage {
     }
     overlay.entries.set(key, entry);
     overlay.size = size;
+    return before;
   }
+}
+
+function lessened(entry: Entry, by: number): Entry {
+  const { text, added } = entry;
+  if (text === null || added === null) return entry;
+  return { ...entry, text: JSON.stringify(Number(text) - by), added: { ...added, by: added.by - by } };
 }
 
 function sizeOf(key: string, { text }: Entry): number {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { PluginStorage } from '../../plugins/host.ts';
 import { hopsMax, hopsProperty, type ApiCall, type InstanceServices, type SandboxEvent } from '../sandbox.ts';
 
 export interface OpContext {
@@ -14,14 +15,14 @@ type Handler = (args: readonly unknown[], context: OpContext) => Promise<unknown
  * what would harm the service.
  */
 const handlers: Readonly<Record<string, Handler>> = {
-  'storage.get': async ([key], { services }) => {
-    const value = await services.storage.get(text(key));
+  'storage.get': async ([key], context) => {
+    const value = await storageOf(context).get(text(key));
     return value === undefined ? null : { value };
   },
-  'storage.getMany': async ([keys], { services }) => [...(await services.storage.getMany(texts(keys)))],
-  'storage.set': ([key, value], { services }) => services.storage.set(text(key), value as JsonValue),
-  'storage.delete': ([key], { services }) => services.storage.delete(text(key)),
-  'storage.increment': ([key, by], { services }) => services.storage.increment(text(key), number(by)),
+  'storage.getMany': async ([keys], context) => [...(await storageOf(context).getMany(texts(keys)))],
+  'storage.set': ([key, value], context) => storageOf(context).set(text(key), value as JsonValue),
+  'storage.delete': ([key], context) => storageOf(context).delete(text(key)),
+  'storage.increment': ([key, by], context) => storageOf(context).increment(text(key), number(by)),
   'cache.get': async ([key], { services }) => (await services.cache.get(text(key))) ?? null,
   'cache.set': ([key, value, ttl], { services }) =>
     services.cache.set(text(key), text(value), ttl === null ? undefined : number(ttl)),
@@ -49,6 +50,10 @@ export async function answerOp(op: string, args: readonly unknown[], context: Op
   const handler = Object.hasOwn(handlers, op) ? handlers[op] : undefined;
   if (!handler) throw new TypeError('expected a call that there is');
   return await handler(args, context);
+}
+
+function storageOf({ services: { storage }, cause }: OpContext): PluginStorage {
+  return cause === undefined ? storage : (storage.forEvent?.(cause.event) ?? storage);
 }
 
 async function capture([given]: readonly unknown[], { services, cause }: OpContext): Promise<void> {

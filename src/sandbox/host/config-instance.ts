@@ -257,6 +257,7 @@ export class ConfigInstance implements SandboxInstance {
     );
     const end = await this.#finish(id, events, answer);
     if (end.kind === 'done') return { kind: 'done', poisonInRow: end.poisonInRow, nonsense };
+    this.#takeBack(events.filter((_, index) => outcomes[index] === undefined));
     return { ...end, message: lostSentence(end.cause) };
   }
 
@@ -278,11 +279,17 @@ export class ConfigInstance implements SandboxInstance {
     const end = await this.#finish(id, events, answer);
     signal?.removeEventListener('abort', abort);
     if (end.kind === 'lost') {
+      this.#takeBack(events);
       if (!end.suspect && !last && end.cause !== 'aborted') return undefined;
       throw this.#error(end.cause, name, lostSentence(end.cause));
     }
     if (!end.ok) throw withAuthorPlaces(toSandboxError(JSON.parse(end.text)), this.#places);
     return { value: JSON.parse(end.text) as JsonValue };
+  }
+
+  /** Of events that were lost at work, and are processed again or fail. */
+  #takeBack(events: readonly SandboxEvent[]): void {
+    for (const event of events) this.spec.services.storage.takeBack?.(event);
   }
 
   /** The answer, once everything that the service was asked for on the way has been done, or takes too long. */
