@@ -11,10 +11,10 @@ export const processingSettings = {
   personCacheBytes: {
     env: 'MILLRACE_PERSON_CACHE_BYTES',
     type: 'integer',
-    default: 268_435_456,
+    default: 402_653_184,
     min: 1_048_576,
     max: 1_099_511_627_776,
-    help: 'Memory for persons that events came of lately, about 400 bytes for one without properties. The others are read again when they return.',
+    help: 'Memory for persons that events came of lately, about 400 bytes for one without properties; from two thirds of it on, those that have been away longest are forgotten. They are read again when they return.',
   },
   storeMemoryBytesMax: {
     env: 'MILLRACE_STORE_MEMORY_BYTES_MAX',

@@ -29,7 +29,7 @@ export class ProjectIds {
 }
 
 /** Of the memory for persons: bytes, as the setting has them by default. */
-export const bytesMaxDefault = 268_435_456;
+export const bytesMaxDefault = 402_653_184;
 /** What an id takes in memory besides its characters, and a person besides its registers: bytes, as measured. */
 const idBytes = 130;
 const personBytes = 270;
