@@ -30,11 +30,13 @@ export interface ProofService {
   stop(): Promise<void>;
   /** What it has printed lately. */
   said(): string;
-  /** Throws on anything but 2xx. */
+  /** Throws on anything but 2xx; what is answered 503 is asked again for a while. */
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }
 
 const readyMs = 120_000;
+/** The store may be busy with what was sent. */
+const busyMs = 60_000;
 const saidMax = 20_000;
 
 export interface ProofServiceOptions {
@@ -138,11 +140,14 @@ async function statusOf(url: string): Promise<number> {
 }
 
 async function call<T>(url: string, method: string, body?: object): Promise<T> {
-  const answer = await fetch(url, {
-    method,
-    headers: { authorization: `Bearer ${proofKeys.personal}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const headers = { authorization: `Bearer ${proofKeys.personal}`, 'content-type': 'application/json' };
+  const request = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const end = Date.now() + busyMs;
+  let answer = await fetch(url, request);
+  for (; answer.status === 503 && Date.now() < end; answer = await fetch(url, request)) {
+    await answer.arrayBuffer();
+    await sleep(1000);
+  }
   const text = await answer.text();
   if (!answer.ok) throw new Error(`expected ${method} ${url} to succeed, got: ${answer.status} ${text}`);
   return (text === '' ? undefined : JSON.parse(text)) as T;
