@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // A file of e2e runs several processes of its own, and waits for them half of the time.
-    maxWorkers: Math.min(6, 2 * availableParallelism()),
+    maxWorkers: Math.min(4, Math.max(3, availableParallelism())),
     projects: [
       {
         test: {

@@ -70,21 +70,24 @@ const listOf: Readonly<Record<string, readonly string[]>> = { 'groups list': ['c
 const lists = [...(await commandTree())].filter(([path]) => path.endsWith(' list'));
 
 describe('every list', () => {
-  it.each(lists)('%s is the same as a line each, as one array and as YAML, and shown to people', async (path, command) => {
-    const own = command.options.some(({ long }) => long === '--data-dir') ? ['--data-dir', dataDir.path] : [];
-    const words = [...path.split(' '), ...(listOf[path] ?? []), ...own];
-    const array = JSON.parse(await shown(...words, '--output', 'json')) as unknown[];
-    const lines = await shown(...words, '--json');
-    expect(
-      lines
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as unknown),
-    ).toEqual(array);
-    expect(await shown(...words, '--output', 'ndjson')).toBe(lines);
-    expect(parseYaml(await shown(...words, '--output', 'yaml'))).toEqual(array);
-    expect(await shown(...words)).toMatch(/\S/);
-  });
+  it.each(lists)(
+    '%s is the same as a line each, as one array and as YAML, and shown to people',
+    async (path, command) => {
+      const own = command.options.some(({ long }) => long === '--data-dir') ? ['--data-dir', dataDir.path] : [];
+      const words = [...path.split(' '), ...(listOf[path] ?? []), ...own];
+      const array = JSON.parse(await shown(...words, '--output', 'json')) as unknown[];
+      const lines = await shown(...words, '--json');
+      expect(
+        lines
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line) as unknown),
+      ).toEqual(array);
+      expect(await shown(...words, '--output', 'ndjson')).toBe(lines);
+      expect(parseYaml(await shown(...words, '--output', 'yaml'))).toEqual(array);
+      expect(await shown(...words)).toMatch(/\S/);
+    },
+  );
 });
 
 describe('persons and groups', () => {
