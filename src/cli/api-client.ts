@@ -34,7 +34,7 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
     const request = { method, headers, signal: AbortSignal.timeout(answerMsMax) };
     const url = `${base}${path}`;
     const answer = await reached(url, () =>
-      isForm ? sendForm(url, { ...request, body }) : askService(url, { ...request, body: textOf(body) }),
+      isForm ? sendForm(url, { ...request, body }) : askService(url, { ...request, body: jsonText(body) }),
     );
     if (!isFine(answer)) throw errorOf(answer, apiKey !== undefined);
     return parseAnswer(url, answer) as T;
@@ -61,7 +61,7 @@ export function checkedUrl(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-function textOf(body: unknown): string | undefined {
+function jsonText(body: unknown): string | undefined {
   return body === undefined ? undefined : JSON.stringify(body);
 }
 

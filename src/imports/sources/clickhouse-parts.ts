@@ -1,4 +1,4 @@
-import { dayMs } from '../../base/time.ts';
+import { dayMs, startOfDay } from '../../base/time.ts';
 import { SourceError, type SourcePart, type TimeRange } from '../source.ts';
 
 export interface ClickhouseQuery {
@@ -112,7 +112,7 @@ function keyOf(kind: CursorKind, block: unknown, { cursorColumn, partSize }: Cli
 /** A date says nothing of the time: rows of the day on which a range begins may be of before and of after. */
 function rangeCondition(kind: CursorKind, column: string, { from, to }: TimeRange): string {
   const time = `toDateTime64(${column}, 3, 'UTC')`;
-  const start = (ms: number): number => (kind === 'date' ? Math.floor(ms / dayMs) * dayMs : ms);
+  const start = (ms: number): number => (kind === 'date' ? startOfDay(ms) : ms);
   const parts = [
     ...(from === undefined ? [] : [`${time} >= ${timeLiteral(start(Date.parse(from)))}`]),
     ...(to === undefined ? [] : [`${time} < ${timeLiteral(Date.parse(to))}`]),

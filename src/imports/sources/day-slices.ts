@@ -1,4 +1,4 @@
-import { dayMs } from '../../base/time.ts';
+import { dayMs, startOfDay } from '../../base/time.ts';
 import type { TimeRange } from '../source.ts';
 import { SourceError } from '../source.ts';
 
@@ -35,13 +35,10 @@ export function daySlices(
     throw new SourceError(`${name} cannot say when its data begins: start the run with "from", such as 2024-01-01`);
   }
   const from = Math.floor(Date.parse(range.from) / unitMs) * unitMs;
-  const to =
-    range.to === undefined
-      ? Math.floor((now - settledMs) / dayMs) * dayMs
-      : Math.ceil(Date.parse(range.to) / unitMs) * unitMs;
+  const to = range.to === undefined ? startOfDay(now - settledMs) : Math.ceil(Date.parse(range.to) / unitMs) * unitMs;
   const slices: Slice[] = [];
   for (let start = from; start < to;) {
-    const midnight = Math.floor(start / dayMs) * dayMs + days * dayMs;
+    const midnight = startOfDay(start) + days * dayMs;
     const end = Math.min(midnight, to);
     slices.push({ from: start, to: end });
     if (slices.length > partsMax)

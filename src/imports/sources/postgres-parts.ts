@@ -1,7 +1,7 @@
 import type { TimeRange } from '../source.ts';
 import { SourceError, type SourcePart } from '../source.ts';
 import { keyOf } from './day-slices.ts';
-import { dayMs } from '../../base/time.ts';
+import { dayMs, startOfDay } from '../../base/time.ts';
 import type { PostgresSession } from './postgres-session.ts';
 
 export interface PostgresQuery {
@@ -83,10 +83,6 @@ function dayBounds(low: number, high: number, range: TimeRange): Bounds[] {
 function ofWholeDays(range: TimeRange): TimeRange {
   if (range.from === undefined) return range;
   return { ...range, from: new Date(startOfDay(Date.parse(range.from))).toISOString() };
-}
-
-function startOfDay(ms: number): number {
-  return Math.floor(ms / dayMs) * dayMs;
 }
 
 function blockBounds(low: bigint, high: bigint, size: bigint): Bounds[] {
