@@ -1,5 +1,7 @@
+import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { findPostgres } from './test/support/postgres-server.ts';
 
 // unit: beside the code, real SQLite / chDB / HTTP inside one process. Files share the processes that run them, one after
 //   another: nothing of the program lives at module level, so a file finds none of what another did.
@@ -8,6 +10,12 @@ import { defineConfig } from 'vitest/config';
 // e2e: real processes, real client libraries, kill -9.
 // All of them stand in one queue, e2e (the longest) first, so that no processor waits for the last file of a kind.
 const slow = { testTimeout: 180_000, hookTimeout: 60_000 };
+
+// PGlite, PostgreSQL's engine in the process of the test, stands in for a server; where one is started, its suites run on that alone.
+const hasPostgres = process.env['MILLRACE_TEST_SERVERS'] !== undefined && findPostgres() !== undefined;
+const standIns = hasPostgres
+  ? globSync('src/**/postgres.services.test.ts').map((path) => path.replace('postgres.services', 'pglite'))
+  : [];
 
 export default defineConfig({
   test: {
@@ -19,7 +27,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/*.test.ts'],
-          exclude: ['**/*.services.test.ts'],
+          exclude: ['**/*.services.test.ts', ...standIns],
           isolate: false,
           restoreMocks: true,
           unstubEnvs: true,

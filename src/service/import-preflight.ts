@@ -10,9 +10,8 @@ import type { RunPlan } from '../imports/run/steering.ts';
 import { createDiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { outboundRequest } from '../imports/targets/http-request.ts';
 import { openHttpTarget } from '../imports/targets/http-target.ts';
+import { fetchLoadedLate, streamLoadedLate } from '../outbound/load-late.ts';
 import type { OutboundFetch } from '../outbound/outbound.ts';
-import { createOutboundFetch } from '../outbound/safe-fetch.ts';
-import { createOutboundStream } from '../outbound/stream.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { freeStagingBytes, importDirs } from './import-dirs.ts';
 import { openImportSource, type SourceOwner } from './import-source.ts';
@@ -42,9 +41,9 @@ export function createImportPreflight(
     await using opened = new AsyncDisposableStack();
     const tempDir = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
     opened.defer(() => rm(tempDir, { recursive: true, force: true }));
-    const fetch = createOutboundFetch({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
+    const fetch = fetchLoadedLate({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
     opened.defer(() => fetch.close());
-    const stream = createOutboundStream({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
+    const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
     opened.defer(() => stream.close());
     const { target } = order.options;
     const preflight = assemblePreflight({

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PreviewOrder } from '../api/import-runs-deps.ts';
 import { previewSource, type SourcePreview } from '../imports/preflight/preview-source.ts';
-import { createOutboundStream } from '../outbound/stream.ts';
+import { streamLoadedLate } from '../outbound/load-late.ts';
 import { importDirs } from './import-dirs.ts';
 import { openSourceOf, openTableSource } from './import-source.ts';
 import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
@@ -24,7 +24,7 @@ export function createImportPreview(
     await using opened = new AsyncDisposableStack();
     const tempDir = await mkdtemp(join(tmpdir(), 'millrace-preview-'));
     opened.defer(() => rm(tempDir, { recursive: true, force: true }));
-    const stream = createOutboundStream({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
+    const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
     opened.defer(() => stream.close());
     const places = { db, clock, dirs, staging, allow: trust.allow, stream, settings };
     const source = openSourceOf(places, { projectId, plugin, settings: given }, tempDir);

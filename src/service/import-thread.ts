@@ -12,12 +12,10 @@ import { expireLeases } from '../imports/run/claim-run.ts';
 import type { RunKind } from '../imports/run/claim-run.ts';
 import { startRunWorker } from '../imports/run/run-worker.ts';
 import { createDatabaseClock } from '../metadata/database-clock.ts';
-import { createOutboundFetch } from '../outbound/safe-fetch.ts';
-import { createOutboundStream } from '../outbound/stream.ts';
+import { fetchLoadedLate, streamLoadedLate } from '../outbound/load-late.ts';
 import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.ts';
 import { movableMemory } from './import-door.ts';
 import { createImportConfigWatcher } from './import-config-watcher.ts';
-import { createImportStages } from './import-run.ts';
 import { openProcessDir } from './process-dir.ts';
 import { openPluginEnvironment, outboundTrust, type PluginEnvironment } from './plugin-environment.ts';
 import { isCluster } from './roles.ts';
@@ -40,8 +38,8 @@ const { db } = await openMetadata(settings, log, connectionsPerThread(settings))
 const store = await openEventStore(settings, shared.embedded);
 const staging = await openImportStaging(settings);
 const trust = outboundTrust(settings);
-const fetch = createOutboundFetch({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
-const stream = createOutboundStream({ ...trust, connectTimeoutMs: connectMsMax, idleMs: answerMsMax });
+const fetch = fetchLoadedLate({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
+const stream = streamLoadedLate({ ...trust, connectTimeoutMs: connectMsMax, idleMs: answerMsMax });
 
 const environment = createPlace();
 // With the event log in files of its own this process is the only one that works on runs of this store.
@@ -86,6 +84,7 @@ function createPlace(): { readonly open: () => PluginEnvironment; readonly close
 async function workOnRuns(): Promise<void> {
   // A start after a crash need not wait for the leases of the process that died.
   if (isAlone) await expireLeases(db);
+  // What runs need is loaded with the first one: that takes 80 ms of processor time.
   const worker = (kind: RunKind, concurrency: number): Promise<void> =>
     startRunWorker({
       db,
@@ -94,7 +93,7 @@ async function workOnRuns(): Promise<void> {
       signal: stopping.signal,
       kind,
       concurrency,
-      stagesOf: async (run) => createImportStages(deps, run),
+      stagesOf: async (run) => (await import('./import-run.ts')).createImportStages(deps, run),
       watcher,
       onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
     }).done;

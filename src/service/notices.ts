@@ -6,7 +6,7 @@ import { createSlack } from '../notices/send/slack.ts';
 import { createWebhook } from '../notices/send/webhook.ts';
 import { sendNotices } from '../notices/sender.ts';
 import { watchConditions } from '../notices/watch-conditions.ts';
-import { createOutboundFetch } from '../outbound/safe-fetch.ts';
+import { fetchLoadedLate } from '../outbound/load-late.ts';
 import { outboundTrust } from './plugin-environment.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import type { StatusSource } from '../api/status.ts';
@@ -22,7 +22,7 @@ export function startNotices(
   const stop = new AbortController();
   const common = { db, log, clock: createDatabaseClock(db), signal: stop.signal };
   const { outboundTimeoutMs: timeoutMs } = settings;
-  const fetch = createOutboundFetch({ ...outboundTrust(settings), timeoutMs, bytesMax: answerBytesMax });
+  const fetch = fetchLoadedLate({ ...outboundTrust(settings), timeoutMs, bytesMax: answerBytesMax });
   const watching = watchConditions({
     ...common,
     lanes: status.lanes,

@@ -3,8 +3,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import { parseAllowList, type AllowList } from '../outbound/allow-list.ts';
 import { readExtraCa } from '../outbound/extra-ca.ts';
+import { fetchLoadedLate } from '../outbound/load-late.ts';
 import type { OutboundFetch } from '../outbound/outbound.ts';
-import { createOutboundFetch } from '../outbound/safe-fetch.ts';
 import { openGeoIp, type GeoIpSource } from '../plugins/geoip.ts';
 import { archiveBytesMax } from '../plugins/packages/package-files.ts';
 import { createSandbox, type IsolatedSandbox } from '../sandbox/create-sandbox.ts';
@@ -35,8 +35,8 @@ export function openPluginEnvironment(
 ): PluginEnvironment {
   const { outboundTimeoutMs: timeoutMs, outboundBytesMax: bytesMax, geoipDatabase } = settings;
   const trust = outboundTrust(settings);
-  const fetch = createOutboundFetch({ ...trust, timeoutMs, bytesMax });
-  const packageFetch = createOutboundFetch({ ...trust, timeoutMs: packageTimeoutMs, bytesMax: archiveBytesMax });
+  const fetch = fetchLoadedLate({ ...trust, timeoutMs, bytesMax });
+  const packageFetch = fetchLoadedLate({ ...trust, timeoutMs: packageTimeoutMs, bytesMax: archiveBytesMax });
   const geoip = openGeoIp(geoipDatabase, log);
   const sandbox = createSandbox({
     memoryBytesMax: settings.sandboxMemoryBytesMax,

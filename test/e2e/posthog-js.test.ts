@@ -65,7 +65,11 @@ const namedBrowser =
 /** A tab, what its console said, and what the service refused it. */
 async function openTab(browser: Browser): Promise<{ tab: Page; said: string[]; refused: string[] }> {
   const context = await browser.newContext({ userAgent: namedBrowser });
-  await context.addInitScript(() => Object.defineProperty(navigator, 'webdriver', { get: () => false }));
+  await context.addInitScript(() => {
+    Object.defineProperty(navigator, 'webdriver', { get: () => false });
+    // Names the brand, too.
+    Object.defineProperty(navigator, 'userAgentData', { get: () => undefined });
+  });
   const tab = await context.newPage();
   const [said, refused]: [string[], string[]] = [[], []];
   tab.on('console', (message) => void said.push(message.text()));

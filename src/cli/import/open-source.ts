@@ -1,6 +1,6 @@
 import { parseAllowList } from '../../outbound/allow-list.ts';
 import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
-import { createOutboundStream } from '../../outbound/stream.ts';
+import { streamLoadedLate } from '../../outbound/load-late.ts';
 import { ChoiceError } from '../../imports/choosing/parse-choice.ts';
 import { withRange } from '../../imports/choosing/with-range.ts';
 import { SourceError, type Source, type SourceHost } from '../../imports/source.ts';
@@ -34,7 +34,7 @@ const idleMs = 120_000;
  */
 export function openSource(request: ImportRequest, tempDir: string): OpenedSource {
   const allow = parseAllowList('0.0.0.0/0,::/0');
-  const stream = createOutboundStream({ allow, connectTimeoutMs, idleMs });
+  const stream = streamLoadedLate({ allow, connectTimeoutMs, idleMs });
   const host: SourceHost = {
     stream,
     allowedDirs: undefined,

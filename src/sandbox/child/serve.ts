@@ -1,7 +1,6 @@
 import { Socket } from 'node:net';
 import type { GeoIp } from '../../plugins/host.ts';
-import type { OutboundFetch } from '../../outbound/outbound.ts';
-import type { OutboundOptions } from '../../outbound/safe-fetch.ts';
+import { fetchLoadedLate } from '../../outbound/load-late.ts';
 import { parseAllowList } from '../../outbound/allow-list.ts';
 import { limitRequests } from '../../outbound/limit-requests.ts';
 import { refuseConnection, refuseRequest } from '../../outbound/refuse-requests.ts';
@@ -86,17 +85,6 @@ function start(
     });
   send({ kind: 'ready' }, bundle);
   return new Server({ options, createIsolate, opsFor, send });
-}
-
-/** The HTTP client is loaded with the first request: it takes a quarter of the time in which the process starts. */
-function fetchLoadedLate(options: OutboundOptions): OutboundFetch {
-  let loading: Promise<OutboundFetch> | undefined;
-  return async (request) => {
-    loading ??= import('../../outbound/safe-fetch.ts').then(({ createOutboundFetch }) => createOutboundFetch(options));
-    return await (
-      await loading
-    )(request);
-  };
 }
 
 interface ServerDeps {
