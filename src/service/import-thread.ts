@@ -84,7 +84,7 @@ function createPlace(): { readonly open: () => PluginEnvironment; readonly close
 async function workOnRuns(): Promise<void> {
   // A start after a crash need not wait for the leases of the process that died.
   if (isAlone) await expireLeases(db);
-  // What runs need is loaded with the first one: that takes 80 ms of processor time.
+  // What runs need is loaded with the first one: most services start without any.
   const worker = (kind: RunKind, concurrency: number): Promise<void> =>
     startRunWorker({
       db,
