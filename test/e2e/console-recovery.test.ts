@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { fillProject, type FilledProject } from '../support/console-project.ts';
 import { openTabs, type Tab, type Tabs } from '../support/console-tabs.ts';
-import { hasProc, runningStorePid } from '../support/processes.ts';
+import { hasProc, whileStoreStands } from '../support/processes.ts';
 import { freePort, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 interface OpenPage {
@@ -158,8 +158,9 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
 
   it.skipIf(!hasProc)('says which part does not work while the event store is stopped, and recovers', async () => {
     tabs.forget();
-    process.kill(runningStorePid(server), 'SIGSTOP');
-    await tabs.each(({ page }) => page.getByText('A part of the service does not work').waitFor({ timeout: 60_000 }));
+    await whileStoreStands(server, () =>
+      tabs.each(({ page }) => page.getByText('A part of the service does not work').waitFor({ timeout: 60_000 })),
+    );
     await tabs.each(({ page }) =>
       page.getByText('A part of the service does not work').waitFor({ state: 'detached', timeout: 60_000 }),
     );

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
 import { sessionCookie } from '../support/session-cookie.ts';
-import { hasProc, runningStorePid } from '../support/processes.ts';
+import { hasProc, whileStoreStands } from '../support/processes.ts';
 import { freePort, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 import { watchCpu } from '../support/tab-cpu.ts';
 
@@ -118,9 +118,9 @@ describe.skipIf(!chromiumPath)('the console', () => {
 
   it.skipIf(!hasProc)('says which part does not work while the store is stopped, and goes on by itself', async () => {
     await under.open('warnings');
-    // The service gives it up after a while and starts another.
-    process.kill(runningStorePid(server), 'SIGSTOP');
-    await under.page.getByText('A part of the service does not work').waitFor({ timeout: 60_000 });
+    await whileStoreStands(server, () =>
+      under.page.getByText('A part of the service does not work').waitFor({ timeout: 60_000 }),
+    );
     await under.page.getByText('A part of the service does not work').waitFor({ state: 'detached', timeout: 60_000 });
     expect(under.problems().filter((problem) => !/status of 503/.test(problem))).toEqual([]);
   });

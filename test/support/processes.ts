@@ -47,6 +47,33 @@ export function runningStorePid(server: Pick<TestServer, 'child'>): number {
   return pid;
 }
 
+/**
+ * Keeps the event store from answering while `work` goes on: the service ends a process of it that stands still for ten seconds and starts
+ * another, which is stopped as well, so that whoever looks every ten seconds sees it.
+ */
+export async function whileStoreStands(server: Pick<TestServer, 'child'>, work: () => Promise<void>): Promise<void> {
+  process.kill(runningStorePid(server), 'SIGSTOP');
+  const stopping = setInterval(() => signalStore(server, 'SIGSTOP'), 100);
+  try {
+    await work();
+  } finally {
+    clearInterval(stopping);
+    signalStore(server, 'SIGCONT');
+  }
+}
+
+/** Nothing happens while there is none. */
+function signalStore(server: Pick<TestServer, 'child'>, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const pid = storePid(server);
+  if (pid === undefined) return;
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It has ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 /** Most memory that the server's own process (not the event store's) has ever leased, MiB. */
 export function peakMemory(server: Pick<TestServer, 'child'>): number {
   const status = readOfProcess(server.child.pid ?? 0, 'status');
