@@ -35,6 +35,8 @@ export async function startMillrace(
   const child = spawn(process.execPath, [program, 'serve'], {
     env: {
       PATH: process.env['PATH'],
+      // As `npm start` sets it.
+      MALLOC_ARENA_MAX: '2',
       MILLRACE_PORT: String(port),
       MILLRACE_DATA_DIR: dataDir,
       MILLRACE_BOOTSTRAP_PROJECT_API_KEY: benchProjectKey,

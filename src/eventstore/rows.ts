@@ -42,6 +42,8 @@ export interface EventRow extends RowNumbers {
   readonly distinctId: string;
   /** JSON text of an object. */
   readonly properties: string;
+  /** The run that they name, where somebody has read them; undefined: it is looked for in the text. */
+  readonly importRun?: string | undefined;
 }
 
 /** A row whose texts lie in a body as received. Ranges are byte offsets, [from, to). The object may be reused. */
@@ -189,7 +191,7 @@ export class EventRowWriter {
     columns.event.addText(row.event);
     columns.distinctId.addText(row.distinctId);
     columns.properties.addText(row.properties);
-    columns.importRun.addText(runOfProperties(row.properties, row.historical));
+    columns.importRun.addText(row.importRun ?? runOfProperties(row.properties, row.historical));
     this.#rows++;
   }
 

@@ -47,6 +47,11 @@ export function findRun(json: Buffer, propsFrom: number, propsTo: number, isHist
 
 function parsedRun(properties: string): string {
   const parsed: unknown = JSON.parse(properties);
-  const run = isObject(parsed) ? parsed['$import_run_id'] : undefined;
+  return isObject(parsed) ? runOfObject(parsed) : '';
+}
+
+/** The same of the properties of a historical event as an object. */
+export function runOfObject(properties: Readonly<Record<string, unknown>>): string {
+  const run = properties['$import_run_id'];
   return typeof run === 'string' ? run : '';
 }

@@ -1,5 +1,6 @@
 /** The role `jobs`: imports in a thread of their own, jobs and schedules of plugins and imports, replays of dead letters. */
 import type { Answers } from '../base/calls.ts';
+import { throughputThreadLimits } from '../base/thread-limits.ts';
 import { createProjectDoor, hasFiledAgreement } from '../imports/targets/project-door.ts';
 import { runFigures } from '../imports/run/run-figures.ts';
 import { runStates } from '../imports/run/run.ts';
@@ -21,7 +22,12 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
   startSchedules(deps, parts);
   // Runs go on where they were: each stage keeps its place in the metadata store.
   const imports = hostThread(
-    { name: 'imports', entry: new URL('./import-thread.ts', import.meta.url), data: { settings, shared } },
+    {
+      name: 'imports',
+      entry: new URL('./import-thread.ts', import.meta.url),
+      data: { settings, shared },
+      limits: throughputThreadLimits,
+    },
     { metrics, log, answers: { ...doorsOf(deps), ...answersOfEnds(deps.eventLog) } },
   );
   parts.defer(() => imports.stop());

@@ -1,7 +1,7 @@
 /** A thread of the service as the main thread sees it: started, answered, started again when it dies, stopped. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { backoffMs } from '../base/retry.ts';
 import { answerOver, callOver, type Answers, type Call, type CallPort } from '../base/calls.ts';
 import type { HealthResult } from '../http/health.ts';
@@ -23,6 +23,8 @@ export interface HostedThread {
   readonly name: 'pipeline' | 'imports';
   readonly entry: URL;
   readonly data: ThreadData;
+  /** Of its heap. Default: V8's. */
+  readonly limits?: ResourceLimits;
 }
 
 export interface HostDeps {
@@ -54,7 +56,7 @@ export function deathsBefore(deaths: number, livedMs: number): number {
 }
 
 export function hostThread(
-  { name, entry, data }: HostedThread,
+  { name, entry, data, limits = {} }: HostedThread,
   { metrics, log, answers, onReady }: HostDeps,
 ): ThreadHost {
   let running: Running | undefined;
@@ -63,7 +65,7 @@ export function hostThread(
   let restart: NodeJS.Timeout | undefined;
 
   const start = (): void => {
-    const thread = new Worker(entry, { workerData: data });
+    const thread = new Worker(entry, { workerData: data, resourceLimits: limits });
     const port: CallPort = {
       postMessage: (message) => thread.postMessage(message, []),
       on: thread.on.bind(thread),

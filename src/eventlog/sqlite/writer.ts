@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
+import { throughputThreadLimits } from '../../base/thread-limits.ts';
 import { createBacklogQueue, type BacklogQueue } from '../backlog-queue.ts';
 import { lanes, LogUnavailableError, type EventLogWriter, type Lane, type LogRecord } from '../eventlog.ts';
 import { LogOpenError, type PerLane } from './format.ts';
@@ -55,6 +56,7 @@ export async function openSqliteLogWriter(dir: string, options: SqliteLogOptions
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
     workerData,
     transferList: [port2],
+    resourceLimits: throughputThreadLimits,
   });
   const writer = new MainThreadWriter(port1, worker, shared, options);
   await writer.opened;

@@ -113,7 +113,7 @@ export interface VerifyResult {
   readonly other_times?: number;
   /** Of those by others: with other properties. No fault, and only counted. */
   readonly other_properties?: number;
-  /** Stored by this run with other properties than it sent, while transformations are active. */
+  /** Stored by this run, perhaps with other properties than it sent: transformations are active, and contents of their day and name differ. */
   readonly transformed?: number;
   readonly cells: readonly VerifyCell[];
   /** To the record, at most 10,000; `truncated` says how many more there are. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { throughputThreadLimits } from '../../base/thread-limits.ts';
 import {
   SourceError,
   SourceWaitError,
@@ -67,7 +68,10 @@ async function* readRows(
 
 /** SQLite works without pauses: in a thread of its own it holds up nobody. */
 function startThread(data: SqliteThreadData): Worker {
-  const worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data });
+  const worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), {
+    workerData: data,
+    resourceLimits: throughputThreadLimits,
+  });
   // Whoever waits for an answer hears of it; this is for a thread that fails while it is ended.
   worker.on('error', () => undefined);
   return worker;

@@ -1,10 +1,12 @@
 import { assert } from '../../base/assert.ts';
 import { dayMicros } from '../../batch/timestamps.ts';
 import type { EventRow } from '../../eventstore/rows.ts';
+import { runOfObject } from '../../eventstore/run-marker.ts';
 import { storedText, type EventDraft, type RecordContext } from '../event-draft.ts';
 import { draftsInOrder, state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { failure } from '../outcome.ts';
+import { unread } from '../read-event.ts';
 
 /** Writes the rows, in the order of the events. */
 export function writeRows({ rows, results }: Pick<StepDeps, 'rows' | 'results'>): Step {
@@ -36,9 +38,10 @@ export function writeRows({ rows, results }: Pick<StepDeps, 'rows' | 'results'>)
 }
 
 function rowOf(context: RecordContext, draft: EventDraft): EventRow {
+  const historical = context.lane === 'historical';
   return {
     projectId: context.projectId,
-    historical: context.lane === 'historical',
+    historical,
     receivedAtMicros: context.receivedAt * 1000,
     timestampMicros: draft.micros,
     keyDay: Math.floor(draft.keyMicros / dayMicros),
@@ -46,5 +49,6 @@ function rowOf(context: RecordContext, draft: EventDraft): EventRow {
     event: draft.event,
     distinctId: draft.distinctId,
     properties: storedText(draft),
+    importRun: historical && draft.properties !== unread ? runOfObject(draft.properties) : undefined,
   };
 }

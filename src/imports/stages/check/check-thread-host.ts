@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { throughputThreadLimits } from '../../../base/thread-limits.ts';
 import { answerOver, callOver } from '../../../base/calls.ts';
 import type { Staging } from '../../staging.ts';
 import type { AloneSetup, CheckedSegment, SegmentTask } from './check-alone.ts';
@@ -24,7 +25,10 @@ export interface CheckThread {
 
 /** It reads and writes files through the staging that it is lent. */
 export function startCheckThread(data: CheckThreadData, staging: Staging): CheckThread {
-  const worker = new Worker(new URL('./check-thread.ts', import.meta.url), { workerData: data });
+  const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
+    workerData: data,
+    resourceLimits: throughputThreadLimits,
+  });
   const port = {
     postMessage: (message: unknown) => worker.postMessage(message, memoryOf(message)),
     on: (event: 'message', listener: (message: unknown) => void) => worker.on(event, listener),

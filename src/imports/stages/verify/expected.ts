@@ -144,6 +144,18 @@ export function differingEvents(
   });
 }
 
+/** Whether every event is there with its id, name and time, whatever else it says. */
+export function haveSameIdentities(
+  expected: ReadonlyMap<string, StoredCount>,
+  stored: ReadonlyMap<string, StoredCount>,
+): boolean {
+  return differingEvents(identitiesOf(expected), identitiesOf(stored)).length === 0;
+}
+
+function identitiesOf(counts: ReadonlyMap<string, StoredCount>): ReadonlyMap<string, StoredCount> {
+  return new Map([...counts].map(([event, { count, checksum }]) => [event, { count, checksum }]));
+}
+
 function haveOtherContents(one: StoredCount | undefined, other: StoredCount | undefined): boolean {
   return one !== undefined && other !== undefined && areComparable(one, other) && one.content !== other.content;
 }

@@ -11,7 +11,7 @@ export interface VerifiedDay {
   readonly byOthers: ReadonlyMap<string, number>;
   /** Of `byOthers`: with other properties. */
   readonly otherProperties: number;
-  /** Of `found`: with properties that transformations may have changed. */
+  /** Of `found`: with properties that transformations may have changed; all of a name and day where one of them differs. */
   readonly transformed: number;
   /** Whether properties were compared. */
   readonly isWhole: boolean;
@@ -79,7 +79,7 @@ function whyById(transformed: number, active: ActiveTransformations): string {
   if (transformed === 0) {
     return 'their properties were not compared, because the target, or the version that checked them, gives no checksum of them';
   }
-  return `${transformed} of them have other properties than were sent: transformations are active in the project${listed(active)}`;
+  return `${transformed} of them may have other properties than were sent: transformations are active in the project${listed(active)}`;
 }
 
 function listed({ names }: ActiveTransformations): string {
