@@ -1,4 +1,5 @@
 import { CallError } from '../../../base/calls.ts';
+import { createInterruption } from '../../../base/interruption.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { Staging } from '../../staging.ts';
 import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } from './check-alone.ts';
@@ -44,16 +45,20 @@ function ownWorker({ setup, limits, staging, signal }: WorkersOptions): CheckWor
   };
 }
 
-/** A thread that ends by itself makes what it has in hand fail. */
+/** A thread that ends by itself makes what all of them have in hand fail. */
 function threadWorkers({ setup, limits, staging, signal }: WorkersOptions, count: number): CheckWorkers {
   const threads = Array.from({ length: count }, () => startCheckThread({ setup, limits }, staging));
   const free = [...threads];
   const waiting: ((thread: CheckThread) => void)[] = [];
-  const aborted = rejectedBy(signal);
+  const interruption = createInterruption();
+  for (const thread of threads) thread.ended.catch(interruption.interrupt);
+  const onAbort = (): void => interruption.interrupt(reasonOf(signal));
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
   const withThread = async <Result>(work: (thread: CheckThread) => Promise<Result>): Promise<Result> => {
-    const thread = free.pop() ?? (await Promise.race([new Promise<CheckThread>((get) => waiting.push(get)), aborted]));
+    const thread = free.pop() ?? (await interruption.race(new Promise<CheckThread>((get) => waiting.push(get))));
     try {
-      return await Promise.race([work(thread), thread.ended, aborted]);
+      return await interruption.race(work(thread));
     } catch (error) {
       throw thread.failure() ?? known(error);
     } finally {
@@ -67,6 +72,7 @@ function threadWorkers({ setup, limits, staging, signal }: WorkersOptions, count
     check: (task) => withThread((thread) => thread.check(task)),
     merge: (task) => withThread((thread) => thread.merge(task)),
     [Symbol.asyncDispose]: async () => {
+      signal.removeEventListener('abort', onAbort);
       await Promise.all(threads.map((thread) => thread.close()));
     },
   };
@@ -78,13 +84,6 @@ function known(error: unknown): unknown {
   return new RunFailedError(error.message, { advice: 'startAnew', cause: error });
 }
 
-function rejectedBy(signal: AbortSignal): Promise<never> {
-  const aborted = new Promise<never>((_, reject) => {
-    const abort = (): void =>
-      reject(signal.reason instanceof Error ? signal.reason : new Error('the check was stopped'));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
-  aborted.catch(() => undefined);
-  return aborted;
+function reasonOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new Error('the check was stopped');
 }

@@ -1,0 +1,55 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { createInterruption } from './interruption.ts';
+
+/** Collects what nobody can reach any more. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  // Sound: the flag makes it.
+  return runInNewContext('gc') as () => void;
+}
+
+describe('an interruption', () => {
+  it('leaves work alone that ends before it', async () => {
+    const interruption = createInterruption();
+    expect(await interruption.race(Promise.resolve(1))).toBe(1);
+    await expect(interruption.race(Promise.reject(new Error('no')))).rejects.toThrow('no');
+  });
+
+  it('ends all work that is under way, and all that begins later, with the first reason', async () => {
+    const interruption = createInterruption();
+    const never = new Promise<void>(() => {});
+    const underWay = [interruption.race(never), interruption.race(never)];
+    interruption.interrupt(new Error('first'));
+    interruption.interrupt(new Error('second'));
+    for (const work of [...underWay, interruption.race(never), interruption.race(Promise.resolve())]) {
+      await expect(work).rejects.toThrow('first');
+    }
+  });
+
+  it('hears of no failure that comes after it', async () => {
+    const interruption = createInterruption();
+    const late = Promise.withResolvers<void>();
+    const work = interruption.race(late.promise);
+    interruption.interrupt(new Error('first'));
+    late.reject(new Error('late'));
+    await expect(work).rejects.toThrow('first');
+  });
+
+  it('keeps no result of what is over', async () => {
+    const interruption = createInterruption();
+    const collect = collector();
+    const results: WeakRef<object>[] = [];
+    for (let round = 0; round < 3; round++) {
+      const result = { bytes: new Uint8Array(1000) };
+      results.push(new WeakRef(result));
+      await interruption.race(Promise.resolve(result));
+    }
+    await nextTurn();
+    collect();
+    expect(results.slice(0, 2).map((result) => result.deref())).toEqual([undefined, undefined]);
+    interruption.interrupt(new Error('over'));
+  });
+});
