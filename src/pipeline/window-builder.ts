@@ -23,7 +23,7 @@ import { WindowRows } from './window-rows.ts';
 import type { Window, WindowInput } from './window.ts';
 
 /** A window is full with this much JSON. */
-export const inflatedBytesPerWindow = 64 * 1024 * 1024;
+export const inflatedBytesPerWindow = 32 * 1024 * 1024;
 /**
  * Records whose persons have to be loaded first wait together up to this much JSON. The others are finished one by one,
  * while their bytes are still in the processor's cache, and before the garbage collector learns of them.
