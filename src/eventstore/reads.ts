@@ -250,13 +250,14 @@ WHERE ${sql}`,
 
 /** The event of this uuid; of several with the same one, the newest. Undefined when there is none. */
 export async function getEvent(store: EventStore, projectId: number, uuid: string): Promise<StoredEvent | undefined> {
-  const rows = await store.query<KeyRow>(
-    `SELECT ${keyColumns} FROM events PREWHERE uuid = {uuid:UUID} WHERE project_id = {project:Int32}
-${newestFirst} LIMIT 1000`,
+  const [row] = await store.query<EventRow>(
+    // Duplicates share their uuid, so PREWHERE and its index may go before their merge. Servers before 25.6 use no index there
+    // unless they are told to.
+    `SELECT ${keyColumns}, properties, historical_migration FROM events FINAL PREWHERE uuid = {uuid:UUID}
+WHERE project_id = {project:Int32} ${newestFirst} LIMIT 1 SETTINGS use_skip_indexes_if_final = 1`,
     { project: projectId, uuid },
   );
-  const [event] = await eventsOf(store, projectId, {}, rows.map(keyOf));
-  return event;
+  return row && eventOf(row);
 }
 
 /**

@@ -80,7 +80,8 @@ async function openReaders(open: OpenSession, options: ProcessOptions, args: rea
     'output_format_json_quote_64bit_integers = 1',
     // Equal identities share their day, and with it the partition.
     'do_not_merge_across_partitions_select_final = 1',
-    'readonly = 1',
+    // Nothing is written; a query may have settings of its own.
+    'readonly = 2',
   ];
   const sessions: Session[] = [];
   for (let i = 0; i < readers; i++) {
