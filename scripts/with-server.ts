@@ -1,5 +1,6 @@
 /** What the scripts that run a command beside a server of its own have in common. */
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
 
@@ -15,14 +16,31 @@ export function parseCommand(
   return { program, args: programArgs, options: new Set(options) };
 }
 
-/** Of loopback. */
+/**
+ * Below those that systems give to outgoing connections (Linux from 32768, macOS from 49152): none of them takes a port before the
+ * server that it was found for listens.
+ */
+const firstPort = 20_000;
+const endPort = 32_000;
+const given = new Set<number>();
+
+/** Of loopback; never the same one twice in a process. */
 export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 1000; tries += 1) {
+    const port = randomInt(firstPort, endPort);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+  throw new Error(`expected a free TCP port from ${firstPort} to ${endPort - 1}, found none`);
+}
+
+function isFree(port: number): Promise<boolean> {
   const probe = createServer();
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('expected a TCP port, got none');
-  return address.port;
+  return new Promise((resolve) => {
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
 }
 
 /** The command's exit code; as shells do, 128 + number when a signal ended it, 127 when it could not start. */

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../with-server.ts';
 import { cpuSecondsOfTree, residentBytes, residentBytesOfTree } from './process.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
@@ -69,17 +69,6 @@ async function statusOf(url: string): Promise<number> {
   const answer = await fetch(url).catch(() => undefined);
   await answer?.arrayBuffer();
   return answer?.status ?? 0;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = address && typeof address === 'object' ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 export function delay(ms: number): Promise<void> {

@@ -95,7 +95,7 @@ export interface EventLogReader {
   read(lane: Lane, afterSeq: number, limits: ReadLimits): Promise<StoredRecord[]>;
   /** Everything up to and including `seq` is stored for good. */
   commit(lane: Lane, seq: number): void;
-  /** Resolves when something may have been appended, or after `timeoutMs`. */
+  /** Resolves when something may have been appended, when the log cannot be read, which the next read deals with, or after `timeoutMs`. */
   waitForAppend(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,17 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
+import { freePort } from '../../scripts/with-server.ts';
 import { hasProc, storePid } from './processes.ts';
 import { personalKey, projectKey } from './server-keys.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
-export { personalKey, projectKey };
+export { freePort, personalKey, projectKey };
 
 export interface TestServer {
   readonly url: string;
@@ -23,15 +23,6 @@ export interface TestServer {
   kill(): Promise<void>;
   /** SIGTERM; resolves with exit code and the time it took. */
   terminate(): Promise<{ code: number | null; ms: number }>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('expected a TCP port');
-  return address.port;
 }
 
 /** A data directory that outlives kills and restarts of the servers on it. */
