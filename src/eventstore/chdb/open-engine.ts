@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ProcessOptions } from './messages.ts';
+import { forgetUnstoredToken } from './forget-unstored-token.ts';
 import type { Engine } from './serve-engine.ts';
 import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
@@ -41,10 +42,12 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
   const writer = open(options.dir, connectionArgs);
   await run(writer, 'CREATE DATABASE IF NOT EXISTS millrace ENGINE = Atomic');
   await run(writer, 'USE millrace');
-  await migrateStore({
-    command: (sql) => run(writer, sql),
+  const access = {
+    command: (sql: string) => run(writer, sql),
     rows: async <Row>(sql: string) => parseLines<Row>(await collect(writer, sql, {})),
-  });
+  };
+  await migrateStore(access);
+  await forgetUnstoredToken(access);
   const remover = open(options.dir, connectionArgs);
   await run(remover, 'USE millrace');
   const pool = readerPool(await openReaders(open, options, connectionArgs));

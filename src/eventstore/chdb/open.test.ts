@@ -44,6 +44,24 @@ describe('opening the embedded engine', () => {
     expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
   });
 
+  it('an insert that was killed between its token and its part is stored when it is tried again', async () => {
+    const root = await tempRoot();
+    const project = newProject();
+    const rows = [10_000, 20_000].map((keyDay) => testRow(project, { keyDay }));
+    const first = await tempChdb({}, root);
+    await insertRows(first.store, 'killed', rows);
+    const sql =
+      "SELECT path FROM system.parts WHERE table = 'events' AND active ORDER BY min_block_number DESC LIMIT 1";
+    const [part] = await first.store.query<{ path: string }>(sql);
+    await first.close();
+    // As the kill leaves it: the token is noted, the part never got its name.
+    await rm(part?.path ?? '', { recursive: true });
+    const second = await open({}, root);
+    expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
+    await insertRows(second.store, 'killed', rows);
+    expect(await countRows(second.store, project)).toEqual({ all: 2, shown: 2 });
+  });
+
   it('a damaged part fails the health check by its path until it is removed; the rest stays readable', async () => {
     const root = await tempRoot();
     const project = newProject();
