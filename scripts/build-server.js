@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { buildAssembly } from './build-assembly.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = join(root, 'src');
@@ -112,5 +113,6 @@ await build({
   logLevel: 'warning',
   plugins: [places, httpAlone],
 });
+await buildAssembly(relative(root, made));
 rmSync(target, { recursive: true, force: true });
 renameSync(made, target);

@@ -1,0 +1,20 @@
+// Builds assembly/ into WebAssembly: one file for each of `entries`, for whoever calls it (build-server.js) and where it says.
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { main } from 'assemblyscript/asc';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const entries = ['scan'];
+
+/** Nothing is allocated by the code itself: who calls it says where things lie. */
+const flags = ['--runtime', 'stub', '--enable', 'simd', '--importMemory', '--noAssert', '-O3'];
+
+/** `to`: an existing directory, from the root of the project. */
+export async function buildAssembly(to) {
+  for (const name of entries) {
+    const source = join('assembly', `${name}.ts`);
+    const { error, stderr } = await main([source, '--baseDir', root, '--outFile', join(to, `${name}.wasm`), ...flags]);
+    if (error !== null) throw new Error(`${source} could not be built: ${stderr.toString()}`, { cause: error });
+  }
+}

@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Of the platform: the types of Node have them only together with those of browsers. */
+interface WasmPlatform {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Memory: new (size: { readonly initial: number }) => WasmMemory;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
+}
+
+export interface WasmMemory {
+  /** Another one after `grow`. */
+  readonly buffer: ArrayBuffer;
+  /** By pages of 64 KiB. */
+  grow(pages: number): number;
+}
+
+export const wasmPageBytes = 65_536;
+
+const platform = (globalThis as unknown as { readonly WebAssembly: WasmPlatform }).WebAssembly;
+
+/** Functions of a module of assembly/, and the memory that they work on. */
+export interface Wasm<Exports> {
+  readonly exports: Exports;
+  readonly memory: WasmMemory;
+}
+
+/**
+ * A module of assembly/ with `pages` of memory, as the build has made it (scripts/build-assembly.js); undefined: it has not.
+ * `Exports`: what its source exports. `imports`: functions that it declares as imported, by the name of its file.
+ */
+export function openWasm<Exports>(
+  name: string,
+  pages: number,
+  imports: Readonly<Record<string, (...args: number[]) => number | void>> = {},
+): Wasm<Exports> | undefined {
+  const file = new URL(`../../dist/${name}.wasm`, import.meta.url);
+  if (!existsSync(file)) return undefined;
+  const memory = new platform.Memory({ initial: pages });
+  const abort = (): never => {
+    throw new Error(`assembly/${name}.ts gave up`);
+  };
+  const instance = new platform.Instance(new platform.Module(readFileSync(file)), {
+    env: { memory, abort },
+    [name]: imports,
+  });
+  // Sound: both are made of the same source.
+  return { exports: instance.exports as Exports, memory };
+}
