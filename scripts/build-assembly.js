@@ -5,7 +5,7 @@ import { main } from 'assemblyscript/asc';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const entries = ['scan'];
+const entries = ['scan', 'convert'];
 
 /** Nothing is allocated by the code itself: who calls it says where things lie. */
 const flags = ['--runtime', 'stub', '--enable', 'simd', '--importMemory', '--noAssert', '-O3'];

@@ -26,12 +26,12 @@ export interface Wasm<Exports> {
 
 /**
  * A module of assembly/ with `pages` of memory, as the build has made it (scripts/build-assembly.js); undefined: it has not.
- * `Exports`: what its source exports. `imports`: functions that it declares as imported, by the name of its file.
+ * `Exports`: what its source exports. `imports`: the functions that it declares, by the file that declares them.
  */
 export function openWasm<Exports>(
   name: string,
   pages: number,
-  imports: Readonly<Record<string, (...args: number[]) => number | void>> = {},
+  imports: Readonly<Record<string, Readonly<Record<string, (...args: number[]) => number>>>> = {},
 ): Wasm<Exports> | undefined {
   const file = new URL(`../../dist/${name}.wasm`, import.meta.url);
   if (!existsSync(file)) return undefined;
@@ -41,7 +41,7 @@ export function openWasm<Exports>(
   };
   const instance = new platform.Instance(new platform.Module(readFileSync(file)), {
     env: { memory, abort },
-    [name]: imports,
+    ...imports,
   });
   // Sound: both are made of the same source.
   return { exports: instance.exports as Exports, memory };

@@ -16,7 +16,12 @@ export function isStorableTime(micros: number): boolean {
 
 /** `receivedAt` in ms since the epoch. */
 export function isTooFarAhead(micros: number, receivedAt: number): boolean {
-  return micros > receivedAt * 1000 + aheadMicros;
+  return micros > latestMicros(receivedAt);
+}
+
+/** The latest time that is not too far ahead, µs. */
+export function latestMicros(receivedAt: number): number {
+  return receivedAt * 1000 + aheadMicros;
 }
 
 /** The timestamp as the client sent it, µs since the epoch; `unreadable`: there is one, but it is no time. */

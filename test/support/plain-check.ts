@@ -3,6 +3,7 @@ import type { Format, FormatOptions, NameTable } from '../../src/imports/formats
 import { checkSegment, type SegmentCheckDeps } from '../../src/imports/stages/check/check-segment.ts';
 import { findUnmapped } from '../../src/imports/stages/check/find-unmapped.ts';
 import type { Findings } from '../../src/imports/stages/check/findings.ts';
+import { openPlainMachine } from '../../src/imports/stages/check/plain/machine.ts';
 import { createPlainConverter } from '../../src/imports/stages/check/plain/plain-converter.ts';
 import { createSharedDevices, type SharedDevices } from '../../src/imports/stages/check/shared-devices.ts';
 import { blockBytes, readBlock } from '../../src/imports/stages/check/spill-block.ts';
@@ -45,7 +46,7 @@ export async function checkBothWays(
 ): Promise<BothWays> {
   let taken = 0;
   const plain = await checkSegments(format, segments, options, (deps) => {
-    const converter = createPlainConverter(deps);
+    const converter = createPlainConverter({ ...deps, machine: openPlainMachine() });
     if (converter === undefined) return undefined;
     return {
       links: () => converter.links(),

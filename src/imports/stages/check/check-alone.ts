@@ -14,7 +14,8 @@ import {
   type SegmentMemories,
 } from './segment-memory.ts';
 import { createPairs } from './shared-devices.ts';
-import type { SpillBuffer, SpillRun } from './spill-buffer.ts';
+import type { CheckTools } from './check-tools.ts';
+import type { SpillRun } from './spill-buffer.ts';
 
 /** What all segments of a run have in common; structured clone. */
 export interface AloneSetup {
@@ -62,13 +63,13 @@ export interface HandOver {
 }
 
 /**
- * Checks one segment without looking at any other, so that it does not matter which thread does it, or when. `buffer` is used by
+ * Checks one segment without looking at any other, so that it does not matter which thread does it, or when. `tools` are used by
  * one at a time. `before`: in place of the task's.
  */
 export async function checkAlone(
   { runId, reader, eventBytesMax }: AloneSetup,
   task: SegmentTask,
-  { buffer, signal, before }: { readonly buffer: SpillBuffer; readonly signal: AbortSignal; readonly before?: Before },
+  { tools, signal, before }: { readonly tools: CheckTools; readonly signal: AbortSignal; readonly before?: Before },
 ): Promise<CheckedSegment> {
   const memory = createSegmentMemory(before ?? (task.before && beforeOf(task.before)));
   const links = createSegmentLinks(memory.made);
@@ -83,9 +84,9 @@ export async function checkAlone(
   };
   const deps = {
     ...own,
-    plain: createPlainConverter(own),
+    plain: createPlainConverter({ ...own, machine: tools.machine }),
     links,
-    buffer,
+    buffer: tools.buffer,
     devices,
     times: format.times,
     sampled: new Set<string>(),

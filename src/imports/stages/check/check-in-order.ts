@@ -5,12 +5,12 @@ import type { Transform } from '../../transform.ts';
 import type { HeldLines } from './add-faults.ts';
 import type { CheckProgress } from './check-progress.ts';
 import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
+import { createCheckTools } from './check-tools.ts';
 import type { Ready } from './check-stage.ts';
 import { findUnmapped } from './find-unmapped.ts';
 import type { OpenedReader } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
 import type { SharedDevices } from './shared-devices.ts';
-import { createSpillBuffer } from './spill-buffer.ts';
 import { writeChecked } from './write-checked.ts';
 
 /** Checking the segments of a run. */
@@ -63,11 +63,12 @@ function depsOf({
     eventBytesMax,
     now: clock.now,
   };
+  const { buffer, machine } = createCheckTools(limits);
   return {
     ...own,
-    plain: createPlainConverter(own),
+    plain: createPlainConverter({ ...own, machine }),
     links: undefined,
-    buffer: createSpillBuffer(limits),
+    buffer,
     devices,
     times: format.times,
     sampled: new Set(),

@@ -5,7 +5,7 @@ import { checkAlone, type CheckedSegment, type SegmentTask } from './check-alone
 import type { CheckThreadData } from './check-thread-host.ts';
 import { asBuffer, lentStaging, wholeMemory } from './lent-staging.ts';
 import { mergeDay, type MergeTask } from './merge-day.ts';
-import { createSpillBuffer, type SpillBuffer } from './spill-buffer.ts';
+import { createCheckTools, type CheckTools } from './check-tools.ts';
 
 const parent = parentPort;
 if (parent === null) throw new Error('expected to run as a thread of the check');
@@ -21,15 +21,15 @@ const { signal } = new AbortController();
 answerOver(port, createTasks());
 
 function createTasks(): Answers {
-  let buffer: SpillBuffer | undefined;
+  let tools: CheckTools | undefined;
   return {
     check: (task: SegmentTask) => {
-      buffer ??= createSpillBuffer(limits);
-      return checkAlone(setup, { ...task, lines: asBuffer(task.lines) }, { buffer, signal });
+      tools ??= createCheckTools(limits);
+      return checkAlone(setup, { ...task, lines: asBuffer(task.lines) }, { tools, signal });
     },
     merge: (task: MergeTask) => {
       // Segments are done by then.
-      buffer = undefined;
+      tools = undefined;
       return mergeDay({ staging, signal }, task);
     },
   };

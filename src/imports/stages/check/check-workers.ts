@@ -6,7 +6,8 @@ import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } fr
 import { startCheckThread, type CheckThread } from './check-thread-host.ts';
 import { mergeDay, type MergedDay, type MergeTask } from './merge-day.ts';
 import type { Before } from './segment-memory.ts';
-import { createSpillBuffer, type SpillBuffer, type SpillLimits } from './spill-buffer.ts';
+import { createCheckTools, type CheckTools } from './check-tools.ts';
+import type { SpillLimits } from './spill-buffer.ts';
 
 /** Who checks segments and merges days: this thread, or several beside it. */
 export interface CheckWorkers extends AsyncDisposable {
@@ -29,16 +30,16 @@ export function openCheckWorkers(options: WorkersOptions, threads: number): Chec
 }
 
 function ownWorker({ setup, limits, staging, signal }: WorkersOptions): CheckWorkers {
-  let buffer: SpillBuffer | undefined;
+  let tools: CheckTools | undefined;
   return {
     threads: 1,
     check: (task, before) => {
-      buffer ??= createSpillBuffer(limits);
-      return checkAlone(setup, task, { buffer, signal, before });
+      tools ??= createCheckTools(limits);
+      return checkAlone(setup, task, { tools, signal, before });
     },
     merge: (task) => {
       // Segments are done by then.
-      buffer = undefined;
+      tools = undefined;
       return mergeDay({ staging, signal }, task);
     },
     [Symbol.asyncDispose]: async () => {},

@@ -9,7 +9,7 @@ import type {
 } from '../../../formats/plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
-import { createKeyTable, isOddKey, oddKey, type KeyMeaning, type KeyTable } from './key-table.ts';
+import { isOddKey, oddKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
 import { createNameNumbers, type NameNumbers } from './name-numbers.ts';
 
 /** A table with numbers in the place of names. */
@@ -34,7 +34,8 @@ export interface CompiledTable {
 }
 
 export interface CompiledObject {
-  readonly keys: KeyTable;
+  /** Of keys that are not odd by themselves. */
+  readonly meaningOf: MeaningOf;
   readonly mayBeText: boolean;
   /** An empty text is no object. */
   readonly mayBeEmpty: boolean;
@@ -42,7 +43,7 @@ export interface CompiledObject {
 }
 
 export interface CompiledPairs {
-  readonly keys: KeyTable;
+  readonly meaningOf: MeaningOf;
   readonly isNeeded: boolean;
 }
 
@@ -212,7 +213,7 @@ function objectsOf(compiling: Compiling): readonly CompiledObject[] {
   const within = paths.flatMap((path) => path.split('.').map((_, at, steps) => steps.slice(0, at + 1).join('.')));
   const objects = [...new Set([...paths, ...within])];
   return objects.map((path) => ({
-    keys: createKeyTable((key) => meaningOf(compiling, objects, path, key)),
+    meaningOf: (key) => meaningOf(compiling, objects, path, key),
     mayBeText: table.texts?.has(path) === true || bags.some(({ bag, mayBeText }) => bag === path && mayBeText),
     mayBeEmpty: table.texts?.has(path) === true,
     isNeeded: bags.some(({ bag, isNeeded }) => bag === path && isNeeded),
@@ -243,7 +244,7 @@ function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPair
         nothing: bytesOf(step.nothing),
       };
     };
-    return [{ keys: createKeyTable(meaningIn), isNeeded: step.isNeeded === true }];
+    return [{ meaningOf: meaningIn, isNeeded: step.isNeeded === true }];
   });
 }
 

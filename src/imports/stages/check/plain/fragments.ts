@@ -1,8 +1,5 @@
-import { createByteMemo } from './byte-memo.ts';
-import { plainTextEnd, quote } from './canonical-value.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import { isOddInFragment, urlProperties, type CompiledTable, type Target } from './compiled-table.ts';
-import type { RecordSpans } from './record-spans.ts';
 
 /** Properties that are written as they lie here: `"a":1,"b":"x",`. */
 export interface Fragment {
@@ -57,65 +54,4 @@ const pageProperties: ReadonlySet<string> = new Set(Object.values(urlProperties)
 function isSettled(name: string, value: unknown): boolean {
   if (pageProperties.has(name)) return false;
   return typeof value !== 'string' || (settledTexts.get(name)?.(value) ?? value) === value;
-}
-
-/** Answers that follow from some values of a record, remembered by the bytes of these values. */
-export interface Answers<Answer> {
-  /** Undefined: the record is odd. */
-  of(spans: RecordSpans, json: Buffer): Answer | undefined;
-}
-
-const keyBytesMax = 4096;
-const key = Buffer.alloc(keyBytesMax);
-
-/** `numbers`: of members or properties; -1 for one that no record has. */
-export function createAnswers<Answer>(
-  slots: number,
-  { of, numbers }: { readonly of: 'members' | 'properties'; readonly numbers: readonly number[] },
-  make: (values: readonly unknown[]) => Answer | undefined,
-): Answers<Answer> {
-  const memo = createByteMemo<{ readonly answer: Answer | undefined }>(slots);
-  const isMember = of === 'members';
-  const fromOf = (spans: RecordSpans, number: number): number =>
-    number < 0 ? -1 : isMember ? spans.memberFrom(number) : spans.propertyFrom(number);
-  const toOf = (spans: RecordSpans, number: number): number =>
-    isMember ? spans.memberTo(number) : spans.propertyTo(number);
-  /** Length of the key; -1: too long. */
-  const fillKey = (spans: RecordSpans, json: Buffer): number => {
-    let at = 0;
-    for (let each = 0; each < numbers.length; each += 1) {
-      const number = numbers[each] as number;
-      const from = fromOf(spans, number);
-      if (from >= 0) {
-        const to = toOf(spans, number);
-        if (at + to - from >= keyBytesMax) return -1;
-        for (let next = from; next < to; next += 1) key[at++] = json[next] as number;
-      }
-      if (at === keyBytesMax) return -1;
-      // No value holds it.
-      key[at++] = 0;
-    }
-    return at;
-  };
-  return {
-    of: (spans, json) => {
-      const length = fillKey(spans, json);
-      if (length < 0) return undefined;
-      const known = memo.get(key, 0, length);
-      if (known !== undefined) return known.answer;
-      const answer = make(
-        numbers.map((number) => {
-          const from = fromOf(spans, number);
-          return from < 0 ? undefined : valueAt(json, from, toOf(spans, number));
-        }),
-      );
-      memo.set({ answer });
-      return answer;
-    },
-  };
-}
-
-function valueAt(json: Buffer, from: number, to: number): unknown {
-  if (json[from] === quote && plainTextEnd(json, from) === to) return json.toString('utf8', from + 1, to - 1);
-  return JSON.parse(json.toString('utf8', from, to));
 }

@@ -1,16 +1,15 @@
-import { nameCharsMax, distinctIdCharsMax } from '../../../../batch/limits.ts';
+import { distinctIdCharsMax, nameCharsMax } from '../../../../batch/limits.ts';
 import { leftOutReason } from '../../../formats/event-writer.ts';
 import type { PlainIdentity, PlainTable } from '../../../formats/plain-table.ts';
 import { hashText, type Words } from '../event-keys.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
 import type { SegmentTally } from '../segment-tally.ts';
 import type { CompiledTable } from './compiled-table.ts';
-import { createAnswers, createFragment, type Answers, type Fragment } from './fragments.ts';
+import { createFragment, type Fragment } from './fragments.ts';
 
 /** An event's name, with what is known of it. */
 export interface KnownName {
   readonly name: string;
-  readonly json: Buffer;
   /** Why the event is left out; undefined: it is not. */
   readonly leftOut: string | undefined;
   /** No samples are wanted any more of records that become this event: alone, or with a link before it. */
@@ -24,9 +23,6 @@ export interface KnownName {
 /** Whom an event belongs to, with what is known of them. */
 export interface KnownIdentity {
   readonly distinctId: string;
-  readonly json: Buffer;
-  /** As it is stored. */
-  readonly bytes: Buffer;
   readonly hash: Words;
   readonly fragment: Fragment;
   readonly link: PlainIdentity['link'];
@@ -45,42 +41,32 @@ const oddEvents: ReadonlySet<string> = new Set([
   '$merge_dangerously',
 ]);
 
-export function createKnownNames({ event, eventName }: PlainTable, table: CompiledTable): Answers<KnownName> {
-  return createAnswers(256, { of: 'members', numbers: event.map(table.memberOf) }, (values) => {
-    const given = eventName(values);
-    const source = String(values[0]);
-    const name = given ?? source;
-    if (given === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
-    const json = Buffer.from(JSON.stringify(name));
-    const leftOut = given === null ? leftOutReason(source) : undefined;
-    return { name, json, leftOut, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
-  });
+/** By what names the event; undefined: the record is odd. */
+export function knownName({ eventName }: PlainTable, values: readonly unknown[]): KnownName | undefined {
+  const given = eventName(values);
+  const source = String(values[0]);
+  const name = given ?? source;
+  if (given === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
+  const leftOut = given === null ? leftOutReason(source) : undefined;
+  return { name, leftOut, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
 }
 
-export function createKnownIdentities({ ids, identify }: PlainTable, table: CompiledTable): Answers<KnownIdentity> {
-  const numbers = ids.paths.map(table.memberOf);
-  return createAnswers(8192, { of: 'members', numbers }, (values) => {
-    const identity = ids.read(values);
-    if (identity === undefined || !isPlainId(identity.distinctId)) return undefined;
-    const { distinctId, properties } = identity;
-    const link = identify === undefined || identity.link?.user === identity.link?.device ? undefined : identity.link;
-    if (link !== undefined && !(isPlainId(link.user) && isPlainId(link.device))) return undefined;
-    const fragment = createFragment(properties, table);
-    if (fragment === undefined) return undefined;
-    const hash = { low: 0, high: 0 };
-    hashText(distinctId, hash);
-    return {
-      distinctId,
-      json: Buffer.from(JSON.stringify(distinctId)),
-      bytes: Buffer.from(distinctId),
-      hash,
-      fragment,
-      link,
-      isLinked: false,
-      count: undefined,
-      tally: undefined,
-    };
-  });
+/** By the ids of a record; undefined: the record is odd. */
+export function knownIdentity(
+  { ids, identify }: PlainTable,
+  table: CompiledTable,
+  values: readonly unknown[],
+): KnownIdentity | undefined {
+  const identity = ids.read(values);
+  if (identity === undefined || !isPlainId(identity.distinctId)) return undefined;
+  const { distinctId, properties } = identity;
+  const link = identify === undefined || identity.link?.user === identity.link?.device ? undefined : identity.link;
+  if (link !== undefined && !(isPlainId(link.user) && isPlainId(link.device))) return undefined;
+  const fragment = createFragment(properties, table);
+  if (fragment === undefined) return undefined;
+  const hash = { low: 0, high: 0 };
+  hashText(distinctId, hash);
+  return { distinctId, hash, fragment, link, isLinked: false, count: undefined, tally: undefined };
 }
 
 /** Neither cut nor trimmed by anybody. */

@@ -1,23 +1,21 @@
-import { isTooFarAhead } from '../../../../batch/event-time.ts';
+import { latestMicros } from '../../../../batch/event-time.ts';
 import type { WireEvent } from '../../../../contract/wire-event.ts';
 import { runMark } from '../../../checksum.ts';
+import { partsSeparator } from '../../../formats/derived-uuids.ts';
 import type { RecordReader } from '../../../formats/format.ts';
+import type { IdCounter } from '../../../formats/occurrences.ts';
 import type { PlainTable } from '../../../formats/plain-table.ts';
-import { hashIdentityWords } from '../event-keys.ts';
-import type { UnmappedNames } from '../find-unmapped.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
+import { isoOfMicros } from '../../../../base/clock.ts';
+import type { UnmappedNames } from '../find-unmapped.ts';
 import type { SegmentTally } from '../segment-tally.ts';
 import { emptyBlockEvent } from '../spill-block.ts';
 import type { SpillBuffer } from '../spill-buffer.ts';
-import { putBytes, type ByteWriter } from './byte-writer.ts';
 import { compileTable } from './compiled-table.ts';
-import type { Answers } from './fragments.ts';
-import { createKnownIdentities, createKnownNames, type KnownIdentity, type KnownName } from './known.ts';
-import { createPlainUuids, type PlainUuids } from './plain-uuids.ts';
-import { createPlainTimes, createTimeWriter, type PlainTimes } from './plain-times.ts';
-import { createPropertiesWriter, type PropertiesWriter } from './properties-writer.ts';
-import { createRecordSpans, type RecordSpans } from './record-spans.ts';
-import { createRowChecksums } from './row-checksums.ts';
+import type { KnownIdentity, KnownName } from './known.ts';
+import type { Asked, PlainMachine } from './machine.ts';
+import { MemoryRoom, RoomFullError } from './memory-room.ts';
+import { writeTable, type TableMemory } from './table-memory.ts';
 
 /**
  * Converts plain records from bytes to bytes, by the table of their format. What it makes of a record is what the reader and the
@@ -42,143 +40,235 @@ export interface PlainConverterOptions {
   /** ms since the epoch. */
   readonly now: () => number;
   readonly unmapped: UnmappedNames;
+  /** What it works with; undefined: there is none, and neither is a converter. */
+  readonly machine: PlainMachine | undefined;
 }
 
-const year2000 = Date.UTC(2000, 0, 1) * 1000;
-const head = {
-  uuid: Buffer.from('{"uuid":"'),
-  event: Buffer.from('","event":'),
-  distinctId: Buffer.from(',"distinct_id":'),
-  timestamp: Buffer.from(',"timestamp":"'),
-  properties: Buffer.from('","properties":{'),
-};
-/** Of an event beside its properties, its name and its id. */
-const headBytes = 256;
-
-/** One per reader; undefined: the reader has no table. */
+/** One per reader; undefined: the reader has no table. A machine works for the one that was made last. */
 export function createPlainConverter(options: PlainConverterOptions): PlainConverter | undefined {
-  const { plain } = options.read;
-  return plain && new Converter(plain, options);
+  const { machine, read } = options;
+  return machine && read.plain && new Converter(machine, read.plain, options);
 }
 
-class Converter implements PlainConverter {
-  readonly #table: PlainTable;
-  readonly #eventBytesMax: number;
-  readonly #now: () => number;
-  readonly #spans: RecordSpans;
-  readonly #names: Answers<KnownName>;
-  readonly #identities: Answers<KnownIdentity>;
-  readonly #properties: PropertiesWriter;
-  readonly #uuids: PlainUuids;
-  readonly #addChecksums = createRowChecksums();
-  readonly #writeTime = createTimeWriter();
-  readonly #times: PlainTimes;
-  /** Behind the properties: the mark of the run. */
-  readonly #end: Buffer;
-  readonly #writer: ByteWriter = { bytes: Buffer.alloc(0), at: 0 };
-  readonly #row = emptyBlockEvent();
-  readonly #key = { low: 0, high: 0 };
-  readonly #timeText = Buffer.alloc(32);
-  /** Of the record that was read last. */
-  #json: Buffer = Buffer.alloc(0);
-  #name: KnownName | undefined;
-  #identity: KnownIdentity | undefined;
-  #micros = 0;
-  #bytes = 0;
+/** Lines are looked at in pieces of so many bytes; a longer one is odd. */
+const sliceBytes = 1 << 20;
+/** Behind texts that are read by sixteen bytes. */
+const slackBytes = 64;
+const messageBytes = sliceBytes + 4096;
+/** A longer event is odd. */
+const outBytes = 4 << 20;
+const answersBytes = 16 << 20;
+/** When there is less room for answers, all of them are forgotten. */
+const answersLeftMin = 1 << 20;
+const newline = 0x0a;
+/** Words of `Result` in assembly/convert.ts. */
+const result = {
+  name: 0,
+  identity: 1,
+  bytes: 2,
+  isCounted: 3,
+  heardCount: 4,
+  keyLow: 5,
+  keyHigh: 6,
+  sumLow: 7,
+  sumHigh: 8,
+  contentLow: 9,
+  contentHigh: 10,
+  micros: 12,
+} as const;
 
-  constructor(table: PlainTable, { runId, eventBytesMax, now, unmapped }: PlainConverterOptions) {
-    const compiled = compileTable(table, unmapped);
+class Converter implements PlainConverter, Asked {
+  readonly #machine: PlainMachine;
+  readonly #table: PlainTable;
+  readonly #memory: TableMemory;
+  readonly #answers: MemoryRoom;
+  readonly #names: KnownName[] = [];
+  readonly #identities: KnownIdentity[] = [];
+  readonly #heard: string[] = [];
+  readonly #slice: number;
+  readonly #out: number;
+  readonly #now: () => number;
+  /** What the machine says of the record that was read last. */
+  readonly #result: Uint32Array;
+  readonly #resultMicros: Float64Array;
+  readonly #row = emptyBlockEvent();
+  #microsMax = Number.NaN;
+  /** What stands in the slice: [from, to) of some lines. */
+  #lines: Buffer | undefined;
+  #from = 0;
+  #to = 0;
+
+  constructor(
+    machine: PlainMachine,
+    table: PlainTable,
+    { runId, eventBytesMax, now, unmapped }: PlainConverterOptions,
+  ) {
+    this.#machine = machine;
     this.#table = table;
-    this.#eventBytesMax = eventBytesMax;
     this.#now = now;
-    this.#spans = createRecordSpans(compiled);
-    this.#names = createKnownNames(table, compiled);
-    this.#identities = createKnownIdentities(table, compiled);
-    this.#properties = createPropertiesWriter(table, compiled, this.#spans);
-    this.#uuids = createPlainUuids(table.uuid, compiled);
-    this.#times = createPlainTimes(table.time, compiled);
-    this.#end = Buffer.from(`${runMark(runId)}}`);
+    machine.asked = this;
+    const room = new MemoryRoom(machine, machine.code.heapBase());
+    this.#slice = room.take(sliceBytes + slackBytes);
+    this.#out = room.take(outBytes + slackBytes);
+    const texts = room.take(sliceBytes + slackBytes);
+    const message = room.take(messageBytes + slackBytes);
+    const place = room.take(answersBytes + slackBytes);
+    this.#answers = new MemoryRoom(machine, place, place + answersBytes);
+    this.#memory = writeTable(machine, room, {
+      table,
+      compiled: compileTable(table, unmapped),
+      room: this.#answers,
+      heardNumber: (name) => this.#numberOfHeard(name),
+      names: this.#names,
+      identities: this.#identities,
+    });
+    const ending = room.putText(`${runMark(runId)}}`);
+    room.take(slackBytes);
+    machine.set({
+      texts,
+      textsEnd: texts + sliceBytes,
+      message,
+      messageBytes,
+      ending: ending.from,
+      endingBytes: ending.bytes,
+      eventBytesMax: Math.min(eventBytesMax, outBytes),
+    });
+    const { buffer } = machine.bytes;
+    this.#result = new Uint32Array(buffer, machine.code.result(), result.micros);
+    this.#resultMicros = new Float64Array(buffer, machine.code.result() + result.micros * 4, 1);
   }
 
-  read(line: Buffer, from: number, to: number, tally: SegmentTally): boolean {
-    const spans = this.#spans;
-    if (!spans.read(line, from, to)) return false;
-    const { json } = spans;
-    this.#json = json;
-    const name = this.#names.of(spans, json);
-    if (name === undefined) return false;
-    const micros = this.#times(spans, json);
-    if (!(micros >= year2000) || isTooFarAhead(micros, this.#now())) return false;
-    const identity = this.#identities.of(spans, json);
-    if (identity === undefined || !this.#uuids.prepare(spans, json, micros)) return false;
-    const needed = this.#properties.prepare(json, identity.fragment);
-    const bytes = needed + headBytes + name.json.length + identity.json.length + this.#end.length;
-    if (needed < 0 || bytes > this.#eventBytesMax) return false;
-    this.#name = name;
-    this.#identity = identity;
-    this.#micros = micros;
-    this.#bytes = bytes;
+  read(lines: Buffer, from: number, to: number, tally: SegmentTally): boolean {
+    if (to - from > sliceBytes) return false;
+    if (this.#answers.left < answersLeftMin) this.#memory.forget();
+    if (lines !== this.#lines || from < this.#from || to > this.#to) this.#load(lines, from);
+    const place = this.#slice + from - this.#from;
+    this.#noteTime();
+    if (this.#machine.code.read(place, place + to - from) === 0) return false;
+    const name = this.#name();
+    const identity = this.#identity();
     // Whether such a record tells of a link, and whether it counts, is the reader's to say.
     if (name.leftOut !== undefined)
-      return (identity.link === undefined || identity.isLinked) && !this.#uuids.isCounted();
-    if (!isKnownToSamples(name, identity, tally)) return false;
-    this.#uuids.derive(json);
-    return true;
+      return (identity.link === undefined || identity.isLinked) && this.#result[result.isCounted] === 0;
+    return isKnownToSamples(name, identity, tally);
   }
 
   leftOut(): string | undefined {
-    return this.#name?.leftOut;
+    return this.#name().leftOut;
   }
 
   links(): readonly WireEvent[] {
-    const identity = this.#identity;
-    if (identity?.link === undefined || identity.isLinked) return [];
+    const identity = this.#identity();
+    if (identity.link === undefined || identity.isLinked) return [];
     identity.isLinked = true;
-    const text = this.#timeText.toString('latin1', 0, this.#writeTime(this.#timeText, 0, this.#micros));
-    return this.#table.identify?.(identity.link.user, identity.link.device, text) ?? [];
+    const time = timeText(this.#resultMicros[0] as number);
+    return this.#table.identify?.(identity.link.user, identity.link.device, time) ?? [];
   }
 
   put(buffer: SpillBuffer, tally: SegmentTally): boolean {
-    const name = this.#name;
-    const identity = this.#identity;
-    if (name === undefined || identity === undefined) throw new Error('expected an event that was read');
-    const at = buffer.place(this.#bytes);
+    const found = this.#result;
+    const at = buffer.place(found[result.bytes] as number);
     if (at < 0) return false;
-    const writer = this.#writer;
+    const end = this.#machine.code.write(this.#out);
+    this.#machine.bytes.copy(buffer.arena, at, this.#out, end);
+    const identity = this.#identity();
+    const entry = entryOf(this.#name(), tally);
+    const micros = this.#resultMicros[0] as number;
+    this.#tellHeard(tally);
+    tally.events.count(entry, identity.hash, countOf(identity, tally), micros);
     const row = this.#row;
-    writer.bytes = buffer.arena;
-    writer.at = at;
-    this.#write(name, identity);
-    const entry = entryOf(name, tally);
-    for (const heard of this.#spans.heard) tally.property(heard);
-    tally.events.count(entry, identity.hash, countOf(identity, tally), this.#micros);
-    row.micros = this.#micros;
+    row.micros = micros;
     row.name = entry.index;
-    hashIdentityWords(this.#uuids.words, entry.hash, identity.hash, this.#key);
-    row.keyLow = this.#key.low;
-    row.keyHigh = this.#key.high;
-    buffer.keep(row, writer.at);
+    row.keyLow = found[result.keyLow] as number;
+    row.keyHigh = found[result.keyHigh] as number;
+    row.sumLow = found[result.sumLow] as number;
+    row.sumHigh = found[result.sumHigh] as number;
+    row.contentLow = found[result.contentLow] as number;
+    row.contentHigh = found[result.contentHigh] as number;
+    buffer.keep(row, at + end - this.#out);
     return true;
   }
 
-  #write(name: KnownName, identity: KnownIdentity): void {
-    const writer = this.#writer;
-    putBytes(writer, head.uuid);
-    putBytes(writer, this.#uuids.text);
-    putBytes(writer, head.event);
-    putBytes(writer, name.json);
-    putBytes(writer, head.distinctId);
-    putBytes(writer, identity.json);
-    putBytes(writer, head.timestamp);
-    writer.at = this.#writeTime(writer.bytes, writer.at, this.#micros);
-    putBytes(writer, head.properties);
-    const from = writer.at - 1;
-    this.#properties.write(writer, this.#json);
-    const { text: uuid } = this.#uuids;
-    const { bytes: json, at: to } = writer;
-    this.#addChecksums(this.#row, { uuid, distinctId: identity.bytes, micros: this.#micros, json, from, to });
-    putBytes(writer, this.#end);
+  meaningOfKey(table: number, from: number, to: number): number {
+    const memory = this.#memory;
+    return orOdd(memory.oddEntry, () => memory.meaningOfKey(table, this.#machine.bytes.subarray(from, to)));
   }
+
+  answerTo(memo: number): number {
+    return orOdd(0, () => this.#memory.memos.answerTo(memo));
+  }
+
+  fromZone(zone: number, ms: number): number {
+    return this.#memory.zones[zone]?.(ms) ?? Number.NaN;
+  }
+
+  saysTwoCharacters(from: number, to: number): boolean {
+    return String(JSON.parse(this.#machine.bytes.toString('utf8', from, to))).length === 2;
+  }
+
+  countUuid(isContent: boolean, uuid: number, at: number): number {
+    const { bytes } = this.#machine;
+    const occurrence = counterOf(this.#table, isContent)?.next(bytes.toString('latin1', uuid, uuid + 36)) ?? 1;
+    return occurrence > 1 ? bytes.write(`${partsSeparator}${occurrence}`, at, 'latin1') : 0;
+  }
+
+  #noteTime(): void {
+    const microsMax = latestMicros(this.#now());
+    if (microsMax === this.#microsMax) return;
+    this.#microsMax = microsMax;
+    this.#machine.set({ microsMax });
+  }
+
+  /** What the machine is told to look at next. */
+  #load(lines: Buffer, from: number): void {
+    const { bytes } = this.#machine;
+    const copied = lines.copy(bytes, this.#slice, from, Math.min(lines.length, from + sliceBytes + 1));
+    bytes[this.#slice + copied] = newline;
+    this.#lines = lines;
+    this.#from = from;
+    this.#to = from + copied;
+  }
+
+  #name(): KnownName {
+    return this.#names[this.#result[result.name] as number] as KnownName;
+  }
+
+  #identity(): KnownIdentity {
+    return this.#identities[this.#result[result.identity] as number] as KnownIdentity;
+  }
+
+  #numberOfHeard(name: string): number {
+    const known = this.#heard.indexOf(name);
+    return known < 0 ? this.#heard.push(name) - 1 : known;
+  }
+
+  #tellHeard(tally: SegmentTally): void {
+    const count = this.#result[result.heardCount] as number;
+    const first = this.#memory.heard / 4;
+    for (let at = 0; at < count; at += 1) tally.property(this.#heard[this.#machine.words[first + at] as number] ?? '');
+  }
+}
+
+/** Where there is no room for an answer the record is odd. */
+function orOdd(odd: number, answer: () => number): number {
+  try {
+    return answer();
+  } catch (error) {
+    if (error instanceof RoomFullError) return odd;
+    throw error;
+  }
+}
+
+function counterOf({ uuid }: PlainTable, isContent: boolean): IdCounter | undefined {
+  if (uuid.is === 'content') return uuid.occurrences;
+  if (uuid.is !== 'name') return undefined;
+  return isContent ? uuid.otherwise?.occurrences : uuid.occurrences;
+}
+
+/** `2021-03-04T05:06:07.089Z`, with six digits where there are microseconds. */
+function timeText(micros: number): string {
+  const text = isoOfMicros(micros);
+  return text.endsWith('000Z') ? `${text.slice(0, -4)}Z` : text;
 }
 
 /** Of the segment that is counted. */

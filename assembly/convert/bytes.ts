@@ -1,0 +1,216 @@
+// Bytes as JSON.stringify writes them. Positions in, the position behind the thing out; 0 where it is written otherwise, is no JSON, or
+// says so much that it is better read. What is read has 16 bytes behind it that are no part of any text.
+
+export const QUOTE: u32 = 0x22;
+export const COMMA: u32 = 0x2c;
+export const COLON: u32 = 0x3a;
+export const OPEN_OBJECT: u32 = 0x7b;
+export const CLOSE_OBJECT: u32 = 0x7d;
+export const OPEN_LIST: u32 = 0x5b;
+export const CLOSE_LIST: u32 = 0x5d;
+export const BACKSLASH: u32 = 0x5c;
+const MINUS: u32 = 0x2d;
+const ZERO: u32 = 0x30;
+
+const DEPTH_MAX: i32 = 32;
+/** Members of an object in a value; keys are compared each with each. */
+const KEYS_MAX: i32 = 32;
+
+/** Keys of all objects of a record. */
+let counted: i32 = 0;
+
+export function clearKeys(): void {
+  counted = 0;
+}
+
+export function countKey(): void {
+  counted += 1;
+}
+
+export function keysCounted(): i32 {
+  return counted;
+}
+
+export function byteAt(at: usize): u32 {
+  return load<u8>(at);
+}
+
+export function isDigit(byte: u32): bool {
+  return byte - ZERO < 10;
+}
+
+export function sameBytes(one: usize, other: usize, length: usize): bool {
+  let at: usize = 0;
+  for (; at + 8 <= length; at += 8) if (load<u64>(one + at) != load<u64>(other + at)) return false;
+  for (; at < length; at++) if (load<u8>(one + at) != load<u8>(other + at)) return false;
+  return true;
+}
+
+/** Writes up to 15 bytes more than asked, which the next write covers; gives where it ends. */
+export function copyTo(to: usize, from: usize, length: usize): usize {
+  if (length > 256) {
+    memory.copy(to, from, length);
+    return to + length;
+  }
+  for (let at: usize = 0; at < length; at += 16) v128.store(to + at, v128.load(from + at));
+  return to + length;
+}
+
+export function skipSpace(at: usize): usize {
+  let byte = byteAt(at);
+  while (byte == 0x20 || byte == 0x09 || byte == 0x0d || byte == 0x0a) byte = byteAt(++at);
+  return at;
+}
+
+/** Of the next byte of a text that is not plain: a quote, a backslash or a control character. */
+function plainEnd(from: usize): usize {
+  let at = from;
+  while (true) {
+    const chunk = v128.load(at);
+    const marks = v128.or(
+      v128.or(i8x16.eq(chunk, i8x16.splat(0x22)), i8x16.eq(chunk, i8x16.splat(0x5c))),
+      i8x16.lt_u(chunk, i8x16.splat(0x20)),
+    );
+    const found = i8x16.bitmask(marks);
+    if (found != 0) return at + ctz(found);
+    at += 16;
+  }
+}
+
+/** From the opening quote of a text without escapes. */
+export function plainTextEnd(from: usize): usize {
+  const at = plainEnd(from + 1);
+  return byteAt(at) == QUOTE ? at + 1 : 0;
+}
+
+/** Escapes that JSON.stringify writes itself: `\" \\ \b \f \n \r \t`. */
+function isOwnEscape(byte: u32): bool {
+  return (
+    byte == QUOTE || byte == BACKSLASH || byte == 0x62 || byte == 0x66 || byte == 0x6e || byte == 0x72 || byte == 0x74
+  );
+}
+
+export function textEnd(from: usize): usize {
+  let at = from + 1;
+  while (true) {
+    at = plainEnd(at);
+    const byte = byteAt(at);
+    if (byte == QUOTE) return at + 1;
+    if (byte != BACKSLASH || !isOwnEscape(byteAt(at + 1))) return 0;
+    at += 2;
+  }
+}
+
+/** From the first byte of any value. */
+export function valueEnd(at: usize): usize {
+  return valueEndAt(at, 0);
+}
+
+function valueEndAt(at: usize, depth: i32): usize {
+  const byte = byteAt(at);
+  if (byte == QUOTE) return textEnd(at);
+  if (byte == MINUS || isDigit(byte)) return numberEnd(at);
+  if (byte == OPEN_OBJECT) return depth < DEPTH_MAX ? objectEnd(at, depth) : 0;
+  if (byte == OPEN_LIST) return depth < DEPTH_MAX ? listEnd(at, depth) : 0;
+  return wordEnd(at);
+}
+
+/**
+ * Digits that a JavaScript number holds and writes in the same way: at most 15 of them (16 where the number is whole and below
+ * 9 · 10^15, as times in microseconds are), no exponent, no zeros without need, and not so small that it would get an exponent.
+ */
+export function numberEnd(from: usize): usize {
+  const first = byteAt(from) == MINUS ? from + 1 : from;
+  let at = first;
+  while (isDigit(byteAt(at))) at++;
+  const whole = <i32>(at - first);
+  const isZero = byteAt(first) == ZERO;
+  if (whole == 0 || (whole > 1 && isZero)) return 0;
+  let byte = byteAt(at);
+  if (byte != 0x2e) {
+    const isLong = whole > 15 && (whole > 16 || byteAt(first) == 0x39);
+    return isLong || (isZero && first > from) || byte == 0x65 || byte == 0x45 ? 0 : at;
+  }
+  const dot = at;
+  at++;
+  while (byteAt(at) == ZERO) at++;
+  const zeros = <i32>(at - dot) - 1;
+  while (isDigit(byteAt(at))) at++;
+  byte = byteAt(at);
+  // Also where there is no digit at all.
+  if (byteAt(at - 1) == ZERO || at == dot + 1 || byte == 0x65 || byte == 0x45) return 0;
+  return <i32>(at - dot) - 1 + whole > 15 || (isZero && zeros > 5) ? 0 : at;
+}
+
+function wordEnd(at: usize): usize {
+  const word = load<u32>(at);
+  if (word == 0x65757274 || word == 0x6c6c756e) return at + 4; // true, null
+  return word == 0x736c6166 && byteAt(at + 4) == 0x65 ? at + 5 : 0; // false
+}
+
+function listEnd(from: usize, depth: i32): usize {
+  if (byteAt(from + 1) == CLOSE_LIST) return from + 2;
+  let at = from;
+  do {
+    at = valueEndAt(at + 1, depth + 1);
+    if (at == 0) return 0;
+  } while (byteAt(at) == COMMA);
+  return byteAt(at) == CLOSE_LIST ? at + 1 : 0;
+}
+
+/** Where the keys of the objects that are open begin and end: pairs of positions. */
+const openKeys: usize = memory.data(2 * 4 * KEYS_MAX * (DEPTH_MAX + 1), 8);
+
+function objectEnd(from: usize, depth: i32): usize {
+  if (byteAt(from + 1) == CLOSE_OBJECT) return from + 2;
+  const keys = openKeys + ((<usize>(depth * KEYS_MAX)) << 3);
+  let count: i32 = 0;
+  let at = from;
+  do {
+    const key = at + 1;
+    const end = byteAt(key) == QUOTE ? plainTextEnd(key) : 0;
+    if (end == 0 || byteAt(end) != COLON || count == KEYS_MAX) return 0;
+    // A key of digits alone would move to the front.
+    if (isDigit(byteAt(key + 1)) || hasKey(keys, count, key, end)) return 0;
+    store<u32>(keys + ((<usize>count) << 3), key);
+    store<u32>(keys + ((<usize>count) << 3) + 4, end);
+    count++;
+    counted++;
+    at = valueEndAt(end + 1, depth + 1);
+    if (at == 0) return 0;
+  } while (byteAt(at) == COMMA);
+  return byteAt(at) == CLOSE_OBJECT ? at + 1 : 0;
+}
+
+/** Of two members of one name the last one counts. */
+function hasKey(keys: usize, count: i32, from: usize, to: usize): bool {
+  for (let index: i32 = 0; index < count; index++) {
+    const other: usize = load<u32>(keys + ((<usize>index) << 3));
+    const otherTo: usize = load<u32>(keys + ((<usize>index) << 3) + 4);
+    if (otherTo - other == to - from && sameBytes(other, from, to - from)) return true;
+  }
+  return false;
+}
+
+/** Of a value of which the first byte may be a quote: most are plain texts. */
+export function endOfValue(from: usize): usize {
+  if (byteAt(from) == QUOTE) {
+    const end = plainTextEnd(from);
+    if (end != 0) return end;
+  }
+  return valueEnd(from);
+}
+
+/** Where null ends, if it stands there. */
+export function nullEnd(from: usize): usize {
+  return load<u32>(from) == 0x6c6c756e ? from + 4 : 0;
+}
+
+/** FNV-1a with its bits mixed, so that the last ones depend on all. */
+export function hashOf(from: usize, length: usize): u32 {
+  let hash: u32 = 0x811c9dc5;
+  for (let at: usize = 0; at < length; at++) hash = (hash ^ load<u8>(from + at)) * 0x01000193;
+  hash ^= hash >> 15;
+  hash *= 0x85ebca6b;
+  return hash ^ (hash >> 13);
+}

@@ -1,0 +1,434 @@
+// Writes the properties of an event as its reader would have made them.
+import { BACKSLASH, CLOSE_OBJECT, COMMA, QUOTE, byteAt, copyTo } from './bytes';
+import { Entry } from './entries';
+import { List, claimName, entryIn, isNameClaimed, listAt, numberIn } from './items';
+import { bytesNeeded, hear, isOfPerson, propertyCount, propertyFrom, propertyTo } from './record';
+import { Memo, Piece, answerOf } from './answers';
+import { saysTwoCharacters } from './ask';
+
+/** Properties that are written as they lie there: `"a":1,"b":"x",`. */
+export class Fragment {
+  from: usize;
+  bytes: u32;
+  /** Numbers of the names that they take. */
+  names: usize;
+  nameCount: u32;
+  /** Those that are looked at again: number of the property, start and end of its value. */
+  looked: usize;
+  lookedCount: u32;
+  /** Names that somebody wants to hear. */
+  heard: usize;
+  heardCount: u32;
+}
+
+/** What is written one after the other. */
+class Step {
+  /** A list; a fragment that follows from values (memo); the fragment of the identity; what is said of the person with and without what an event says of it unasked. */
+  kind: u32;
+  /** Number of the list. */
+  list: i32;
+  memo: usize;
+  /** Of the record. */
+  fragment: usize;
+}
+
+const LIST: u32 = 0;
+const DERIVED: u32 = 1;
+const IDS: u32 = 2;
+const PERSON: u32 = 3;
+const SET: u32 = 4;
+const STEP_BYTES: usize = 16;
+
+/** What is gathered in an object of its own: `$set` or `$set_once`. */
+class Group {
+  /** `"$set":{` */
+  key: usize;
+  keyBytes: u32;
+  /** Of Step: lists and fragments. */
+  parts: usize;
+  partCount: u32;
+  /** What an event says of its person without being asked: property, name, and `"name":`. */
+  standard: usize;
+  standardCount: u32;
+  isWritten: u32;
+}
+
+class Standard {
+  property: i32;
+  name: i32;
+  key: usize;
+  keyBytes: u32;
+}
+
+const STANDARD_BYTES: usize = 16;
+const GROUP_BYTES: usize = 28;
+const GROUPS: i32 = 2;
+
+/** A text that is written in another way where it stands: its property and the memo of what it becomes. */
+class Settled {
+  property: i32;
+  memo: usize;
+}
+
+const SETTLED_BYTES: usize = 8;
+/** Punctuation, and what settled texts may be longer. */
+const SLACK: u32 = 256;
+
+/** Of Step, in their order. */
+export let steps: usize = 0;
+export let stepCount: i32 = 0;
+/** Of Group: `$set`, then `$set_once`. */
+export let groups: usize = 0;
+/** `"$import_source":"…",` */
+export let source: usize = 0;
+export let sourceBytes: u32 = 0;
+/** Of Settled. */
+export let settled: usize = 0;
+export let settledCount: i32 = 0;
+/** By property: what is written in place of its value; 0: its value. */
+export let settledPieces: usize = 0;
+/** By property: start and end of its value in the record or a fragment. */
+export let values: usize = 0;
+/** Devices, countries and pages stay as they are. */
+export let isSettled: bool = false;
+/** Numbers of properties that are looked at. */
+export let urlProperty: i32 = 0;
+export let hostProperty: i32 = 0;
+export let pathProperty: i32 = 0;
+export let countryProperty: i32 = 0;
+export let noGeoipProperty: i32 = 0;
+export let groupsProperty: i32 = 0;
+export let profileProperty: i32 = 0;
+/** Memo of whether the keys of groups have no white space around them. */
+export let trimmedGroups: usize = 0;
+/** What an event says of its person unasked is written. */
+export let addsPerson: bool = false;
+
+const noGeoip: usize = memory.data<u8>([
+  0x22, 0x24, 0x67, 0x65, 0x6f, 0x69, 0x70, 0x5f, 0x64, 0x69, 0x73, 0x61, 0x62, 0x6c, 0x65, 0x22, 0x3a, 0x74, 0x72,
+  0x75, 0x65, 0x2c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+]); // "$geoip_disable":true,
+const NO_GEOIP: usize = 22;
+const hostKey: usize = memory.data<u8>([0x22, 0x24, 0x68, 0x6f, 0x73, 0x74, 0x22, 0x3a, 0x22, 0, 0, 0, 0, 0, 0, 0]); // "$host":"
+const HOST_KEY: usize = 9;
+const pathKey: usize = memory.data<u8>([
+  0x22, 0x24, 0x70, 0x61, 0x74, 0x68, 0x6e, 0x61, 0x6d, 0x65, 0x22, 0x3a, 0x22, 0, 0, 0,
+]); // "$pathname":"
+const PATH_KEY: usize = 13;
+
+function stepAt(first: usize, index: u32): Step {
+  return changetype<Step>(first + <usize>index * STEP_BYTES);
+}
+
+function groupAt(index: u32): Group {
+  return changetype<Group>(groups + <usize>index * GROUP_BYTES);
+}
+
+/** Bytes that they need at most; 0: the record is odd. `ids`: the properties that follow from its ids. */
+export function prepareProperties(ids: Fragment): u32 {
+  memory.fill(values, 0, (<usize>propertyCount) << 3);
+  let bytes = bytesNeeded + sourceBytes + SLACK;
+  for (let at: i32 = 0; at < stepCount; at++) {
+    const step = stepAt(steps, at);
+    if (step.kind != DERIVED && step.kind != IDS) continue;
+    const fragment = step.kind == IDS ? ids : changetype<Fragment>(answerOf(changetype<Memo>(step.memo)));
+    if (changetype<usize>(fragment) == 0 || !addFragment(fragment)) return 0;
+    step.fragment = changetype<usize>(fragment);
+    bytes += fragment.bytes * 2;
+  }
+  const ofPerson = preparePerson();
+  if (ofPerson < 0 || !passesChecks(ofPerson > 0)) return 0;
+  bytes += ofPerson;
+  if (isSettled) return bytes;
+  if (!prepareSettled() || !prepareUrl() || isShortText(countryProperty)) return 0;
+  return bytes + urlBytes();
+}
+
+function addFragment(fragment: Fragment): bool {
+  for (let at: u32 = 0; at < fragment.nameCount; at++) {
+    if (!claimName(numberIn(fragment.names, at))) return false;
+  }
+  for (let at: u32 = 0; at < fragment.lookedCount; at++) {
+    const place = fragment.looked + <usize>at * 12;
+    const value = values + ((<usize>load<u32>(place)) << 3);
+    store<u32>(value, load<u32>(place + 4));
+    store<u32>(value + 4, load<u32>(place + 8));
+  }
+  for (let at: u32 = 0; at < fragment.heardCount; at++) hear(numberIn(fragment.heard, at));
+  return true;
+}
+
+/** Finds what follows from members. Gives its bytes; negative: the record is odd. */
+function preparePerson(): i32 {
+  let bytes: i32 = 0;
+  for (let group: i32 = 0; group < GROUPS; group++) {
+    const own = groupAt(group);
+    for (let at: u32 = 0; at < own.partCount; at++) {
+      const part = stepAt(own.parts, at);
+      if (part.kind == LIST) continue;
+      const fragment = changetype<Fragment>(answerOf(changetype<Memo>(part.memo)));
+      if (changetype<usize>(fragment) == 0) return -1;
+      for (let name: u32 = 0; name < fragment.nameCount; name++) {
+        if (!claimName(numberIn(fragment.names, name))) return -1;
+      }
+      part.fragment = changetype<usize>(fragment);
+      bytes += fragment.bytes;
+    }
+  }
+  return bytes;
+}
+
+/** Properties that are allowed with some values only. `saysMore`: something follows of the person that is in no list. */
+function passesChecks(saysMore: bool): bool {
+  const geoip = propertyFrom(noGeoipProperty);
+  // The only word of four letters that begins so is true.
+  if (geoip != 0 && (byteAt(geoip) != 0x74 || propertyTo(noGeoipProperty) - geoip != 4)) return false;
+  if (propertyFrom(groupsProperty) != 0 && answerOf(changetype<Memo>(trimmedGroups)) == 0) return false;
+  // What such an event says of a person is not stored.
+  const profile = propertyFrom(profileProperty);
+  return profile == 0 || (byteAt(profile) == 0x66 && !addsPerson && !isOfPerson && !saysMore);
+}
+
+function prepareSettled(): bool {
+  for (let at: i32 = 0; at < settledCount; at++) {
+    const text = changetype<Settled>(settled + <usize>at * SETTLED_BYTES);
+    const from = propertyFrom(text.property);
+    let piece: usize = 0;
+    if (from != 0 && byteAt(from) == QUOTE) {
+      piece = answerOf(changetype<Memo>(text.memo));
+      if (piece == 0) return false;
+    }
+    store<u32>(settledPieces + ((<usize>text.property) << 2), piece);
+  }
+  return true;
+}
+
+function settledPieceOf(property: i32): usize {
+  return property < 0 || isSettled ? 0 : numberIn(settledPieces, property);
+}
+
+/** Host and path of the page of an event, where it has a page and lacks them. 0: nothing is written. */
+let hostFrom: usize = 0;
+let hostTo: usize = 0;
+let pathTo: usize = 0;
+let lacksHost: bool = false;
+let lacksPath: bool = false;
+
+function prepareUrl(): bool {
+  hostFrom = 0;
+  const from = propertyFrom(urlProperty);
+  lacksHost = propertyFrom(hostProperty) == 0;
+  lacksPath = propertyFrom(pathProperty) == 0;
+  if (from == 0 || byteAt(from) != QUOTE || !(lacksHost || lacksPath)) return true;
+  // A null would be filled in where it stands.
+  if (isNull(propertyFrom(hostProperty)) || isNull(propertyFrom(pathProperty))) return false;
+  const to = propertyTo(urlProperty) - 1;
+  const start = schemeEnd(from + 1);
+  // Another scheme, or this one in capitals or escapes.
+  if (start == 0) return byteAt(from + 1) != 0x68 && byteAt(from + 1) != 0x48 && byteAt(from + 1) != BACKSLASH;
+  let end = start;
+  while (end < to && byteAt(end) != 0x2f && byteAt(end) != 0x3f && byteAt(end) != 0x23) {
+    if (byteAt(end) == 0x40 || byteAt(end) == BACKSLASH) return false;
+    end++;
+  }
+  if (end == start) return false;
+  const host = end;
+  while (end < to && byteAt(end) != 0x3f && byteAt(end) != 0x23) {
+    if (byteAt(end) == BACKSLASH) return false;
+    end++;
+  }
+  hostFrom = start;
+  hostTo = host;
+  pathTo = end;
+  return true;
+}
+
+function isNull(from: usize): bool {
+  return from != 0 && byteAt(from) == 0x6e;
+}
+
+/** Behind `http://` or `https://`. */
+function schemeEnd(from: usize): usize {
+  if (load<u32>(from) != 0x70747468) return 0;
+  const rest = byteAt(from + 4) == 0x73 ? from + 5 : from + 4;
+  return byteAt(rest) == 0x3a && load<u16>(rest + 1) == 0x2f2f ? rest + 3 : 0;
+}
+
+function urlBytes(): u32 {
+  return hostFrom == 0 ? 0 : <u32>(pathTo - hostFrom + HOST_KEY + PATH_KEY + 5);
+}
+
+function writeUrl(start: usize): usize {
+  let at = start;
+  if (hostFrom == 0) return at;
+  if (lacksHost) {
+    at = copyTo(at, hostKey, HOST_KEY);
+    at = endText(copyTo(at, hostFrom, hostTo - hostFrom));
+  }
+  if (!lacksPath) return at;
+  at = copyTo(at, pathKey, PATH_KEY);
+  if (pathTo == hostTo) store<u8>(at++, 0x2f);
+  else at = copyTo(at, hostTo, pathTo - hostTo);
+  return endText(at);
+}
+
+function endText(at: usize): usize {
+  store<u16>(at, 0x2c22);
+  return at + 2;
+}
+
+/** A text that may be two characters long: a code, of which the reader makes something else. */
+function isShortText(property: i32): bool {
+  let from: usize = load<u32>(values + ((<usize>property) << 3));
+  let to: usize = load<u32>(values + ((<usize>property) << 3) + 4);
+  if (from == 0) {
+    from = propertyFrom(property);
+    to = propertyTo(property);
+  }
+  return from != 0 && byteAt(from) == QUOTE && to - from <= 14 && saysTwoCharacters(from, to);
+}
+
+/** What was prepared: an object without its brackets and without the comma at its end. Gives where it ends. */
+export function writeProperties(start: usize): usize {
+  for (let group: i32 = 0; group < GROUPS; group++) groupAt(group).isWritten = 0;
+  let at = start;
+  for (let index: i32 = 0; index < stepCount; index++) {
+    const step = stepAt(steps, index);
+    if (step.kind == LIST) at = writeList(at, step.list, true);
+    else if (step.kind == PERSON || step.kind == SET) at = writeRest(at, step.kind == PERSON);
+    else at = writeFragment(at, step.fragment);
+  }
+  if (!isSettled) at = writeUrl(at);
+  if (propertyFrom(noGeoipProperty) == 0) at = copyTo(at, noGeoip, NO_GEOIP);
+  at = copyTo(at, source, sourceBytes);
+  return at - 1;
+}
+
+function writeFragment(at: usize, place: usize): usize {
+  const fragment = changetype<Fragment>(place);
+  return copyTo(at, fragment.from, fragment.bytes);
+}
+
+/** What is gathered, where it has not been written in its place; `isPerson`: with what the event says of its person. */
+function writeRest(start: usize, isPerson: bool): usize {
+  let at = start;
+  for (let index: i32 = 0; index < GROUPS; index++) {
+    const group = groupAt(index);
+    if (group.isWritten == 0) at = writeGroup(at, group, isPerson);
+  }
+  return at;
+}
+
+/** Nothing where nothing is gathered. */
+function writeGroup(start: usize, group: Group, isPerson: bool): usize {
+  let at = copyTo(start, group.key, group.keyBytes);
+  const empty = at;
+  for (let index: u32 = 0; index < group.partCount; index++) {
+    const part = stepAt(group.parts, index);
+    at = part.kind == LIST ? writeList(at, part.list, false) : writeFragment(at, part.fragment);
+  }
+  if (isPerson) {
+    for (let index: u32 = 0; index < group.standardCount; index++) {
+      const standard = changetype<Standard>(group.standard + <usize>index * STANDARD_BYTES);
+      if (!isNameClaimed(standard.name)) at = writeStandard(at, standard);
+    }
+  }
+  if (at == empty) return start;
+  store<u8>(at - 1, CLOSE_OBJECT);
+  store<u8>(at, COMMA);
+  return at + 1;
+}
+
+/** Where there is a value that says something. */
+function writeStandard(start: usize, standard: Standard): usize {
+  let from: usize = load<u32>(values + ((<usize>standard.property) << 3));
+  let to: usize = load<u32>(values + ((<usize>standard.property) << 3) + 4);
+  if (from == 0) {
+    from = propertyFrom(standard.property);
+    to = propertyTo(standard.property);
+  }
+  // The only word that begins so is null.
+  if (from == 0 || byteAt(from) == 0x6e) return start;
+  const at = copyTo(copyTo(start, standard.key, standard.keyBytes), from, to - from);
+  store<u8>(at, COMMA);
+  return at + 1;
+}
+
+/** `maySettle`: texts may be written in another way. */
+function writeList(start: usize, number: i32, maySettle: bool): usize {
+  const list = listAt(number);
+  const count: i32 = list.count;
+  const from = list.from;
+  let at = start;
+  let index: i32 = 0;
+  while (index < count) {
+    if (numberIn(from, index) == 0) {
+      index++;
+      continue;
+    }
+    const group = entryIn(list, index).group;
+    if (group != 0) {
+      const gathered = groupAt(group - 1);
+      const end = writeGroup(at, gathered, false);
+      if (end != at) {
+        gathered.isWritten = 1;
+        at = end;
+        index++;
+        continue;
+      }
+    }
+    const last = lastAsWritten(list, index, maySettle);
+    at = last < index ? writeItem(at, list, index, maySettle) : writeAsWritten(at, list, index, last);
+    index = max(index, last) + 1;
+  }
+  return at;
+}
+
+/** Of items that lie side by side as they are to be written, the last one; before the first where that is to be written otherwise. */
+function lastAsWritten(list: List, first: i32, maySettle: bool): i32 {
+  if (!isAsWritten(list, first, maySettle)) return first - 1;
+  let last = first;
+  while (
+    last + 1 < <i32>list.count &&
+    numberIn(list.keys, last + 1) == numberIn(list.to, last) + 1 &&
+    isAsWritten(list, last + 1, maySettle)
+  ) {
+    last++;
+  }
+  return last;
+}
+
+function writeAsWritten(start: usize, list: List, first: i32, last: i32): usize {
+  const from: usize = numberIn(list.keys, first);
+  const at = copyTo(start, from, numberIn(list.to, last) - from);
+  store<u8>(at, COMMA);
+  return at + 1;
+}
+
+function writeItem(start: usize, list: List, index: i32, maySettle: bool): usize {
+  const entry = entryIn(list, index);
+  let at = copyTo(start, entry.output, entry.outputBytes);
+  const other = maySettle ? settledPieceOf(entry.property) : 0;
+  if (other != 0) {
+    const piece = changetype<Piece>(other);
+    at = copyTo(at, piece.from, piece.bytes);
+  } else {
+    const from: usize = numberIn(list.from, index);
+    at = copyTo(at, from, numberIn(list.to, index) - from);
+  }
+  store<u8>(at, COMMA);
+  return at + 1;
+}
+
+/** Under the same key, with nothing between it and its value. */
+function isAsWritten(list: List, index: i32, maySettle: bool): bool {
+  const entry: Entry = entryIn(list, index);
+  const key = numberIn(list.keys, index);
+  return (
+    entry.isKept != 0 &&
+    key != 0 &&
+    entry.group == 0 &&
+    numberIn(list.from, index) - key == entry.outputBytes &&
+    (!maySettle || settledPieceOf(entry.property) == 0)
+  );
+}

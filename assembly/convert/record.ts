@@ -1,0 +1,381 @@
+// Where in a record its parts stand, found in one pass.
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+  byteAt,
+  clearKeys,
+  countKey,
+  endOfValue,
+  isDigit,
+  keysCounted,
+  nullEnd,
+  numberEnd,
+  plainTextEnd,
+  sameBytes,
+  skipSpace,
+  valueEnd,
+} from './bytes';
+import { Entry, KeyTable, findKey } from './entries';
+import { LOST, ODD, WRITTEN, addItem, clearItems, listAt, listCount } from './items';
+
+/** Of all objects of a record; the door minds twice as many. */
+const KEYS_MAX: i32 = 5000;
+export const KEY_TABLE_BYTES: usize = 32;
+
+/** Of KeyTable: objects of which members are looked at, the record first; and lists of pairs. */
+export let objects: usize = 0;
+export let objectCount: i32 = 0;
+export let pairLists: usize = 0;
+export let pairListCount: i32 = 0;
+/** Start and end of the value of each member and property that is looked at; 0: it is not there. */
+export let members: usize = 0;
+export let memberCount: i32 = 0;
+export let properties: usize = 0;
+export let propertyCount: i32 = 0;
+/** By number of a key: number of the record that had it last. */
+export let keysHad: usize = 0;
+/** Numbers of names of properties that somebody wants to hear. */
+export let heard: usize = 0;
+export let heardCount: i32 = 0;
+/** Where what texts of JSON say is written, and its end. */
+export let texts: usize = 0;
+export let textsEnd: usize = 0;
+/** Of the record: its place, bytes that its properties need at most (what may be said of the person comes twice), and whether something is said of it. */
+export let recordFrom: usize = 0;
+export let recordTo: usize = 0;
+export let bytesNeeded: u32 = 0;
+export let isOfPerson: bool = false;
+
+let record: u32 = 0;
+/** End of what is used of the texts. */
+let textsAt: usize = 0;
+
+export function memberFrom(member: i32): usize {
+  return load<u32>(members + ((<usize>member) << 3));
+}
+
+export function memberTo(member: i32): usize {
+  return load<u32>(members + ((<usize>member) << 3) + 4);
+}
+
+export function propertyFrom(property: i32): usize {
+  return load<u32>(properties + ((<usize>property) << 3));
+}
+
+export function propertyTo(property: i32): usize {
+  return load<u32>(properties + ((<usize>property) << 3) + 4);
+}
+
+export function hear(name: i32): void {
+  store<i32>(heard + ((<usize>heardCount) << 2), name);
+  heardCount++;
+}
+
+function objectAt(object: i32): KeyTable {
+  return changetype<KeyTable>(objects + <usize>object * KEY_TABLE_BYTES);
+}
+
+function pairListAt(pairs: i32): KeyTable {
+  return changetype<KeyTable>(pairLists + <usize>pairs * KEY_TABLE_BYTES);
+}
+
+/** Behind `to` stands a line's end. False: the record is odd. */
+export function readRecord(from: usize, to: usize): bool {
+  clear();
+  recordFrom = from;
+  recordTo = to;
+  const end = walk(from, 0);
+  if (end == 0 || end > to || (end < to && skipSpace(end) < to) || keysCounted() > KEYS_MAX) return false;
+  for (let object: i32 = 0; object < objectCount; object++) {
+    const table = objectAt(object);
+    if (table.isNeeded > table.isThere) return false;
+  }
+  for (let pairs: i32 = 0; pairs < pairListCount; pairs++) {
+    const table = pairListAt(pairs);
+    if (table.isNeeded > table.isThere) return false;
+  }
+  return addFields();
+}
+
+function clear(): void {
+  record += 1;
+  clearItems();
+  clearKeys();
+  memory.fill(members, 0, (<usize>memberCount) << 3);
+  memory.fill(properties, 0, (<usize>propertyCount) << 3);
+  for (let object: i32 = 0; object < objectCount; object++) objectAt(object).isThere = 0;
+  for (let pairs: i32 = 0; pairs < pairListCount; pairs++) pairListAt(pairs).isThere = 0;
+  for (let list: i32 = 0; list < listCount; list++) {
+    const own = listAt(list);
+    if (own.fieldCount > 0) memory.fill(own.fieldSpans, 0, (<usize>own.fieldCount) << 3);
+  }
+  textsAt = texts;
+  bytesNeeded = 0;
+  isOfPerson = false;
+  heardCount = 0;
+}
+
+/** An object; gives where it ends. */
+function walk(from: usize, object: i32): usize {
+  if (byteAt(from) != OPEN_OBJECT) return 0;
+  const table = objectAt(object);
+  table.isThere = 1;
+  let at = from + 1;
+  if (byteAt(at) != QUOTE) at = skipSpace(at);
+  if (byteAt(at) == CLOSE_OBJECT) return at + 1;
+  let before = changetype<Entry>(table.start);
+  while (true) {
+    if (byteAt(at) != QUOTE) return 0;
+    const entry = findKey(table, at, before);
+    if (entry == null || entry.isOdd != 0) return 0;
+    before = entry;
+    let value = at + entry.keyBytes;
+    if (byteAt(value) != COLON) value = skipSpace(value);
+    if (byteAt(value) != COLON) return 0;
+    value++;
+    if (byteAt(value) <= 0x20) value = skipSpace(value);
+    at = member(at, value, entry);
+    if (at == 0) return 0;
+    if (byteAt(at) != COMMA) at = skipSpace(at);
+    if (byteAt(at) == CLOSE_OBJECT) return at + 1;
+    if (byteAt(at) != COMMA) return 0;
+    at++;
+    if (byteAt(at) != QUOTE) at = skipSpace(at);
+  }
+}
+
+function member(key: usize, from: usize, entry: Entry): usize {
+  countKey();
+  if (!claimKey(entry)) return 0;
+  const end = entry.object >= 0 ? objectEnd(from, entry) : plainEnd(from, entry);
+  if (end == 0 || (isLookedInto(entry) && endOfValue(from) != end)) return 0;
+  if (entry.member >= 0) putSpan(members, entry.member, from, end);
+  if (entry.fieldCount > 0) keepFields(entry, from, end);
+  if (entry.list < 0 || (entry.nothings > 0 && isNothing(from, end, entry))) return end;
+  return addTo(entry.list, entry, key, from, end) ? end : 0;
+}
+
+function putSpan(spans: usize, index: i32, from: usize, to: usize): void {
+  store<u32>(spans + ((<usize>index) << 3), from);
+  store<u32>(spans + ((<usize>index) << 3) + 4, to);
+}
+
+/** An object of which members are looked at, and which is taken whole as well. */
+function isLookedInto(entry: Entry): bool {
+  return entry.object >= 0 && ((entry.list >= 0 && entry.group == 0) || entry.member >= 0 || entry.fieldCount > 0);
+}
+
+function plainEnd(from: usize, entry: Entry): usize {
+  if (entry.pairs >= 0) return byteAt(from) == OPEN_LIST ? pairsEnd(from, entry.pairs) : nullEnd(from);
+  return entry.isNoObject != 0 && byteAt(from) == OPEN_OBJECT ? 0 : endOfValue(from);
+}
+
+/** An object, or a text of JSON that says one. */
+function objectEnd(from: usize, entry: Entry): usize {
+  const table = objectAt(entry.object);
+  if (byteAt(from) != QUOTE) {
+    // Nothing, where nothing is needed: the same as no member.
+    const end = table.isNeeded == 0 ? nullEnd(from) : 0;
+    return end == 0 ? walk(from, entry.object) : end;
+  }
+  if (table.mayBeText == 0) return 0;
+  if (table.mayBeEmpty != 0 && byteAt(from + 1) == QUOTE) return from + 2;
+  const start = textsAt;
+  const end = unescapeText(from);
+  const written = textsAt - 1;
+  return end != 0 && walk(start, entry.object) == written ? end : 0;
+}
+
+/** What a letter behind a backslash stands for; 0: that is not for here. */
+function meaningOfEscape(letter: u32): u32 {
+  if (letter == QUOTE || letter == BACKSLASH || letter == 0x2f) return letter;
+  if (letter == 0x62) return 0x08;
+  if (letter == 0x66) return 0x0c;
+  if (letter == 0x6e) return 0x0a;
+  if (letter == 0x72) return 0x0d;
+  return letter == 0x74 ? 0x09 : 0;
+}
+
+/** Writes what the text at `from` says behind the other texts, with a line's end. Gives where the text ends. */
+function unescapeText(from: usize): usize {
+  let at = from + 1;
+  while (true) {
+    const byte = byteAt(at);
+    if (textsAt >= textsEnd) return 0;
+    if (byte == QUOTE) break;
+    if (byte == BACKSLASH) {
+      const means = meaningOfEscape(byteAt(at + 1));
+      if (means == 0) return 0;
+      store<u8>(textsAt++, means);
+      at += 2;
+    } else if (byte >= 0x20) {
+      store<u8>(textsAt++, byte);
+      at++;
+    } else return 0;
+  }
+  store<u8>(textsAt++, 0x0a);
+  return at + 1;
+}
+
+const pairStart: usize = memory.data<u8>([0x7b, 0x22, 0x6b, 0x65, 0x79, 0x22, 0x3a]); // {"key":
+const PAIR_START: usize = 7;
+const pairMiddle: usize = memory.data<u8>([0x2c, 0x22, 0x76, 0x61, 0x6c, 0x75, 0x65, 0x22, 0x3a]); // ,"value":
+const PAIR_MIDDLE: usize = 9;
+
+/** What a pair says; 0: nothing. */
+let saidFrom: usize = 0;
+let saidTo: usize = 0;
+
+/** `[{"key":"plan","value":{"string_value":"pro"}}]` and no other form. */
+function pairsEnd(from: usize, pairs: i32): usize {
+  const table = pairListAt(pairs);
+  table.isThere = 1;
+  if (byteAt(from + 1) == CLOSE_LIST) return from + 2;
+  let before = changetype<Entry>(table.start);
+  let at = from;
+  do {
+    const key = at + 1 + PAIR_START;
+    if (!sameBytes(pairStart, at + 1, PAIR_START) || byteAt(key) != QUOTE) return 0;
+    const entry = findKey(table, key, before);
+    if (entry == null || entry.isOdd != 0 || !claimKey(entry)) return 0;
+    before = entry;
+    const value = key + entry.keyBytes + PAIR_MIDDLE;
+    if (!sameBytes(pairMiddle, value - PAIR_MIDDLE, PAIR_MIDDLE)) return 0;
+    at = pairValueEnd(value);
+    if (at == 0 || byteAt(at) != CLOSE_OBJECT) return 0;
+    const isSaid = saidFrom != 0 && entry.list >= 0 && !isNothing(saidFrom, saidTo, entry);
+    if (isSaid && !addTo(entry.list, entry, 0, saidFrom, saidTo)) return 0;
+    countKey();
+    at++;
+  } while (byteAt(at) == COMMA);
+  return byteAt(at) == CLOSE_LIST ? at + 1 : 0;
+}
+
+const TEXT_KIND: i32 = 0;
+const TIME_KIND: i32 = 4;
+
+/**
+ * Reads `{"string_value":"pro","int_value":null}` from its brace, or null; numbers may be written as texts. The first that is not null
+ * counts.
+ */
+function pairValueEnd(from: usize): usize {
+  saidFrom = 0;
+  if (byteAt(from) == 0x6e) return valueEnd(from);
+  if (byteAt(from) != OPEN_OBJECT) return 0;
+  if (byteAt(from + 1) == CLOSE_OBJECT) return from + 2;
+  let known: i32 = 0;
+  let best: i32 = TIME_KIND;
+  let at = from;
+  do {
+    const kind = kindOfValue(at + 1);
+    if (kind < 0 || (known & (1 << kind)) != 0) return 0;
+    known |= 1 << kind;
+    countKey();
+    const value = plainTextEnd(at + 1) + 1;
+    at = valueEnd(value);
+    if (at == 0) return 0;
+    if (kind >= best || byteAt(value) == 0x6e) continue;
+    best = kind;
+    const isNumber = kind != TEXT_KIND && byteAt(value) == QUOTE;
+    if (isNumber && !isNumberAlone(value + 1, at - 1)) return 0;
+    saidFrom = isNumber ? value + 1 : value;
+    saidTo = isNumber ? at - 1 : at;
+  } while (byteAt(at) == COMMA);
+  return byteAt(at) == CLOSE_OBJECT ? at + 1 : 0;
+}
+
+/** `"string_value":`, `"int_value":`, `"double_value":`, `"float_value":`, `"set_timestamp_micros":`, each with its length. */
+export let pairKinds: usize = 0;
+const PAIR_KINDS: i32 = 5;
+
+function kindOfValue(at: usize): i32 {
+  for (let kind: i32 = 0; kind < PAIR_KINDS; kind++) {
+    const place = pairKinds + ((<usize>kind) << 3);
+    if (sameBytes(load<u32>(place), at, load<u32>(place + 4))) return kind;
+  }
+  return -1;
+}
+
+function isNumberAlone(from: usize, to: usize): bool {
+  const first = byteAt(from);
+  return (first == 0x2d || isDigit(first)) && numberEnd(from) == to;
+}
+
+function claimKey(entry: Entry): bool {
+  const ownKey = keysHad + ((<usize>entry.ownKey) << 2);
+  if (load<u32>(ownKey) == record) return false;
+  store<u32>(ownKey, record);
+  if (entry.ownName == entry.ownKey) return true;
+  if (entry.ownName < 0) return false;
+  const ownName = keysHad + ((<usize>entry.ownName) << 2);
+  if (load<u32>(ownName) == record) return false;
+  store<u32>(ownName, record);
+  return true;
+}
+
+function keepFields(entry: Entry, from: usize, to: usize): void {
+  for (let at: u32 = 0; at < entry.fieldCount; at++) {
+    const place = entry.fields + ((<usize>at) << 3);
+    putSpan(listAt(load<i32>(place)).fieldSpans, load<i32>(place + 4), from, to);
+  }
+}
+
+/** Members that become items one by one. */
+function addFields(): bool {
+  for (let list: i32 = 0; list < listCount; list++) {
+    const own = listAt(list);
+    if (own.onlyMember >= 0 && !isMember(own.onlyMember, own.onlyFrom, own.onlyBytes)) continue;
+    for (let index: u32 = 0; index < own.fieldCount; index++) {
+      const entry = changetype<Entry>(<usize>load<u32>(own.fields + ((<usize>index) << 2)));
+      const from: usize = load<u32>(own.fieldSpans + ((<usize>index) << 3));
+      const to: usize = load<u32>(own.fieldSpans + ((<usize>index) << 3) + 4);
+      if (from == 0 || isNothing(from, to, entry)) {
+        if (own.areNeeded != 0) return false;
+        continue;
+      }
+      if (entry.isOdd != 0 || (own.areTexts != 0 && !isFullText(from)) || !addTo(list, entry, 0, from, to))
+        return false;
+    }
+  }
+  return true;
+}
+
+function isMember(member: i32, from: usize, length: u32): bool {
+  const at = memberFrom(member);
+  return at != 0 && memberTo(member) - at == length && sameBytes(from, at, length);
+}
+
+/** A text that begins with a letter, digit or sign of ASCII, so that it is not blank. */
+function isFullText(from: usize): bool {
+  const first = byteAt(from + 1);
+  return byteAt(from) == QUOTE && first > 0x20 && first < 0x7f && first != QUOTE && first != BACKSLASH;
+}
+
+function isNothing(from: usize, to: usize, entry: Entry): bool {
+  for (let at: u32 = 0; at < entry.nothings; at++) {
+    const place = entry.nothing + ((<usize>at) << 3);
+    if (load<u32>(place + 4) == to - from && sameBytes(load<u32>(place), from, to - from)) return true;
+  }
+  return false;
+}
+
+function addTo(list: i32, entry: Entry, key: usize, from: usize, to: usize): bool {
+  const added = addItem(list, entry, key, from, to);
+  if (added == ODD) return false;
+  if (entry.isOfPerson != 0) isOfPerson = true;
+  const bytes = entry.outputBytes + <u32>(to - from) + 1;
+  bytesNeeded += bytes;
+  if (added == LOST) return true;
+  if (entry.property >= 0) {
+    putSpan(properties, entry.property, from, to);
+    bytesNeeded += bytes;
+  }
+  if (entry.heard >= 0) hear(entry.heard);
+  return added == WRITTEN;
+}
