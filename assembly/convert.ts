@@ -205,6 +205,11 @@ export function write(start: usize): usize {
   return copyTo(at, ending, endingBytes);
 }
 
+/** Writes the time of the record that was read; gives where it ends. */
+export function writeTimeOfRecord(at: usize): usize {
+  return writeTime(at, micros);
+}
+
 /** As src/imports/checksum.ts says. */
 function addChecksums(known: Name, belongsTo: Identity, from: usize, to: usize): void {
   const found = changetype<Result>(resultPlace);

@@ -8,11 +8,11 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const entries = ['scan', 'convert'];
 
 /** Nothing is allocated by the code itself: who calls it says where things lie. */
-const flags = ['--runtime', 'stub', '--enable', 'simd', '--importMemory', '--noAssert', '-O3'];
+const flags = ['--runtime', 'stub', '--enable', 'simd', '--importMemory', '--noAssert', '--zeroFilledMemory', '-O3'];
 
-/** `to`: an existing directory, from the root of the project. */
-export async function buildAssembly(to) {
-  for (const name of entries) {
+/** `to`: an existing directory, from the root of the project. `names`: of the entries, or of others in assembly/. */
+export async function buildAssembly(to, names = entries) {
+  for (const name of names) {
     const source = join('assembly', `${name}.ts`);
     const { error, stderr } = await main([source, '--baseDir', root, '--outFile', join(to, `${name}.wasm`), ...flags]);
     if (error !== null) throw new Error(`${source} could not be built: ${stderr.toString()}`, { cause: error });

@@ -83,7 +83,7 @@ function lookUp(table: KeyTable, from: usize, to: usize): Entry {
   let found: usize = load<u32>(table.slots + ((<usize>slot) << 2));
   while (found != 0) {
     const entry = changetype<Entry>(found);
-    if (entry.keyBytes == to - from && sameBytes(keyOf(entry), from, to - from)) return entry;
+    if (entry.keyBytes == <u32>(to - from) && sameBytes(keyOf(entry), from, to - from)) return entry;
     slot = (slot + 1) & (SLOTS - 1);
     found = load<u32>(table.slots + ((<usize>slot) << 2));
   }

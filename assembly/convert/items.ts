@@ -59,6 +59,10 @@ function setNumber(column: usize, index: u32, value: u32): void {
   store<u32>(column + ((<usize>index) << 2), value);
 }
 
+function setPlace(column: usize, index: u32, place: usize): void {
+  store<usize>(column + ((<usize>index) << 2), place);
+}
+
 export function entryIn(list: List, index: u32): Entry {
   return changetype<Entry>(<usize>numberIn(list.entries, index));
 }
@@ -79,7 +83,7 @@ export function isNameClaimed(name: i32): bool {
 export function addItem(list: i32, entry: Entry, key: usize, from: usize, to: usize): i32 {
   const name = entry.name;
   if (name < 0) return ODD;
-  if (isNameClaimed(name)) return merge(list, entry, numberIn(namePlaces, name), key, from, to);
+  if (isNameClaimed(name)) return merge(list, entry, numberIn(namePlaces, name), from, to);
   setNumber(namesHad, name, record);
   return append(list, entry, key, from, to, list) ? WRITTEN : ODD;
 }
@@ -88,10 +92,10 @@ function append(list: i32, entry: Entry, key: usize, from: usize, to: usize, by:
   const items = listAt(list);
   const count = items.count;
   if (count == ITEMS_MAX) return false;
-  setNumber(items.entries, count, changetype<usize>(entry));
-  setNumber(items.keys, count, key);
-  setNumber(items.from, count, from);
-  setNumber(items.to, count, to);
+  setPlace(items.entries, count, changetype<usize>(entry));
+  setPlace(items.keys, count, key);
+  setPlace(items.from, count, from);
+  setPlace(items.to, count, to);
   setNumber(items.by, count, by);
   items.count = count + 1;
   setNumber(namePlaces, entry.name, <u32>list * ITEMS_MAX + count);
@@ -99,7 +103,7 @@ function append(list: i32, entry: Entry, key: usize, from: usize, to: usize, by:
 }
 
 /** The item stands where the earlier list has it, and says what the later one says. */
-function merge(list: i32, entry: Entry, place: i32, _key: usize, from: usize, to: usize): i32 {
+function merge(list: i32, entry: Entry, place: i32, from: usize, to: usize): i32 {
   if (place < 0) return ODD;
   const other = place / ITEMS_MAX;
   const index = <u32>place % ITEMS_MAX;
@@ -111,13 +115,13 @@ function merge(list: i32, entry: Entry, place: i32, _key: usize, from: usize, to
   if (list > other) {
     if (list < by) return LOST;
     setNumber(items.keys, index, 0);
-    setNumber(items.from, index, from);
-    setNumber(items.to, index, to);
+    setPlace(items.from, index, from);
+    setPlace(items.to, index, to);
     setNumber(items.by, index, list);
     return WRITTEN;
   }
-  const keptFrom = numberIn(items.from, index);
-  const keptTo = numberIn(items.to, index);
+  const keptFrom: usize = numberIn(items.from, index);
+  const keptTo: usize = numberIn(items.to, index);
   setNumber(items.from, index, 0);
   return append(list, entry, 0, keptFrom, keptTo, by) ? LOST : ODD;
 }

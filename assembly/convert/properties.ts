@@ -285,7 +285,12 @@ function isShortText(property: i32): bool {
     from = propertyFrom(property);
     to = propertyTo(property);
   }
-  return from != 0 && byteAt(from) == QUOTE && to - from <= 14 && saysTwoCharacters(from, to);
+  if (from == 0 || byteAt(from) != QUOTE || to - from > 14) return false;
+  // Escapes and characters of several bytes are for the program to count.
+  for (let at = from + 1; at < to - 1; at++) {
+    if (byteAt(at) == BACKSLASH || byteAt(at) > 0x7f) return saysTwoCharacters(from, to);
+  }
+  return to - from == 4;
 }
 
 /** What was prepared: an object without its brackets and without the comma at its end. Gives where it ends. */
@@ -400,7 +405,8 @@ function lastAsWritten(list: List, first: i32, maySettle: bool): i32 {
 
 function writeAsWritten(start: usize, list: List, first: i32, last: i32): usize {
   const from: usize = numberIn(list.keys, first);
-  const at = copyTo(start, from, numberIn(list.to, last) - from);
+  const to: usize = numberIn(list.to, last);
+  const at = copyTo(start, from, to - from);
   store<u8>(at, COMMA);
   return at + 1;
 }
@@ -414,7 +420,8 @@ function writeItem(start: usize, list: List, index: i32, maySettle: bool): usize
     at = copyTo(at, piece.from, piece.bytes);
   } else {
     const from: usize = numberIn(list.from, index);
-    at = copyTo(at, from, numberIn(list.to, index) - from);
+    const to: usize = numberIn(list.to, index);
+    at = copyTo(at, from, to - from);
   }
   store<u8>(at, COMMA);
   return at + 1;

@@ -21,6 +21,7 @@ import {
   skipSpace,
   valueEnd,
 } from './bytes';
+import { unescapeText, unescapedEnd } from './unescape';
 import { Entry, KeyTable, findKey } from './entries';
 import { LOST, ODD, WRITTEN, addItem, clearItems, listAt, listCount } from './items';
 
@@ -187,40 +188,12 @@ function objectEnd(from: usize, entry: Entry): usize {
   if (table.mayBeText == 0) return 0;
   if (table.mayBeEmpty != 0 && byteAt(from + 1) == QUOTE) return from + 2;
   const start = textsAt;
-  const end = unescapeText(from);
-  const written = textsAt - 1;
-  return end != 0 && walk(start, entry.object) == written ? end : 0;
-}
-
-/** What a letter behind a backslash stands for; 0: that is not for here. */
-function meaningOfEscape(letter: u32): u32 {
-  if (letter == QUOTE || letter == BACKSLASH || letter == 0x2f) return letter;
-  if (letter == 0x62) return 0x08;
-  if (letter == 0x66) return 0x0c;
-  if (letter == 0x6e) return 0x0a;
-  if (letter == 0x72) return 0x0d;
-  return letter == 0x74 ? 0x09 : 0;
-}
-
-/** Writes what the text at `from` says behind the other texts, with a line's end. Gives where the text ends. */
-function unescapeText(from: usize): usize {
-  let at = from + 1;
-  while (true) {
-    const byte = byteAt(at);
-    if (textsAt >= textsEnd) return 0;
-    if (byte == QUOTE) break;
-    if (byte == BACKSLASH) {
-      const means = meaningOfEscape(byteAt(at + 1));
-      if (means == 0) return 0;
-      store<u8>(textsAt++, means);
-      at += 2;
-    } else if (byte >= 0x20) {
-      store<u8>(textsAt++, byte);
-      at++;
-    } else return 0;
-  }
-  store<u8>(textsAt++, 0x0a);
-  return at + 1;
+  const end = unescapeText(from, start, textsEnd);
+  if (end == 0) return 0;
+  const written = unescapedEnd();
+  store<u8>(written, 0x0a);
+  textsAt = written + 1;
+  return walk(start, entry.object) == written ? end : 0;
 }
 
 const pairStart: usize = memory.data<u8>([0x7b, 0x22, 0x6b, 0x65, 0x79, 0x22, 0x3a]); // {"key":
@@ -360,7 +333,7 @@ function isFullText(from: usize): bool {
 function isNothing(from: usize, to: usize, entry: Entry): bool {
   for (let at: u32 = 0; at < entry.nothings; at++) {
     const place = entry.nothing + ((<usize>at) << 3);
-    if (load<u32>(place + 4) == to - from && sameBytes(load<u32>(place), from, to - from)) return true;
+    if (load<u32>(place + 4) == <u32>(to - from) && sameBytes(load<u32>(place), from, to - from)) return true;
   }
   return false;
 }

@@ -124,7 +124,7 @@ function prepareParts(micros: i64): bool {
 function putPart(part: Part, micros: i64): bool {
   if (part.kind == 0) return putTime(micros);
   if (part.kind == 1) return put(part.from, part.from + part.bytes);
-  if (part.kind == 2) return putMember(part.from, part.bytes != 0);
+  if (part.kind == 2) return putMember(<i32>part.from, part.bytes != 0);
   const piece = changetype<Piece>(answerOf(changetype<Memo>(part.from)));
   return changetype<usize>(piece) != 0 && put(piece.from, piece.from + piece.bytes);
 }

@@ -18,6 +18,9 @@ export const wasmPageBytes = 65_536;
 
 const platform = (globalThis as unknown as { readonly WebAssembly: WasmPlatform }).WebAssembly;
 
+/** By the file that declares them. */
+export type WasmImports = Readonly<Record<string, Readonly<Record<string, (...args: number[]) => number>>>>;
+
 /** Functions of a module of assembly/, and the memory that they work on. */
 export interface Wasm<Exports> {
   readonly exports: Exports;
@@ -26,23 +29,21 @@ export interface Wasm<Exports> {
 
 /**
  * A module of assembly/ with `pages` of memory, as the build has made it (scripts/build-assembly.js); undefined: it has not.
- * `Exports`: what its source exports. `imports`: the functions that it declares, by the file that declares them.
+ * `Exports`: what its source exports. `imports`: the functions that it declares.
  */
-export function openWasm<Exports>(
-  name: string,
-  pages: number,
-  imports: Readonly<Record<string, Readonly<Record<string, (...args: number[]) => number>>>> = {},
-): Wasm<Exports> | undefined {
+export function openWasm<Exports>(name: string, pages: number, imports: WasmImports = {}): Wasm<Exports> | undefined {
   const file = new URL(`../../dist/${name}.wasm`, import.meta.url);
-  if (!existsSync(file)) return undefined;
+  return existsSync(file) ? openWasmFile<Exports>(file, pages, imports) : undefined;
+}
+
+/** The same of a file that is there. */
+export function openWasmFile<Exports>(file: URL | string, pages: number, imports: WasmImports = {}): Wasm<Exports> {
   const memory = new platform.Memory({ initial: pages });
   const abort = (): never => {
-    throw new Error(`assembly/${name}.ts gave up`);
+    throw new Error(`the code of ${file} gave up`);
   };
-  const instance = new platform.Instance(new platform.Module(readFileSync(file)), {
-    env: { memory, abort },
-    ...imports,
-  });
+  const module = new platform.Module(readFileSync(file));
+  const instance = new platform.Instance(module, { env: { memory, abort }, ...imports });
   // Sound: both are made of the same source.
   return { exports: instance.exports as Exports, memory };
 }

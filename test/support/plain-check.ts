@@ -49,6 +49,7 @@ export async function checkBothWays(
     const converter = createPlainConverter({ ...deps, machine: openPlainMachine() });
     if (converter === undefined) return undefined;
     return {
+      hasLinks: () => converter.hasLinks(),
       links: () => converter.links(),
       leftOut: () => converter.leftOut(),
       put: (...given) => converter.put(...given),

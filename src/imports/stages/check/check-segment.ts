@@ -94,32 +94,32 @@ async function* direct(
 ): AsyncGenerator<Buffer> {
   const { plain, buffer, signal } = deps;
   const isText = isUtf8(lines);
+  const takePlain = isText && plain !== undefined ? createPlainTaker(plain, buffer, tally) : undefined;
   let line = linesBefore;
   for (let at = 0, end = 0; at < lines.length; at = end + 1) {
     end = lineEnd(lines, at);
     line += 1;
     if (line % recordsPerTurn === 0) await turn(signal);
-    if (isText && plain?.read(lines, at, end, tally) === true) {
-      const leftOut = plain.leftOut();
-      if (leftOut !== undefined) {
-        tally.record();
-        tally.skip(leftOut);
-        continue;
-      }
-      for (const event of counter.settlePlain(plain.links())) {
-        if (!counter.take(event, line, lines.toString('utf8', at, end))) yield* makeRoom();
-      }
-      while (!plain.put(buffer, tally)) yield* buffer.flush(file);
-      continue;
+    const taken = takePlain?.(lines, at, end) ?? 'odd';
+    if (taken === 'taken') continue;
+    if (taken === 'odd') yield* takeOdd(at, end);
+    else yield* takeLinked(taken, at, end);
+  }
+
+  /** What a plain record tells besides its event comes first. */
+  function* takeLinked(known: PlainConverter, at: number, end: number): Generator<Buffer> {
+    for (const event of counter.settlePlain(known.links())) {
+      if (!counter.take(event, line, () => lines.toString('utf8', at, end))) yield* makeRoom();
     }
+    while (!known.put(buffer, tally)) yield* buffer.flush(file);
+  }
+
+  function* takeOdd(at: number, end: number): Generator<Buffer> {
     const each = readLine(lines, at, end, isText);
-    if (each.kind !== 'record') {
-      counter.noRecord(each, line);
-      continue;
-    }
+    if (each.kind !== 'record') return counter.noRecord(each, line);
     counter.record();
     for (const event of counter.settle(readSafely(deps.read, each.record), line, each.text)) {
-      if (!counter.take(event, line, each.text)) yield* makeRoom();
+      if (!counter.take(event, line, () => each.text)) yield* makeRoom();
     }
   }
 
@@ -127,6 +127,31 @@ async function* direct(
     yield* buffer.flush(file);
     counter.again();
   }
+}
+
+/**
+ * Takes what most records are: plain, with an event and nothing before it, for which there is room; and those that are left out. What is
+ * left of the others: all of it, or links and the event of the converter. A function of its own, since the engine compiles the loop
+ * around it anew for each segment.
+ */
+function createPlainTaker(
+  plain: PlainConverter,
+  buffer: SpillBuffer,
+  tally: SegmentTally,
+): (lines: Buffer, at: number, end: number) => 'taken' | 'odd' | PlainConverter {
+  return (lines, at, end) => {
+    if (!plain.read(lines, at, end, tally)) return 'odd';
+    const leftOut = plain.leftOut();
+    if (leftOut !== undefined) {
+      tally.record();
+      tally.skip(leftOut);
+      return 'taken';
+    }
+    if (plain.hasLinks() || !plain.put(buffer, tally)) return plain;
+    tally.record();
+    tally.convertPlain();
+    return 'taken';
+  };
 }
 
 async function* transformed(
@@ -137,7 +162,7 @@ async function* transformed(
   for await (const { line, text, result, failures } of transformRecords(transform, records, deps.signal)) {
     for (const failure of failures) counter.refuse(failure, line, text);
     for (const event of counter.settle(result, line, text, failures.length)) {
-      if (counter.take(event, line, text)) continue;
+      if (counter.take(event, line, () => text)) continue;
       yield* deps.buffer.flush(file);
       counter.again();
     }
@@ -171,7 +196,7 @@ interface Counter {
   settlePlain(links: readonly WireEvent[]): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
   /** False: the buffer is full; flush it, then call `again`. */
-  take(event: WireEvent, line: number, text: string): boolean;
+  take(event: WireEvent, line: number, text: () => string): boolean;
   again(): void;
 }
 
@@ -237,7 +262,7 @@ function createCounter(
       if (!isLink) tally.odd.event(event);
       if (converted.kind === 'ready') return put(converted, isLink ? { isAlone } : undefined);
       if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
-      refuse(converted, line, text);
+      refuse(converted, line, text());
       return true;
     },
     again: put.again,

@@ -2,7 +2,7 @@ import { isObject } from '../../../../base/json.ts';
 import type { PlainDerived, PlainTable } from '../../../formats/plain-table.ts';
 import { hashText } from '../event-keys.ts';
 import type { CompiledTable, Target } from './compiled-table.ts';
-import { createFragment, type Fragment } from './fragments.ts';
+import { Fragments, type Fragment } from './fragments.ts';
 import { knownIdentity, knownName, type KnownIdentity, type KnownName } from './known.ts';
 import type { MemoryRoom, Piece } from './memory-room.ts';
 import type { MakeAnswer } from './memos.ts';
@@ -34,41 +34,47 @@ export function nameAnswer({ table, room, names }: AnswerDeps): MakeAnswer {
 /** As `Identity` there. */
 export function identityAnswer(deps: AnswerDeps): MakeAnswer {
   const { table, compiled, room, identities } = deps;
+  const fragments = new Fragments(compiled);
   return (values) => {
-    const known = knownIdentity(table, compiled, values);
+    const known = knownIdentity(table, fragments, values);
     if (known === undefined) return 0;
-    const json = room.putText(JSON.stringify(known.distinctId));
-    const id = room.putText(known.distinctId);
-    const { low, high } = known.hash;
+    const { distinctId, hash } = known;
+    const json = room.putText(JSON.stringify(distinctId));
+    // Where nothing is escaped the id stands between the quotes.
+    const isPlain = json.bytes === distinctId.length + 2;
+    const id = isPlain ? { from: json.from + 1, bytes: json.bytes - 2 } : room.putText(distinctId);
     const fragment = putFragment(deps, known.fragment);
-    return room.putWords([json.from, json.bytes, id.from, id.bytes, low, high, fragment, identities.push(known) - 1]);
+    const number = identities.push(known) - 1;
+    return room.putWords([json.from, json.bytes, id.from, id.bytes, hash.low, hash.high, fragment, number]);
   };
 }
 
 /** As `Fragment` in assembly/convert/properties.ts. */
 export function derivedAnswer(deps: AnswerDeps, { make }: PlainDerived, target: Target): MakeAnswer {
+  const fragments = new Fragments(deps.compiled, target);
   return (values) => {
     const properties = make(values);
-    const fragment = properties && createFragment(properties, deps.compiled, target);
+    const fragment = properties && fragments.of(properties);
     return fragment === undefined ? 0 : putFragment(deps, fragment);
   };
 }
 
-function putFragment({ room, heardNumber }: AnswerDeps, { bytes, names, looked, heard }: Fragment): number {
-  const piece = room.putBytes(bytes);
-  const spans = looked.flatMap(({ property, from, to }) => [property, piece.from + from, piece.from + to]);
-  const lists = [names, spans, heard.map(heardNumber)].map((numbers) => room.putWords(numbers));
-  const [ofNames = 0, ofLooked = 0, ofHeard = 0] = lists;
-  return room.putWords([
-    piece.from,
-    piece.bytes,
-    ofNames,
-    names.length,
-    ofLooked,
-    looked.length,
-    ofHeard,
-    heard.length,
-  ]);
+const fragmentBytes = 32;
+
+/** The lists of numbers stand behind it. */
+function putFragment({ room, heardNumber }: AnswerDeps, { text, names, looked, heard }: Fragment): number {
+  const { from, bytes } = room.putText(text);
+  const numbers = room.take(fragmentBytes + (names.length + looked.length + heard.length) * 4);
+  const ofNames = numbers + fragmentBytes;
+  const ofLooked = ofNames + names.length * 4;
+  const ofHeard = ofLooked + looked.length * 4;
+  room.setWords(numbers, [from, bytes, ofNames, names.length, ofLooked, looked.length / 3, ofHeard, heard.length]);
+  room.setWords(ofNames, names);
+  // The number of a property, and places of its value.
+  for (let at = 0; at < looked.length; at += 1)
+    room.setWord(ofLooked, at, (looked[at] ?? 0) + (at % 3 === 0 ? 0 : from));
+  for (let at = 0; at < heard.length; at += 1) room.setWord(ofHeard, at, heardNumber(heard[at] ?? ''));
+  return numbers;
 }
 
 /** As `Piece` in assembly/convert/answers.ts. */

@@ -3,55 +3,80 @@ import { isOddInFragment, urlProperties, type CompiledTable, type Target } from 
 
 /** Properties that are written as they lie here: `"a":1,"b":"x",`. */
 export interface Fragment {
-  readonly bytes: Buffer;
+  readonly text: string;
   /** The names that they take. */
   readonly names: readonly number[];
-  /** Those that are looked at again. */
-  readonly looked: readonly Looked[];
+  /** Those that are looked at again: number of the property, start and end of its value in the bytes of the text, for each. */
+  readonly looked: readonly number[];
   /** Names that somebody wants to hear. */
   readonly heard: readonly string[];
 }
 
-/** Number of a property, start and end of its value in the bytes of its fragment. */
-export interface Looked {
+/** What is known of a name in a fragment, found out once. */
+interface FragmentName {
+  readonly key: string;
+  readonly number: number;
+  /** Under which its value is looked at again; negative: it is not. */
   readonly property: number;
-  readonly from: number;
-  readonly to: number;
+  readonly isHeard: boolean;
+  /** No fragment holds it. */
+  readonly isOdd: boolean;
 }
 
-/** Undefined: one of them would be settled, or says more than a property does. */
-export function createFragment(
-  properties: Readonly<Record<string, unknown>>,
-  table: CompiledTable,
-  target: Target = 'properties',
-): Fragment | undefined {
-  const isOwn = target === 'properties';
-  const names = Object.keys(properties);
-  const looked: Looked[] = [];
-  let text = '';
-  for (const name of names) {
-    if (isOddInFragment(target, name)) return undefined;
-    if (isOwn && !table.isSettled && !isSettled(name, properties[name])) return undefined;
-    const key = `${JSON.stringify(name)}:`;
-    const value = JSON.stringify(properties[name]);
-    const property = isOwn ? table.propertyOf(name) : -1;
-    if (property >= 0) {
-      const from = Buffer.byteLength(text + key);
-      looked.push({ property, from, to: from + Buffer.byteLength(value) });
-    }
-    text += `${key}${value},`;
+const namesMax = 10_000;
+
+/** Makes the fragments of one place: among the properties, or of what is said of the person. */
+export class Fragments {
+  readonly #table: CompiledTable;
+  readonly #target: Target;
+  readonly #names = new Map<string, FragmentName>();
+
+  constructor(table: CompiledTable, target: Target = 'properties') {
+    this.#table = table;
+    this.#target = target;
   }
-  return {
-    bytes: Buffer.from(text),
-    names: names.map((name) => table.names.numberOf(target, name)),
-    looked,
-    heard: isOwn ? names.filter(table.isHeard) : [],
-  };
+
+  /** Undefined: one of them would be settled, or says more than a property does. */
+  of(properties: Readonly<Record<string, unknown>>): Fragment | undefined {
+    const numbers: number[] = [];
+    const looked: number[] = [];
+    const heard: string[] = [];
+    let text = '';
+    for (const name of Object.keys(properties)) {
+      const known = this.#names.get(name) ?? this.#learn(name);
+      if (known.isOdd || !this.#isSettled(name, properties[name])) return undefined;
+      const value = JSON.stringify(properties[name]);
+      if (known.property >= 0) {
+        const from = Buffer.byteLength(text) + Buffer.byteLength(known.key);
+        looked.push(known.property, from, from + Buffer.byteLength(value));
+      }
+      text += `${known.key}${value},`;
+      numbers.push(known.number);
+      if (known.isHeard) heard.push(name);
+    }
+    return { text, names: numbers, looked, heard };
+  }
+
+  #learn(name: string): FragmentName {
+    const isOwn = this.#target === 'properties';
+    const known = {
+      key: `${JSON.stringify(name)}:`,
+      number: this.#table.names.numberOf(this.#target, name),
+      property: isOwn ? this.#table.propertyOf(name) : -1,
+      isHeard: isOwn && this.#table.isHeard(name),
+      isOdd: isOddInFragment(this.#target, name),
+    };
+    if (this.#names.size === namesMax) this.#names.clear();
+    this.#names.set(name, known);
+    return known;
+  }
+
+  /** Nothing else would be made of it. */
+  #isSettled(name: string, value: unknown): boolean {
+    if (this.#target !== 'properties' || this.#table.isSettled) return true;
+    if (pageProperties.has(name)) return false;
+    return typeof value !== 'string' || (settledTexts.get(name)?.(value) ?? value) === value;
+  }
 }
 
 const pageProperties: ReadonlySet<string> = new Set(Object.values(urlProperties));
-
-function isSettled(name: string, value: unknown): boolean {
-  if (pageProperties.has(name)) return false;
-  return typeof value !== 'string' || (settledTexts.get(name)?.(value) ?? value) === value;
-}

@@ -4,8 +4,7 @@ import type { PlainIdentity, PlainTable } from '../../../formats/plain-table.ts'
 import { hashText, type Words } from '../event-keys.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
 import type { SegmentTally } from '../segment-tally.ts';
-import type { CompiledTable } from './compiled-table.ts';
-import { createFragment, type Fragment } from './fragments.ts';
+import type { Fragment, Fragments } from './fragments.ts';
 
 /** An event's name, with what is known of it. */
 export interface KnownName {
@@ -54,7 +53,7 @@ export function knownName({ eventName }: PlainTable, values: readonly unknown[])
 /** By the ids of a record; undefined: the record is odd. */
 export function knownIdentity(
   { ids, identify }: PlainTable,
-  table: CompiledTable,
+  fragments: Fragments,
   values: readonly unknown[],
 ): KnownIdentity | undefined {
   const identity = ids.read(values);
@@ -62,7 +61,7 @@ export function knownIdentity(
   const { distinctId, properties } = identity;
   const link = identify === undefined || identity.link?.user === identity.link?.device ? undefined : identity.link;
   if (link !== undefined && !(isPlainId(link.user) && isPlainId(link.device))) return undefined;
-  const fragment = createFragment(properties, table);
+  const fragment = fragments.of(properties);
   if (fragment === undefined) return undefined;
   const hash = { low: 0, high: 0 };
   hashText(distinctId, hash);

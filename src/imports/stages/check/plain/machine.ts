@@ -80,6 +80,8 @@ interface Code {
   read(from: number, to: number): number;
   /** Gives where the event ends. */
   write(at: number): number;
+  /** Writes the time of the record that was read last; gives where it ends. */
+  writeTimeOfRecord(at: number): number;
 }
 
 type Exports = Code & Readonly<Record<Variable, { value: number }>>;

@@ -51,11 +51,21 @@ export class MemoryRoom {
     return from;
   }
 
-  /** Numbers of 32 bits, one after the other. */
+  /** Numbers of 32 bits, one after the other, and room for so many bytes behind them. */
   putWords(numbers: readonly number[], more = 0): number {
     const from = this.take(numbers.length * 4 + more);
-    this.#machine.words.set(numbers, from / 4);
+    this.setWords(from, numbers);
     return from;
+  }
+
+  /** At a place that was taken. */
+  setWords(place: number, numbers: readonly number[]): void {
+    const { words } = this.#machine;
+    for (let at = 0; at < numbers.length; at += 1) words[place / 4 + at] = numbers[at] as number;
+  }
+
+  setWord(place: number, index: number, number: number): void {
+    this.#machine.words[place / 4 + index] = number;
   }
 
   putBytes(bytes: Uint8Array): Piece {
@@ -65,7 +75,11 @@ export class MemoryRoom {
   }
 
   putText(text: string): Piece {
-    return this.putBytes(Buffer.from(text));
+    // A character of UTF-16 has at most three bytes in UTF-8.
+    const from = this.take(text.length * 3);
+    const bytes = this.#machine.bytes.write(text, from);
+    this.#at = from + bytes;
+    return { from, bytes };
   }
 
   /** Everything may be taken again. */

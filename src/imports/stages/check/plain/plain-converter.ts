@@ -6,7 +6,6 @@ import type { RecordReader } from '../../../formats/format.ts';
 import type { IdCounter } from '../../../formats/occurrences.ts';
 import type { PlainTable } from '../../../formats/plain-table.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
-import { isoOfMicros } from '../../../../base/clock.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
 import type { SegmentTally } from '../segment-tally.ts';
 import { emptyBlockEvent } from '../spill-block.ts';
@@ -26,7 +25,9 @@ export interface PlainConverter {
   read(json: Buffer, from: number, to: number, tally: SegmentTally): boolean;
   /** Why there is no event of the record that was read; undefined: there is one. */
   leftOut(): string | undefined;
-  /** Links that come before the event that was read. */
+  /** Whether there may be links before the event that was read. */
+  hasLinks(): boolean;
+  /** They, each told once. */
   links(): readonly WireEvent[];
   /** Puts the event that was read into the buffer and counts it; false: the buffer is full, flush it and call again. */
   put(buffer: SpillBuffer, tally: SegmentTally): boolean;
@@ -157,11 +158,16 @@ class Converter implements PlainConverter, Asked {
     return this.#name().leftOut;
   }
 
+  hasLinks(): boolean {
+    const identity = this.#identity();
+    return identity.link !== undefined && !identity.isLinked;
+  }
+
   links(): readonly WireEvent[] {
     const identity = this.#identity();
     if (identity.link === undefined || identity.isLinked) return [];
     identity.isLinked = true;
-    const time = timeText(this.#resultMicros[0] as number);
+    const time = this.#timeText();
     return this.#table.identify?.(identity.link.user, identity.link.device, time) ?? [];
   }
 
@@ -237,6 +243,12 @@ class Converter implements PlainConverter, Asked {
     return this.#identities[this.#result[result.identity] as number] as KnownIdentity;
   }
 
+  /** `2021-03-04T05:06:07.089Z`, with six digits where there are microseconds. */
+  #timeText(): string {
+    const { bytes, code } = this.#machine;
+    return bytes.toString('latin1', this.#out, code.writeTimeOfRecord(this.#out));
+  }
+
   #numberOfHeard(name: string): number {
     const known = this.#heard.indexOf(name);
     return known < 0 ? this.#heard.push(name) - 1 : known;
@@ -263,12 +275,6 @@ function counterOf({ uuid }: PlainTable, isContent: boolean): IdCounter | undefi
   if (uuid.is === 'content') return uuid.occurrences;
   if (uuid.is !== 'name') return undefined;
   return isContent ? uuid.otherwise?.occurrences : uuid.occurrences;
-}
-
-/** `2021-03-04T05:06:07.089Z`, with six digits where there are microseconds. */
-function timeText(micros: number): string {
-  const text = isoOfMicros(micros);
-  return text.endsWith('000Z') ? `${text.slice(0, -4)}Z` : text;
 }
 
 /** Of the segment that is counted. */
