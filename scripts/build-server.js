@@ -113,6 +113,11 @@ await build({
   logLevel: 'warning',
   plugins: [places, httpAlone],
 });
-await buildAssembly(relative(root, made));
+try {
+  await buildAssembly(relative(root, made));
+} catch (error) {
+  rmSync(made, { recursive: true });
+  throw error;
+}
 rmSync(target, { recursive: true, force: true });
 renameSync(made, target);

@@ -196,9 +196,11 @@ function objectEnd(from: usize, entry: Entry): usize {
   return walk(start, entry.object) == written ? end : 0;
 }
 
-const pairStart: usize = memory.data<u8>([0x7b, 0x22, 0x6b, 0x65, 0x79, 0x22, 0x3a]); // {"key":
+/** `{"key":` */
+const pairStart: usize = memory.data<u8>([0x7b, 0x22, 0x6b, 0x65, 0x79, 0x22, 0x3a]);
 const PAIR_START: usize = 7;
-const pairMiddle: usize = memory.data<u8>([0x2c, 0x22, 0x76, 0x61, 0x6c, 0x75, 0x65, 0x22, 0x3a]); // ,"value":
+/** `,"value":` */
+const pairMiddle: usize = memory.data<u8>([0x2c, 0x22, 0x76, 0x61, 0x6c, 0x75, 0x65, 0x22, 0x3a]);
 const PAIR_MIDDLE: usize = 9;
 
 /** What a pair says; 0: nothing. */

@@ -78,7 +78,10 @@ export function createEventTally(odd: OddTally, now: () => number): EventTally {
       byName: counted(byName),
       unmappedEvents: unmappedIn(byName, unmapped),
       ids: ids.save(),
-      busiest: mostOf(new Map(Array.from(perId, ([id, { events }]) => [id, events])), busiestMax),
+      busiest: mostOf(
+        Array.from(perId, ([id, { events }]) => [id, events] as const),
+        busiestMax,
+      ),
     }),
   };
 }

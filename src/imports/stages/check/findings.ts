@@ -155,6 +155,10 @@ export function countName(names: Map<string, number>, name: string, count: numbe
 }
 
 /** The entries with the highest counts, in order. */
-export function mostOf(counts: ReadonlyMap<string, number>, max: number): [string, number][] {
-  return [...counts].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, max);
+export function mostOf(counts: Iterable<readonly [string, number]>, max: number): (readonly [string, number])[] {
+  const all = [...counts];
+  // Of many, sorting numbers alone tells which are to be put in order.
+  const least = all.length > max ? Float64Array.from(all, ([, count]) => count).sort()[all.length - max] : undefined;
+  const most = least === undefined ? all : all.filter(([, count]) => count >= least);
+  return most.toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, max);
 }

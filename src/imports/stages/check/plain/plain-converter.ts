@@ -196,8 +196,8 @@ class Converter implements PlainConverter, Asked {
   }
 
   meaningOfKey(table: number, from: number, to: number): number {
-    const memory = this.#memory;
-    return orOdd(memory.oddEntry, () => memory.meaningOfKey(table, this.#machine.bytes.subarray(from, to)));
+    const { keys } = this.#memory;
+    return orOdd(keys.oddEntry, () => keys.meaningOfKey(table, this.#machine.bytes.subarray(from, to)));
   }
 
   answerTo(memo: number): number {
@@ -256,7 +256,7 @@ class Converter implements PlainConverter, Asked {
 
   #tellHeard(tally: SegmentTally): void {
     const count = this.#result[result.heardCount] as number;
-    const first = this.#memory.heard / 4;
+    const first = this.#memory.keys.heard / 4;
     for (let at = 0; at < count; at += 1) tally.property(this.#heard[this.#machine.words[first + at] as number] ?? '');
   }
 }
