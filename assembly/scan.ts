@@ -1,343 +1,257 @@
-//
-const QUOTE: u32 = 0x22,
-  BACKSLASH: u32 = 0x5c,
-  COMMA: u32 = 0x2c,
-  COLON: u32 = 0x3a,
-  OPEN_O: u32 = 0x7b,
-  CLOSE_O: u32 = 0x7d,
-  OPEN_A: u32 = 0x5b,
-  CLOSE_A: u32 = 0x5d;
-let keys: i32 = 0;
-let depthMax: i32 = 0;
-let keysMax: i32 = 0;
-let bytesMax: i32 = 0;
+/**
+ * The inner loop of src/batch/scan.ts: finds the fields of the events in an array, by the same rules (src/batch/scan-event.ts), and
+ * leaves to it every array with something unusual in it. What it has to find in memory, and where: src/batch/fast-scan.ts.
+ */
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  firstElement,
+  firstKey,
+  forgetKeys,
+  isOddlyWritten,
+  isTooDeep,
+  keyEnd,
+  keysPassed,
+  LETTER_N,
+  LETTER_U,
+  limitDepth,
+  nextElement,
+  nextKey,
+  OPEN_OBJECT,
+  QUOTE,
+  textEnd,
+  valueEnd,
+  valueStart,
+} from './json';
+
+/** A table of keys: for each length and first byte the number of an entry or 0, then the entries from 1 on. */
+const KEY_BYTES_MAX: usize = 31;
+const PLACES_BYTES: usize = (KEY_BYTES_MAX + 1) << 8;
+/** The bytes of the key, and as the last byte what it means. */
+const ENTRY_BYTES: usize = 32;
+const ENTRIES_MAX: usize = 32;
+const TABLE_BYTES: i32 = <i32>(PLACES_BYTES + ENTRIES_MAX * ENTRY_BYTES);
+
+/** Keys of an event; they mean the first cell of their span. */
+export const eventKeys: usize = memory.data(TABLE_BYTES);
+/** Keys of its properties; they mean one of the numbers of `propertyKey` in src/batch/event-keys.ts. */
+export const propertyKeys: usize = memory.data(TABLE_BYTES);
+export const tablesEnd: usize = __heap_base;
+
+const PROPERTY_DISTINCT_ID: u32 = 1;
+const PROPERTY_TOKEN: u32 = 2;
+const PROPERTY_IP: u32 = 3;
+const PROPERTY_SPECIAL: u32 = 4;
+const PROPERTY_SET: u32 = 5;
+const PROPERTY_SET_ONCE: u32 = 6;
+const PROPERTY_UNSET: u32 = 7;
+
+/** Cells of a row, `span` of src/batch/scanned-batch.ts. */
+const CELL_BYTES: usize = 4;
+const EVENT: usize = 0;
+const NAME: usize = 2;
+const DISTINCT_ID: usize = 4;
+const PROPERTIES: usize = 10;
+const TOKEN: usize = 18;
+const OWN_SET: usize = 20;
+const OWN_SET_ONCE: usize = 22;
+const OWN_UNSET: usize = 24;
+const FLAGS: usize = 26;
+const ROW_CELLS: usize = 28;
+
+/** `eventFlag` there. */
+const FLAG_SPECIAL: i32 = 1;
+const FLAG_HAS_IP: i32 = 2;
+const FLAG_DOLLAR_NAME: i32 = 4;
+const FLAG_EMPTY_PROPERTIES: i32 = 8;
+const FLAG_ID_IN_PROPERTIES: i32 = 16;
+
+const DOLLAR: u32 = 0x24;
+/** `0024` as a load of four bytes gives it. */
+const DIGITS_OF_DOLLAR: u32 = 0x34323030;
+
+/** Events found by the last call of `scanElements`. */
 export let count: i32 = 0;
-// memory layout: 0..: tables; see JS
-// key places: 32*256 bytes at 1024 ; key bytes: 32 bytes each at 16384 (index*32): length known by place ; key ids at 20480+index
-const EVENT_PLACES: usize = 1024;
-const PROP_PLACES: usize = 1024 + 8192;
-const KEY_BYTES: usize = 1024 + 16384;
-const KEY_IDS: usize = KEY_BYTES + 64 * 32;
-export const tables: usize = 1024;
 
-function isSpace(b: u32): bool {
-  return b == 0x20 || b == 0x0a || b == 0x0d || b == 0x09;
-}
-function skipSpace(at: usize): usize {
-  while (isSpace(load<u8>(at))) at++;
-  return at;
-}
-
-// From the opening quote to after the closing one; 0: odd. escaped set.
-let escaped: bool = false;
-function stringEnd(at: usize): usize {
-  at++;
-  while (true) {
-    const chunk = v128.load(at);
-    const odd = v128.or(
-      v128.or(i8x16.eq(chunk, i8x16.splat(0x22)), i8x16.eq(chunk, i8x16.splat(0x5c))),
-      i8x16.lt_u(chunk, i8x16.splat(0x20)),
-    );
-    const mask = i8x16.bitmask(odd);
-    if (mask == 0) {
-      at += 16;
-      continue;
-    }
-    at += ctz(mask);
-    const b = load<u8>(at);
-    if (b == QUOTE) return at + 1;
-    if (b != BACKSLASH) return 0;
-    escaped = true;
-    at = escapeEnd(at);
-    if (at == 0) return 0;
-  }
-}
-function escapeEnd(at: usize): usize {
-  const b = load<u8>(at + 1);
-  if (b == 0x75) {
-    for (let i: usize = 2; i < 6; i++) {
-      const h: u32 = load<u8>(at + i);
-      if (!((h >= 0x30 && h <= 0x39) || (h >= 0x41 && h <= 0x46) || (h >= 0x61 && h <= 0x66))) return 0;
-    }
-    return at + 6;
-  }
-  if (b == QUOTE || b == BACKSLASH || b == 0x2f || b == 0x62 || b == 0x66 || b == 0x6e || b == 0x72 || b == 0x74)
-    return at + 2;
-  return 0;
-}
-function isDigit(b: u32): bool {
-  return b - 0x30 < 10;
-}
-function numberEnd(at: usize): usize {
-  if (load<u8>(at) == 0x2d) at++;
-  let b: u32 = load<u8>(at);
-  if (b == 0x30) at++;
-  else {
-    if (!isDigit(b)) return 0;
-    do {
-      at++;
-    } while (isDigit(load<u8>(at)));
-  }
-  if (load<u8>(at) == 0x2e) {
-    at++;
-    if (!isDigit(load<u8>(at))) return 0;
-    do {
-      at++;
-    } while (isDigit(load<u8>(at)));
-  }
-  b = load<u8>(at);
-  if (b == 0x65 || b == 0x45) {
-    at++;
-    b = load<u8>(at);
-    if (b == 0x2b || b == 0x2d) at++;
-    if (!isDigit(load<u8>(at))) return 0;
-    do {
-      at++;
-    } while (isDigit(load<u8>(at)));
-  }
-  return at;
-}
-function valueEnd(at: usize, depth: i32): usize {
-  const b: u32 = load<u8>(at);
-  if (b == QUOTE) return stringEnd(at);
-  if (b == OPEN_O) return objectEnd(at, depth + 1);
-  if (b == OPEN_A) return arrayEnd(at, depth + 1);
-  if (b == 0x74) return load<u32>(at) == 0x65757274 ? at + 4 : 0;
-  if (b == 0x66) return load<u32>(at + 1) == 0x65736c61 ? at + 5 : 0;
-  if (b == 0x6e) return load<u32>(at) == 0x6c6c756e ? at + 4 : 0;
-  return numberEnd(at);
-}
-function objectEnd(at: usize, depth: i32): usize {
-  if (depth > depthMax) return 0;
-  at = skipSpace(at + 1);
-  if (load<u8>(at) == CLOSE_O) return at + 1;
-  while (true) {
-    if (load<u8>(at) != QUOTE) return 0;
-    keys++;
-    at = stringEnd(at);
-    if (at == 0) return 0;
-    if (load<u8>(at) != COLON) {
-      at = skipSpace(at);
-      if (load<u8>(at) != COLON) return 0;
-    }
-    at = skipSpace(at + 1);
-    at = valueEnd(at, depth);
-    if (at == 0) return 0;
-    let b: u32 = load<u8>(at);
-    if (b != COMMA && b != CLOSE_O) {
-      at = skipSpace(at);
-      b = load<u8>(at);
-    }
-    if (b == CLOSE_O) return at + 1;
-    if (b != COMMA) return 0;
-    at = skipSpace(at + 1);
-  }
-}
-function arrayEnd(at: usize, depth: i32): usize {
-  if (depth > depthMax) return 0;
-  at = skipSpace(at + 1);
-  if (load<u8>(at) == CLOSE_A) return at + 1;
-  while (true) {
-    at = valueEnd(at, depth);
-    if (at == 0) return 0;
-    at = skipSpace(at);
-    const b: u32 = load<u8>(at);
-    if (b == CLOSE_A) return at + 1;
-    if (b != COMMA) return 0;
-    at = skipSpace(at + 1);
-  }
-}
-function keyOf(places: usize, at: usize, end: usize): u32 {
-  const length = end - at - 2;
-  if (length > 31) return 0;
-  const place: u32 = load<u8>(places + ((length << 8) | <usize>load<u8>(at + 1)));
-  if (place == 0) return 0;
-  const bytes = KEY_BYTES + (place << 5);
-  for (let i: usize = 1; i < length; i++) if (load<u8>(bytes + i) != load<u8>(at + 1 + i)) return 0;
-  return load<u8>(KEY_IDS + place);
-}
+/** Where the text begins: rows count from there. */
 let base: usize = 0;
-// property findings
-let idFrom: usize,
-  idTo: usize,
-  tokenFrom: usize,
-  tokenTo: usize,
-  setFrom: usize,
-  setTo: usize,
-  onceFrom: usize,
-  onceTo: usize,
-  unsetFrom: usize,
-  unsetTo: usize,
-  flags: i32;
-function properties(at: usize): usize {
-  idFrom = 0;
-  tokenFrom = 0;
-  setFrom = 0;
-  onceFrom = 0;
-  unsetFrom = 0;
-  flags = 0;
-  const first: u32 = load<u8>(at);
-  if (first != OPEN_O) {
-    if (first == 0x6e) flags = 8;
-    return valueEnd(at, 1);
-  }
-  if (depthMax < 2) return 0;
-  at = skipSpace(at + 1);
-  if (load<u8>(at) == CLOSE_O) {
-    flags = 8;
-    return at + 1;
-  }
-  while (true) {
-    if (load<u8>(at) != QUOTE) return 0;
-    keys++;
-    escaped = false;
-    const end = stringEnd(at);
-    if (end == 0 || escaped) return 0;
-    const key = keyOf(PROP_PLACES, at, end);
-    at = end;
-    if (load<u8>(at) != COLON) {
-      at = skipSpace(at);
-      if (load<u8>(at) != COLON) return 0;
-    }
-    const from = skipSpace(at + 1);
-    at = load<u8>(from) == QUOTE ? stringEnd(from) : valueEnd(from, 2);
-    if (at == 0) return 0;
-    if (key != 0) {
-      switch (key) {
-        case 1:
-          idFrom = from;
-          idTo = at;
-          break;
-        case 2:
-          tokenFrom = from;
-          tokenTo = at;
-          break;
-        case 3:
-          flags |= 2;
-          break;
-        case 4:
-          flags |= 1;
-          break;
-        case 5:
-          setFrom = from;
-          setTo = at;
-          break;
-        case 6:
-          onceFrom = from;
-          onceTo = at;
-          break;
-        default:
-          unsetFrom = from;
-          unsetTo = at;
-      }
-    }
-    let b: u32 = load<u8>(at);
-    if (b != COMMA && b != CLOSE_O) {
-      at = skipSpace(at);
-      b = load<u8>(at);
-    }
-    if (b == CLOSE_O) return at + 1;
-    if (b != COMMA) return 0;
-    at = skipSpace(at + 1);
-  }
-}
-function put(cell: usize, from: usize, to: usize): void {
-  store<i32>(cell, from - base);
-  store<i32>(cell + 4, to - base);
-}
-function isAbsent(cell: usize): bool {
-  const from = load<i32>(cell);
-  return from < 0 || load<u8>(base + from) == 0x6e;
-}
-function event(at: usize, row: usize): usize {
-  keys = 0;
-  const start = at;
-  if (load<u8>(at) != OPEN_O) return 0;
-  memory.fill(row, 0xff, 104);
-  store<i32>(row + 104, 0);
-  store<i32>(row + 108, 0);
-  idFrom = 0;
-  tokenFrom = 0;
-  setFrom = 0;
-  onceFrom = 0;
-  unsetFrom = 0;
-  flags = 8;
-  at = skipSpace(at + 1);
-  if (load<u8>(at) == CLOSE_O) at++;
-  else
-    while (true) {
-      if (load<u8>(at) != QUOTE) return 0;
-      keys++;
-      escaped = false;
-      const end = stringEnd(at);
-      if (end == 0 || escaped) return 0;
-      const key = keyOf(EVENT_PLACES, at, end);
-      at = end;
-      if (load<u8>(at) != COLON) {
-        at = skipSpace(at);
-        if (load<u8>(at) != COLON) return 0;
-      }
-      const from = skipSpace(at + 1);
-      at = key == 5 ? properties(from) : load<u8>(from) == QUOTE ? stringEnd(from) : valueEnd(from, 1);
-      if (at == 0) return 0;
-      if (key != 0) put(row + ((<usize>key) << 3), from, at);
-      let b: u32 = load<u8>(at);
-      if (b != COMMA && b != CLOSE_O) {
-        at = skipSpace(at);
-        b = load<u8>(at);
-      }
-      if (b == CLOSE_O) {
-        at++;
-        break;
-      }
-      if (b != COMMA) return 0;
-      at = skipSpace(at + 1);
-    }
-  put(row, start, at);
-  if (<i32>(at - start) > bytesMax || keys > keysMax) return 0;
-  if (setFrom) put(row + 80, setFrom, setTo);
-  if (onceFrom) put(row + 88, onceFrom, onceTo);
-  if (unsetFrom) put(row + 96, unsetFrom, unsetTo);
-  if (idFrom && isAbsent(row + 16)) {
-    put(row + 16, idFrom, idTo);
-    flags |= 16;
-  }
-  if (tokenFrom && isAbsent(row + 72)) put(row + 72, tokenFrom, tokenTo);
-  const name = load<i32>(row + 8);
-  if (name >= 0 && load<u8>(base + name) == QUOTE) {
-    const c = load<u8>(base + name + 1);
-    if (c == 0x24) flags |= 4;
-    else if (c == 0x5c) return 0;
-  }
-  store<i32>(row + 104, flags);
-  return at;
-}
-/** From the [ to after the ]; 0: odd. */
-export function elements(
+/** Of the event at hand. */
+let row: usize = 0;
+let flags: i32 = 0;
+/** In the properties of the event, 0: absent. What they count for is known at its end. */
+let idFrom: usize = 0;
+let idTo: usize = 0;
+let tokenFrom: usize = 0;
+let tokenTo: usize = 0;
+
+/**
+ * From the `[` at `json + from` to after its `]`, counted from `json`; a row for each event from `rows` on. 0: something is unusual, and
+ * what the rows hold means nothing. Behind the text there have to be a zero byte and 32 bytes of memory.
+ */
+export function scanElements(
   json: usize,
   from: usize,
   rows: usize,
   rowsMax: i32,
-  depth: i32,
-  maxKeys: i32,
-  maxBytes: i32,
+  depthMax: i32,
+  keysMax: i32,
+  eventBytesMax: usize,
 ): usize {
   base = json;
-  depthMax = depth;
-  keysMax = maxKeys;
-  bytesMax = maxBytes;
   count = 0;
-  let at = skipSpace(json + from + 1);
-  if (load<u8>(at) == CLOSE_A) return at + 1 - json;
-  while (true) {
+  limitDepth(depthMax);
+  let at = firstElement(json + from);
+  while (load<u8>(at) != CLOSE_ARRAY) {
     if (count == rowsMax) return 0;
-    at = event(at, rows + <usize>count * 112);
-    if (at == 0) return 0;
+    row = rows + <usize>count * (ROW_CELLS * CELL_BYTES);
+    const end = eventEnd(at);
+    if (end == 0 || end - at > eventBytesMax || keysPassed() > keysMax) return 0;
     count++;
-    at = skipSpace(at);
-    const b: u32 = load<u8>(at);
-    if (b == CLOSE_A) return at + 1 - json;
-    if (b != COMMA) return 0;
-    at = skipSpace(at + 1);
+    at = nextElement(end);
+    if (at == 0) return 0;
   }
+  return at + 1 - json;
+}
+
+function eventEnd(start: usize): usize {
+  if (load<u8>(start) != OPEN_OBJECT || isTooDeep(1)) return 0;
+  clearRow();
+  forgetFindings(FLAG_EMPTY_PROPERTIES);
+  forgetKeys();
+  let at = firstKey(start);
+  while (at != 0 && load<u8>(at) == QUOTE) {
+    const end = keyEnd(at);
+    if (end == 0 || isOddlyWritten()) return 0;
+    const cell = meaningOf(eventKeys, at, end);
+    const from = valueStart(end);
+    if (from == 0) return 0;
+    const to = cell == PROPERTIES ? propertiesEnd(from) : memberEnd(from, 1);
+    if (to == 0) return 0;
+    if (cell != 0) put(cell, from, to);
+    at = nextKey(to);
+  }
+  if (at == 0) return 0;
+  put(EVENT, start, at + 1);
+  settle();
+  return at + 1;
+}
+
+function propertiesEnd(start: usize): usize {
+  const first: u32 = load<u8>(start);
+  forgetFindings(first == LETTER_N ? FLAG_EMPTY_PROPERTIES : 0);
+  if (first != OPEN_OBJECT) return valueEnd(start, 1);
+  if (isTooDeep(2)) return 0;
+  let at = firstKey(start);
+  if (at != 0 && load<u8>(at) != QUOTE) flags = FLAG_EMPTY_PROPERTIES;
+  while (at != 0 && load<u8>(at) == QUOTE) {
+    const end = keyEnd(at);
+    if (end == 0 || isOddlyWritten()) return 0;
+    const key = meaningOf(propertyKeys, at, end);
+    const from = valueStart(end);
+    if (from == 0) return 0;
+    const to = memberEnd(from, 2);
+    if (to == 0) return 0;
+    if (key != 0) keepFinding(key, from, to);
+    at = nextKey(to);
+  }
+  return at == 0 ? 0 : at + 1;
+}
+
+/** Most values are texts. */
+function memberEnd(at: usize, depth: i32): usize {
+  return load<u8>(at) == QUOTE ? textEnd(at) : valueEnd(at, depth);
+}
+
+/** What a key means to us, by one of the tables; 0: nothing. */
+function meaningOf(table: usize, from: usize, to: usize): usize {
+  const length = to - from - 2;
+  if (length > KEY_BYTES_MAX) return 0;
+  const place: usize = load<u8>(table + ((length << 8) | <usize>load<u8>(from + 1)));
+  if (place == 0) return 0;
+  const entry = table + PLACES_BYTES + place * ENTRY_BYTES;
+  if (differing(entry, from + 1) << (32 - <u32>length) != 0) return 0;
+  return load<u8>(entry + KEY_BYTES_MAX);
+}
+
+/** A bit for each of 32 bytes. */
+function differing(one: usize, other: usize): u32 {
+  const low = i8x16.bitmask(i8x16.ne(v128.load(one), v128.load(other)));
+  const high = i8x16.bitmask(i8x16.ne(v128.load(one, 16), v128.load(other, 16)));
+  return low | (high << 16);
+}
+
+function keepFinding(key: usize, from: usize, to: usize): void {
+  switch (<u32>key) {
+    case PROPERTY_DISTINCT_ID:
+      idFrom = from;
+      idTo = to;
+      break;
+    case PROPERTY_TOKEN:
+      tokenFrom = from;
+      tokenTo = to;
+      break;
+    case PROPERTY_IP:
+      flags |= FLAG_HAS_IP;
+      break;
+    case PROPERTY_SPECIAL:
+      flags |= FLAG_SPECIAL;
+      break;
+    case PROPERTY_SET:
+      put(OWN_SET, from, to);
+      break;
+    case PROPERTY_SET_ONCE:
+      put(OWN_SET_ONCE, from, to);
+      break;
+    case PROPERTY_UNSET:
+      put(OWN_UNSET, from, to);
+      break;
+  }
+}
+
+/** Of repeated properties the last count, with nothing left of those before. */
+function forgetFindings(flagsLeft: i32): void {
+  idFrom = 0;
+  tokenFrom = 0;
+  flags = flagsLeft;
+  const none = i32x4.splat(-1);
+  v128.store(row + OWN_SET * CELL_BYTES, none);
+  store<i64>(row + OWN_UNSET * CELL_BYTES, -1);
+}
+
+function clearRow(): void {
+  const none = i32x4.splat(-1);
+  for (let cell: usize = 0; cell < FLAGS - 2; cell += 4) v128.store(row + cell * CELL_BYTES, none);
+  store<i64>(row + OWN_UNSET * CELL_BYTES, -1);
+  // The flags and the problem.
+  store<i64>(row + FLAGS * CELL_BYTES, 0);
+}
+
+function put(cell: usize, from: usize, to: usize): void {
+  const place = row + cell * CELL_BYTES;
+  store<i32>(place, from - base);
+  store<i32>(place + CELL_BYTES, to - base);
+}
+
+function isAbsent(cell: usize): bool {
+  const from = load<i32>(row + cell * CELL_BYTES);
+  return from < 0 || load<u8>(base + from) == LETTER_N;
+}
+
+/** At the end of an event: what the properties bring where the event itself has nothing, and the flags. */
+function settle(): void {
+  if (idFrom != 0 && isAbsent(DISTINCT_ID)) {
+    put(DISTINCT_ID, idFrom, idTo);
+    flags |= FLAG_ID_IN_PROPERTIES;
+  }
+  if (tokenFrom != 0 && isAbsent(TOKEN)) put(TOKEN, tokenFrom, tokenTo);
+  const name = load<i32>(row + NAME * CELL_BYTES);
+  if (name >= 0 && startsWithDollar(base + name)) flags |= FLAG_DOLLAR_NAME;
+  store<i32>(row + FLAGS * CELL_BYTES, flags);
+}
+
+function startsWithDollar(at: usize): bool {
+  if (load<u8>(at) != QUOTE) return false;
+  const first: u32 = load<u8>(at + 1);
+  if (first != BACKSLASH) return first == DOLLAR;
+  return load<u8>(at + 2) == LETTER_U && load<u32>(at + 3) == DIGITS_OF_DOLLAR;
 }

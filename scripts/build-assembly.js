@@ -1,7 +1,6 @@
 // Builds assembly/ into WebAssembly: one file for each of `entries`, for whoever calls it (build-server.js) and where it says.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { main } from 'assemblyscript/asc';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -12,6 +11,8 @@ const flags = ['--runtime', 'stub', '--enable', 'simd', '--importMemory', '--noA
 
 /** `to`: an existing directory, from the root of the project. `names`: of the entries, or of others in assembly/. */
 export async function buildAssembly(to, names = entries) {
+  // Where nothing is built (`npm ci --omit=dev` of an image), it is not installed.
+  const { main } = await import('assemblyscript/asc');
   for (const name of names) {
     const source = join('assembly', `${name}.ts`);
     const { error, stderr } = await main([source, '--baseDir', root, '--outFile', join(to, `${name}.wasm`), ...flags]);

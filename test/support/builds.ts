@@ -10,7 +10,8 @@ export const consoleDist = join(root, 'console/dist');
 
 /** Builds the service and the console unless what lies there is newer than the sources. Vitest calls it before the first e2e test. */
 export default function build(): void {
-  if (!isNewer('dist/millrace.js', 'src')) run('scripts/build-server.js');
+  const isBuilt = ['src', 'assembly'].every((folder) => isNewer('dist/millrace.js', folder));
+  if (!isBuilt) run('scripts/build-server.js');
   if (!isNewer('console/dist/index.html', 'console')) run('scripts/build-console.js');
 }
 

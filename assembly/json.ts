@@ -1,0 +1,230 @@
+/**
+ * JSON (RFC 8259) over bytes in memory, as src/batch/json-syntax.ts has it: a function takes the place of the first byte of a thing
+ * and gives the place after its last one, or 0 where what stands there is not JSON (or deeper than `limitDepth` allows). It neither
+ * says why nor checks UTF-8.
+ *
+ * A zero byte has to follow the text, and 16 bytes of memory from there on: nothing in JSON is a zero byte, so that all of these stop
+ * there, and blocks of 16 are read.
+ */
+export const QUOTE: u32 = 0x22;
+export const COMMA: u32 = 0x2c;
+export const COLON: u32 = 0x3a;
+export const BACKSLASH: u32 = 0x5c;
+export const OPEN_ARRAY: u32 = 0x5b;
+export const CLOSE_ARRAY: u32 = 0x5d;
+export const OPEN_OBJECT: u32 = 0x7b;
+export const CLOSE_OBJECT: u32 = 0x7d;
+/** The letters that true, false, null and an escape of four digits begin with: no other value does. */
+export const LETTER_T: u32 = 0x74;
+export const LETTER_F: u32 = 0x66;
+export const LETTER_N: u32 = 0x6e;
+export const LETTER_U: u32 = 0x75;
+const MINUS: u32 = 0x2d;
+const PLUS: u32 = 0x2b;
+const POINT: u32 = 0x2e;
+const ZERO: u32 = 0x30;
+
+/** Texts are looked at in blocks. */
+const BLOCK: usize = 16;
+
+/** `true`, `null` and the end of `false`, as a load of four bytes gives them. */
+const WORD_TRUE: u32 = 0x65757274;
+const WORD_NULL: u32 = 0x6c6c756e;
+const WORD_ALSE: u32 = 0x65736c61;
+
+let keys: i32 = 0;
+let depthMax: i32 = 0;
+let hasEscapedLetter: bool = false;
+
+/** Containers that may lie in each other. They are a recursion: the caller has to keep this to what its stack can take. */
+export function limitDepth(containers: i32): void {
+  depthMax = containers;
+}
+
+export function isTooDeep(containers: i32): bool {
+  return containers > depthMax;
+}
+
+/** Keys passed since `forgetKeys`. */
+export function keysPassed(): i32 {
+  return keys;
+}
+
+export function forgetKeys(): void {
+  keys = 0;
+}
+
+/** Two functions, so that the first is small enough to be written out wherever it is called. */
+export function spaceEnd(at: usize): usize {
+  return load<u8>(at) > 0x20 ? at : wideSpaceEnd(at);
+}
+
+function wideSpaceEnd(at: usize): usize {
+  while (isSpace(load<u8>(at))) at++;
+  return at;
+}
+
+function isSpace(byte: u32): bool {
+  return byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09;
+}
+
+/** From the opening quote to after the closing one. */
+export function textEnd(at: usize): usize {
+  at++;
+  while (true) {
+    const block = v128.load(at);
+    const ends = i8x16.eq(block, i8x16.splat(<i8>QUOTE));
+    const escapes = i8x16.eq(block, i8x16.splat(<i8>BACKSLASH));
+    const controls = i8x16.lt_u(block, i8x16.splat(0x20));
+    const mask = i8x16.bitmask(v128.or(v128.or(ends, escapes), controls));
+    if (mask == 0) {
+      at += BLOCK;
+      continue;
+    }
+    at += ctz(mask);
+    const byte: u32 = load<u8>(at);
+    if (byte == QUOTE) return at + 1;
+    if (byte != BACKSLASH) return 0;
+    at = escapeEnd(at);
+    if (at == 0) return 0;
+  }
+}
+
+function escapeEnd(at: usize): usize {
+  switch (load<u8>(at + 1)) {
+    case 0x22: // "
+    case 0x5c: // \
+    case 0x2f: // /
+    case 0x62: // b
+    case 0x66: // f
+    case 0x6e: // n
+    case 0x72: // r
+    case 0x74: // t
+      return at + 2;
+    case 0x75: // u
+      for (let digit: usize = 2; digit < 6; digit++) if (!isHex(load<u8>(at + digit))) return 0;
+      if (isBelow80(at + 2)) hasEscapedLetter = true;
+      return at + 6;
+    default:
+      return 0;
+  }
+}
+
+/** Four digits of a character that needs no escape of this kind: `0041`. */
+function isBelow80(at: usize): bool {
+  return load<u16>(at) == 0x3030 && load<u8>(at + 2) < 0x38;
+}
+
+function isHex(byte: u32): bool {
+  return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
+}
+
+function isDigit(byte: u32): bool {
+  return byte - ZERO < 10;
+}
+
+export function numberEnd(at: usize): usize {
+  if (load<u8>(at) == MINUS) at++;
+  at = load<u8>(at) == ZERO ? at + 1 : digitsEnd(at);
+  if (at != 0 && load<u8>(at) == POINT) at = digitsEnd(at + 1);
+  if (at == 0) return 0;
+  // E and e differ by one bit.
+  if ((load<u8>(at) | 0x20) != 0x65) return at;
+  const sign: u32 = load<u8>(at + 1);
+  return digitsEnd(sign == PLUS || sign == MINUS ? at + 2 : at + 1);
+}
+
+/** Of at least one digit. */
+function digitsEnd(at: usize): usize {
+  if (!isDigit(load<u8>(at))) return 0;
+  do at++;
+  while (isDigit(load<u8>(at)));
+  return at;
+}
+
+/** Any value. `depth`: how many containers it lies in. */
+export function valueEnd(at: usize, depth: i32): usize {
+  const byte: u32 = load<u8>(at);
+  if (byte == QUOTE) return textEnd(at);
+  if (byte == OPEN_OBJECT) return objectEnd(at, depth + 1);
+  if (byte == OPEN_ARRAY) return arrayEnd(at, depth + 1);
+  if (byte == LETTER_T) return load<u32>(at) == WORD_TRUE ? at + 4 : 0;
+  if (byte == LETTER_F) return load<u32>(at + 1) == WORD_ALSE ? at + 5 : 0;
+  if (byte == LETTER_N) return load<u32>(at) == WORD_NULL ? at + 4 : 0;
+  return numberEnd(at);
+}
+
+function objectEnd(at: usize, depth: i32): usize {
+  if (isTooDeep(depth)) return 0;
+  at = firstKey(at);
+  while (at != 0 && load<u8>(at) == QUOTE) {
+    const end = keyEnd(at);
+    const value = end == 0 ? 0 : valueStart(end);
+    at = value == 0 ? 0 : valueEnd(value, depth);
+    if (at != 0) at = nextKey(at);
+  }
+  return at == 0 ? 0 : at + 1;
+}
+
+function arrayEnd(at: usize, depth: i32): usize {
+  if (isTooDeep(depth)) return 0;
+  at = firstElement(at);
+  while (at != 0 && load<u8>(at) != CLOSE_ARRAY) {
+    at = valueEnd(at, depth);
+    if (at != 0) at = nextElement(at);
+  }
+  return at == 0 ? 0 : at + 1;
+}
+
+/** From the `{` to the quote of the first key, or to the `}`. */
+export function firstKey(at: usize): usize {
+  at = spaceEnd(at + 1);
+  const byte: u32 = load<u8>(at);
+  return byte == QUOTE || byte == CLOSE_OBJECT ? at : 0;
+}
+
+/** From the end of a value in an object to the quote of the next key, or to the `}`. */
+export function nextKey(at: usize): usize {
+  at = spaceEnd(at);
+  const byte: u32 = load<u8>(at);
+  if (byte == CLOSE_OBJECT) return at;
+  if (byte != COMMA) return 0;
+  at = spaceEnd(at + 1);
+  return load<u8>(at) == QUOTE ? at : 0;
+}
+
+/** From the quote of a key to after its closing one. Counts the key. */
+export function keyEnd(at: usize): usize {
+  keys++;
+  hasEscapedLetter = false;
+  return textEnd(at);
+}
+
+/**
+ * Whether the key passed last writes a character of ASCII by its number (`\u0041`). If it does not, it is no other spelling of a key of
+ * letters, digits, `$` and `_`: no other escape stands for one of these.
+ */
+export function isOddlyWritten(): bool {
+  return hasEscapedLetter;
+}
+
+/** From the end of a key to its value. */
+export function valueStart(at: usize): usize {
+  at = spaceEnd(at);
+  return load<u8>(at) == COLON ? spaceEnd(at + 1) : 0;
+}
+
+/** From the `[` to the first element, or to the `]`. */
+export function firstElement(at: usize): usize {
+  return spaceEnd(at + 1);
+}
+
+/** From the end of an element to the next one, or to the `]`. What stands behind a comma has yet to be looked at. */
+export function nextElement(at: usize): usize {
+  at = spaceEnd(at);
+  const byte: u32 = load<u8>(at);
+  if (byte == CLOSE_ARRAY) return at;
+  if (byte != COMMA) return 0;
+  at = spaceEnd(at + 1);
+  return load<u8>(at) == CLOSE_ARRAY ? 0 : at;
+}
