@@ -73,7 +73,7 @@ const DIGITS_OF_DOLLAR: u32 = 0x34323030;
 /** Events found by the last call of `scanElements`. */
 export let count: i32 = 0;
 
-/** Where the text begins: rows count from there. */
+/** Where position 0 would be. */
 let base: usize = 0;
 /** Of the event at hand. */
 let row: usize = 0;
@@ -85,22 +85,25 @@ let tokenFrom: usize = 0;
 let tokenTo: usize = 0;
 
 /**
- * From the `[` at `json + from` to after its `]`, counted from `json`; a row for each event from `rows` on. 0: something is unusual, and
- * what the rows hold means nothing. Behind the text there have to be a zero byte and 32 bytes of memory.
+ * From the `[` at `text` to after its `]`, with a row for each event from `rows` on. `offset`: the position of the `[`, from which the rows and
+ * the result count. 0: something is unusual, and what the rows hold means nothing. Between the text and the rows lie 32 bytes at
+ * least, of which the first is overwritten.
  */
 export function scanElements(
-  json: usize,
-  from: usize,
+  text: usize,
+  textEnd: usize,
+  offset: usize,
   rows: usize,
   rowsMax: i32,
   depthMax: i32,
   keysMax: i32,
   eventBytesMax: usize,
 ): usize {
-  base = json;
+  store<u8>(textEnd, 0);
+  base = text - offset;
   count = 0;
   limitDepth(depthMax);
-  let at = firstElement(json + from);
+  let at = firstElement(text);
   while (load<u8>(at) != CLOSE_ARRAY) {
     if (count == rowsMax) return 0;
     row = rows + <usize>count * (ROW_CELLS * CELL_BYTES);
@@ -110,7 +113,7 @@ export function scanElements(
     at = nextElement(end);
     if (at == 0) return 0;
   }
-  return at + 1 - json;
+  return at + 1 - base;
 }
 
 function eventEnd(start: usize): usize {

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts';
+import { span } from './scanned-batch.ts';
 
 /** Which keys of an event and of its properties mean something to us, told apart by length first: most keys fail there. */
 export const eventKey = {
@@ -14,6 +15,20 @@ export const eventKey = {
   token: 9,
 } as const;
 export type EventKey = (typeof eventKey)[keyof typeof eventKey];
+
+/** Span of each key of an event; -1: the key has none. */
+export const spanOfKey: readonly number[] = [
+  -1,
+  span.name,
+  span.distinctId,
+  span.uuid,
+  span.timestamp,
+  span.properties,
+  span.offset,
+  span.set,
+  span.setOnce,
+  span.token,
+];
 
 export const propertyKey = {
   other: 0,
@@ -31,13 +46,13 @@ export type PropertyKey = (typeof propertyKey)[keyof typeof propertyKey];
  * Keys that mean something, found by length and first byte, which no two of a table share: a key that means nothing costs
  * one look into a table of bytes.
  */
-interface KeyTable<K> {
+export interface KeyTable<K> {
   /** Position in `keys` by length and first byte; 0: no such key. */
   readonly places: Uint8Array;
-  readonly keys: readonly ({ readonly bytes: Buffer; readonly key: K } | undefined)[];
+  readonly keys: readonly { readonly bytes: Buffer; readonly key: K }[];
 }
 
-const keyBytesMax = 31;
+export const keyBytesMax = 31;
 
 function keyTable<K>(known: Readonly<Record<string, K>>): KeyTable<K> {
   const places = new Uint8Array((keyBytesMax + 1) << 8);
@@ -50,7 +65,7 @@ function keyTable<K>(known: Readonly<Record<string, K>>): KeyTable<K> {
   return { places, keys };
 }
 
-const eventKeys = keyTable<EventKey>({
+export const eventKeys = keyTable<EventKey>({
   event: eventKey.name,
   distinct_id: eventKey.distinctId,
   $distinct_id: eventKey.distinctId,
@@ -65,7 +80,7 @@ const eventKeys = keyTable<EventKey>({
   api_key: eventKey.token,
 });
 
-const propertyKeys = keyTable<PropertyKey>({
+export const propertyKeys = keyTable<PropertyKey>({
   distinct_id: propertyKey.distinctId,
   $distinct_id: propertyKey.distinctId,
   token: propertyKey.token,

@@ -1,4 +1,4 @@
-import { eventKey, eventKeyAt, propertyKey, propertyKeyAt, type EventKey } from './event-keys.ts';
+import { eventKey, eventKeyAt, propertyKey, propertyKeyAt, spanOfKey, type EventKey } from './event-keys.ts';
 import {
   BodySyntaxError,
   firstMember,
@@ -23,11 +23,18 @@ export class SpanTable {
   count = 0;
   /** One object for all events of the body: each clears it first. */
   readonly found = noFindings();
-  #cells: Int32Array;
+  readonly #bodyBytes: number;
+  #cells = new Int32Array(0);
 
   /** `bodyBytes` only guides the first allocation. */
   constructor(bodyBytes: number) {
-    this.#cells = new Int32Array(spanStride * Math.min(bodyEventsMax, 4 + Math.floor(bodyBytes / 300)));
+    this.#bodyBytes = bodyBytes;
+  }
+
+  /** In place of all rows so far. */
+  replace(rows: Int32Array<ArrayBuffer>): void {
+    this.#cells = rows;
+    this.count = rows.length / spanStride;
   }
 
   /** Adds an event without fields and gives the position of its row. */
@@ -40,15 +47,18 @@ export class SpanTable {
       );
     }
     const row = this.count++ * spanStride;
-    if (row + spanStride > this.#cells.length) {
-      const larger = new Int32Array(Math.min(bodyEventsMax * spanStride, this.#cells.length * 2));
-      larger.set(this.#cells);
-      this.#cells = larger;
-    }
+    if (row + spanStride > this.#cells.length) this.#grow();
     this.#cells.fill(-1, row, row + span.flags);
     this.#cells[row + span.flags] = 0;
     this.#cells[row + span.problem] = 0;
     return row;
+  }
+
+  #grow(): void {
+    const guess = spanStride * (4 + Math.floor(this.#bodyBytes / 300));
+    const larger = new Int32Array(Math.min(bodyEventsMax * spanStride, Math.max(guess, this.#cells.length * 2)));
+    larger.set(this.#cells);
+    this.#cells = larger;
   }
 
   put(cell: number, from: number, to: number): void {
@@ -91,20 +101,6 @@ export function scanEvent(json: Buffer, start: number, meter: Meter, limits: Sca
 function mark(table: SpanTable, row: number, problem: ScanProblem): void {
   table.set(row + span.problem, 1 + scanProblems.indexOf(problem));
 }
-
-/** Span of each key; -1: the key has none. */
-const spanOfKey: readonly number[] = [
-  -1,
-  span.name,
-  span.distinctId,
-  span.uuid,
-  span.timestamp,
-  span.properties,
-  span.offset,
-  span.set,
-  span.setOnce,
-  span.token,
-];
 
 /** What the properties hold, until the end of the event tells whether it counts. */
 interface PropertyFindings {

@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { batchKeyAt } from './event-keys.ts';
+import type { FastScanner } from './fast-scan.ts';
 import type { ScanLimits } from './limits.ts';
 import { SpanTable, scanEvent } from './scan-event.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
 import { isStringAt, stringAt, textAt } from './spans.ts';
+import { threadScanner } from './thread-scanner.ts';
 import {
   BodySyntaxError,
   createMeter,
@@ -28,17 +30,21 @@ const closeArray = 0x5d;
  * or an element that is not an object, is marked with its problem; the rest goes on.
  */
 export function scanBatch(json: Buffer, limits: ScanLimits): ScannedBatch {
+  return scanBatchWith(threadScanner, json, limits);
+}
+
+/** The same without a fast scanner, or with one: it leaves whatever is unusual to the functions of this file, which say what it is. */
+export function scanBatchWith(fast: FastScanner | undefined, json: Buffer, limits: ScanLimits): ScannedBatch {
   if (!isUtf8(json)) throw new BodySyntaxError('expected the body to be UTF-8 text, got: bytes that are not', 0);
-  const meter = createMeter();
   const start = skipSpace(json, 0);
   const table = new SpanTable(json.length);
   const root = json[start];
   if (root === openArray) {
-    const end = scanElements(json, start, meter, limits, table);
+    const end = scanArray(fast, json, start, limits, table);
     expectEnd(json, end);
     return { ...noBatchFields, json, root: 'array', count: table.count, spans: table.spans() };
   }
-  if (root === openObject) return scanObject(json, start, meter, limits, table);
+  if (root === openObject) return scanObject(fast, json, start, limits, table);
   if (isStringAt(json, start)) {
     throw new BodySyntaxError(
       'expected a batch object, an array of events or an event, got: a JSON text; send the batch itself, not JSON inside a string',
@@ -58,7 +64,14 @@ interface BatchFields {
   sentAt: string | undefined;
 }
 
-function scanObject(json: Buffer, start: number, meter: Meter, limits: ScanLimits, table: SpanTable): ScannedBatch {
+function scanObject(
+  fast: FastScanner | undefined,
+  json: Buffer,
+  start: number,
+  limits: ScanLimits,
+  table: SpanTable,
+): ScannedBatch {
+  const meter = createMeter();
   const fields: BatchFields = {
     batchFrom: -1,
     hasEvent: false,
@@ -66,7 +79,7 @@ function scanObject(json: Buffer, start: number, meter: Meter, limits: ScanLimit
     historicalFrom: -1,
     sentAt: undefined,
   };
-  expectEnd(json, scanRootMembers(json, start, meter, limits, table, fields));
+  expectEnd(json, scanRootMembers(fast, json, start, meter, limits, table, fields));
   if (fields.batchFrom >= 0 && json[fields.batchFrom] === openArray) {
     if (meter.depth > limits.depthMax) throw tooDeep(limits, start);
     const historicalMigration = readHistorical(json, fields.historicalFrom);
@@ -81,6 +94,7 @@ function scanObject(json: Buffer, start: number, meter: Meter, limits: ScanLimit
 }
 
 function scanRootMembers(
+  fast: FastScanner | undefined,
   json: Buffer,
   start: number,
   meter: Meter,
@@ -95,12 +109,12 @@ function scanRootMembers(
     const key = batchKeyAt(json, at, end, meter.escaped);
     const from = skipColon(json, end);
     if (key === 'batch') {
+      // Only once: each time it copies the rest of the body.
+      const scanner = fields.batchFrom < 0 ? fast : undefined;
       fields.batchFrom = from;
       table.reset();
-      at =
-        json[from] === openArray
-          ? scanElements(json, from, createMeter(), limits, table)
-          : skipValue(json, from, meter, 1);
+      const isArray = json[from] === openArray;
+      at = isArray ? scanArray(scanner, json, from, limits, table) : skipValue(json, from, meter, 1);
     } else {
       at = skipValue(json, from, meter, 1);
       if (key === 'token') fields.token = isStringAt(json, from) ? stringAt(json, from, at) : textAt(json, from, at);
@@ -114,7 +128,21 @@ function scanRootMembers(
 }
 
 /** From the `[` to after the `]`. */
-function scanElements(json: Buffer, start: number, meter: Meter, limits: ScanLimits, table: SpanTable): number {
+function scanArray(
+  fast: FastScanner | undefined,
+  json: Buffer,
+  start: number,
+  limits: ScanLimits,
+  table: SpanTable,
+): number {
+  const found = fast?.scanElements(json, start, limits);
+  if (found === undefined) return scanElements(json, start, limits, table);
+  table.replace(found.spans);
+  return found.end;
+}
+
+function scanElements(json: Buffer, start: number, limits: ScanLimits, table: SpanTable): number {
+  const meter = createMeter();
   let at = firstMember(json, start + 1, closeArray);
   while (json[at] !== closeArray) at = nextMember(json, scanEvent(json, at, meter, limits, table), closeArray);
   return at + 1;
