@@ -24,6 +24,13 @@ const PLUS: u32 = 0x2b;
 const POINT: u32 = 0x2e;
 const ZERO: u32 = 0x30;
 
+/**
+ * `:"` and `,"` as a load of two bytes gives them. Most keys and values stand so: who asks first, before `valueStart` and `nextKey`,
+ * saves a tenth of a pass.
+ */
+export const COLON_QUOTE: u32 = 0x223a;
+export const COMMA_QUOTE: u32 = 0x222c;
+
 /** Texts are looked at in blocks. */
 const BLOCK: usize = 16;
 

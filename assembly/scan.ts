@@ -5,6 +5,8 @@
 import {
   BACKSLASH,
   CLOSE_ARRAY,
+  COLON_QUOTE,
+  COMMA_QUOTE,
   firstElement,
   firstKey,
   forgetKeys,
@@ -126,12 +128,12 @@ function eventEnd(start: usize): usize {
     const end = keyEnd(at);
     if (end == 0 || isOddlyWritten()) return 0;
     const cell = meaningOf(eventKeys, at, end);
-    const from = valueStart(end);
+    const from = load<u16>(end) == COLON_QUOTE ? end + 1 : valueStart(end);
     if (from == 0) return 0;
     const to = cell == PROPERTIES ? propertiesEnd(from) : memberEnd(from, 1);
     if (to == 0) return 0;
     if (cell != 0) put(cell, from, to);
-    at = nextKey(to);
+    at = load<u16>(to) == COMMA_QUOTE ? to + 1 : nextKey(to);
   }
   if (at == 0) return 0;
   put(EVENT, start, at + 1);
@@ -150,12 +152,12 @@ function propertiesEnd(start: usize): usize {
     const end = keyEnd(at);
     if (end == 0 || isOddlyWritten()) return 0;
     const key = meaningOf(propertyKeys, at, end);
-    const from = valueStart(end);
+    const from = load<u16>(end) == COLON_QUOTE ? end + 1 : valueStart(end);
     if (from == 0) return 0;
     const to = memberEnd(from, 2);
     if (to == 0) return 0;
     if (key != 0) keepFinding(key, from, to);
-    at = nextKey(to);
+    at = load<u16>(to) == COMMA_QUOTE ? to + 1 : nextKey(to);
   }
   return at == 0 ? 0 : at + 1;
 }
