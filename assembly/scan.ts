@@ -75,7 +75,7 @@ const DIGITS_OF_DOLLAR: u32 = 0x34323030;
 /** Events found by the last call of `scanElements`. */
 export let count: i32 = 0;
 
-/** Where position 0 would be. */
+/** Where the text begins. */
 let base: usize = 0;
 /** Of the event at hand. */
 let row: usize = 0;
@@ -87,25 +87,25 @@ let tokenFrom: usize = 0;
 let tokenTo: usize = 0;
 
 /**
- * From the `[` at `text` to after its `]`, with a row for each event from `rows` on. `offset`: the position of the `[`, from which the rows and
- * the result count. 0: something is unusual, and what the rows hold means nothing. Between the text and the rows lie 32 bytes at
- * least, of which the first is overwritten.
+ * From the `[` at `json + from` to after its `]`, with a row for each event from `rows` on; the rows and the result count from `json`.
+ * 0: something is unusual, and what the rows hold means nothing. Between the text and the rows lie 32 bytes at least, of which the
+ * first is overwritten.
  */
 export function scanElements(
-  text: usize,
-  textEnd: usize,
-  offset: usize,
+  json: usize,
+  jsonEnd: usize,
+  from: usize,
   rows: usize,
   rowsMax: i32,
   depthMax: i32,
   keysMax: i32,
   eventBytesMax: usize,
 ): usize {
-  store<u8>(textEnd, 0);
-  base = text - offset;
+  store<u8>(jsonEnd, 0);
+  base = json;
   count = 0;
   limitDepth(depthMax);
-  let at = firstElement(text);
+  let at = firstElement(json + from);
   while (load<u8>(at) != CLOSE_ARRAY) {
     if (count == rowsMax) return 0;
     row = rows + <usize>count * (ROW_CELLS * CELL_BYTES);
@@ -115,7 +115,7 @@ export function scanElements(
     at = nextElement(end);
     if (at == 0) return 0;
   }
-  return at + 1 - base;
+  return at + 1 - json;
 }
 
 function eventEnd(start: usize): usize {

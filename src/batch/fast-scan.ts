@@ -11,9 +11,9 @@ interface ScanExports {
   readonly tablesEnd: WasmGlobal;
   readonly count: WasmGlobal;
   scanElements(
-    text: number,
-    textEnd: number,
-    offset: number,
+    json: number,
+    jsonEnd: number,
+    from: number,
     rows: number,
     rowsMax: number,
     depthMax: number,
@@ -47,8 +47,8 @@ export interface FoundElements {
 export class FastScanner {
   readonly #exports: ScanExports;
   readonly #memory: WasmMemory;
-  /** Where texts begin. */
-  readonly #textFrom: number;
+  /** Where texts are copied to. */
+  readonly #copyFrom: number;
   #bytes: Uint8Array<ArrayBuffer>;
   #cells: Int32Array<ArrayBuffer>;
 
@@ -61,7 +61,7 @@ export class FastScanner {
   private constructor(exports: ScanExports, memory: WasmMemory) {
     this.#exports = exports;
     this.#memory = memory;
-    this.#textFrom = exports.tablesEnd.value;
+    this.#copyFrom = exports.tablesEnd.value;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#cells = new Int32Array(memory.buffer);
     this.#fill(exports.eventKeys.value, eventKeys, (key) => spanOfKey[key] ?? 0);
@@ -73,16 +73,16 @@ export class FastScanner {
    * many short events, more text than it takes), and it has to be done the slow way.
    */
   scanElements(json: Uint8Array, from: number, limits: ScanLimits): FoundElements | undefined {
-    const bytes = json.length - from;
+    const bytes = json.length;
     if (bytes > textBytesMax) return undefined;
-    const text = this.#textFrom;
-    const textEnd = text + bytes;
-    const rows = (textEnd + paddingBytes + 3) & ~3;
+    const copyEnd = this.#copyFrom + bytes;
+    const rows = (copyEnd + paddingBytes + 3) & ~3;
     this.#makeRoom(rows + rowBytes * Math.ceil(bytes / eventBytesMin));
-    this.#bytes.set(json.subarray(from), text);
+    // All of it: a view on what is needed would take longer to make than a kilobyte to copy.
+    this.#bytes.set(json, this.#copyFrom);
     const end = this.#exports.scanElements(
-      text,
-      textEnd,
+      this.#copyFrom,
+      copyEnd,
       from,
       rows,
       Math.min(bodyEventsMax, Math.floor((this.#bytes.length - rows) / rowBytes)),

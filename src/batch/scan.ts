@@ -109,7 +109,7 @@ function scanRootMembers(
     const key = batchKeyAt(json, at, end, meter.escaped);
     const from = skipColon(json, end);
     if (key === 'batch') {
-      // Only once: each time it copies the rest of the body.
+      // Only once: each time it copies the body.
       const scanner = fields.batchFrom < 0 ? fast : undefined;
       fields.batchFrom = from;
       table.reset();
