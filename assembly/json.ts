@@ -110,16 +110,18 @@ function escapeEnd(at: usize): usize {
       return at + 2;
     case 0x75: // u
       for (let digit: usize = 2; digit < 6; digit++) if (!isHex(load<u8>(at + digit))) return 0;
-      if (isBelow80(at + 2)) hasEscapedLetter = true;
+      if (isLetter(at + 2)) hasEscapedLetter = true;
       return at + 6;
     default:
       return 0;
   }
 }
 
-/** Four digits of a character that needs no escape of this kind: `0041`. */
-function isBelow80(at: usize): bool {
-  return load<u16>(at) == 0x3030 && load<u8>(at + 2) < 0x38;
+/** Four digits: `0024`, or from `0050` to `007f`. */
+function isLetter(at: usize): bool {
+  if (load<u16>(at) != 0x3030) return false;
+  const third: u32 = load<u8>(at + 2);
+  return (third >= 0x35 && third < 0x38) || load<u16>(at + 2) == 0x3432;
 }
 
 function isHex(byte: u32): bool {
@@ -208,8 +210,8 @@ export function keyEnd(at: usize): usize {
 }
 
 /**
- * Whether the key passed last writes a character of ASCII by its number (`\u0041`). If it does not, it is no other spelling of a key of
- * letters, digits, `$` and `_`: no other escape stands for one of these.
+ * Whether the key passed last may write a small letter, `$` or `_` by its number (`\u0061`). If it does not, it is no other spelling of a
+ * key that is made of these alone.
  */
 export function isOddlyWritten(): bool {
   return hasEscapedLetter;

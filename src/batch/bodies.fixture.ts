@@ -49,7 +49,7 @@ const known = fc.constantFrom(...knownKeys);
 const plainKey = weighted(
   [8, known],
   // Nearly one: a character more or fewer.
-  [1, joined(known, fc.constantFrom('x', 'é', '\\u00e9', '\\n', '\\"', ' '))],
+  [1, joined(known, fc.constantFrom('x', 'é', '\\u00e9', '\\u0027', '\\u002B', '\\n', '\\"', ' '))],
   [1, fc.tuple(known, fc.nat(24)).map(([text, at]) => text.slice(0, at))],
   [1, fc.tuple(fc.constantFrom('k', '$', 'é', '\\\\'), fc.nat(40)).map(([part, times]) => part.repeat(times))],
 );

@@ -101,7 +101,7 @@ describe('scanning in WebAssembly', () => {
     ['escapes in values', '[{"event":"\\u0024a\\n","properties":{"x":"\\"\\\\\\/"}}]'],
     [
       'keys that no escape makes one of ours',
-      '[{"event":"a","properties":{"gr\\u00f6\\u00dfe":1,"\\u4e2d":2,"a\\nb":3}}]',
+      '[{"event":"a","properties":{"gr\\u00f6\\u00dfe":1,"\\u4e2d":2,"a\\nb":3,"don\\u0027t":4}}]',
     ],
     ['nesting up to the limit', `[{"x":${'['.repeat(63)}${']'.repeat(63)}}]`],
     ['nothing', '[ ]'],

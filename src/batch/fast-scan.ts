@@ -108,6 +108,10 @@ export class FastScanner {
     const entryBytes = keyBytesMax + 1;
     this.#bytes.set(table.places, at);
     for (const [index, { bytes, key }] of table.keys.entries()) {
+      assert(
+        /^[a-z_$]+$/.test(bytes.toString()),
+        'keys of small letters, $ and _: what else may be escaped is overlooked',
+      );
       const entry = at + table.places.length + (index + 1) * entryBytes;
       this.#bytes.set(bytes, entry);
       this.#bytes[entry + keyBytesMax] = meaning(key);
