@@ -35,8 +35,8 @@ export const uploadsPrefix = 'uploads/';
 export const stagingKeys = {
   /** Source records as they came, NDJSON, zstd. */
   segment: (run: string, part: number, segment: number) => `${run}/parts/${pad(part)}/${pad(segment)}.ndjson.zst`,
-  /** Events of one segment, by day: frames of zstd, one day each; and where they are (JSON). */
-  spill: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.zst`,
+  /** Events of one segment, by day: blocks (spill-block.ts, the second form of them), one day each; and where they are (JSON). */
+  spill: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.2.zst`,
   spillIndex: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.json`,
   /** What a segment tells the check of the others, beside its spill. */
   handOver: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.bin`,

@@ -104,10 +104,21 @@ async function handOverOf(staging: Staging, run: string, { part, index }: Segmen
   throw new Error(`expected what the segment ${index} of the part ${part.key} handed over, got no such file`);
 }
 
-/** Whether segments were checked by an earlier version, which goes through them in another way. */
-export async function lackHandOver(staging: Staging, run: string, parts: readonly StoredPart[]): Promise<boolean> {
+/**
+ * Whether segments were checked by an earlier version, which left other files behind. `isAlone`: the check goes through them side by
+ * side.
+ */
+export async function lackFiles(
+  staging: Staging,
+  run: string,
+  parts: readonly StoredPart[],
+  isAlone: boolean,
+): Promise<boolean> {
   const keys = new Set((await staging.list(`${run}/spills/`)).map(({ key }) => key));
-  return placesOf(parts).some(
-    ({ part, index }) => index < part.checked && !keys.has(stagingKeys.handOver(run, part.seq, index)),
-  );
+  return placesOf(parts)
+    .filter(({ part, index }) => index < part.checked)
+    .some(({ part: { seq }, index }) => {
+      const needed = isAlone ? [stagingKeys.spill, stagingKeys.handOver] : [stagingKeys.spill];
+      return needed.some((keyOf) => !keys.has(keyOf(run, seq, index)));
+    });
 }

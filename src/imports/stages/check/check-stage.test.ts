@@ -309,6 +309,27 @@ describe('the check', () => {
     expect(await test.staging.list('r/spills/stray')).toEqual([]);
   });
 
+  it.each([
+    ['side by side', {}],
+    ['in order', { choice: { sample: 0.5 } }],
+  ])('segments that an earlier version has checked are checked anew, %s', async (_way, options) => {
+    await using whole = await checkTest({ format: 'mixpanel', ...options });
+    await using test = await checkTest({ format: 'mixpanel', ...options });
+    for (const each of [whole, test]) await stageAll(each, [...mixpanelRecords(2, 60)], 20);
+    await whole.check({ limits: small });
+    const failpoint = (name: string): void => {
+      if (name === 'import_segment_checked') throw new Error('crash');
+    };
+    await expect(test.check({ limits: small, failpoint })).rejects.toThrow('crash');
+    // Its spills had another form and another name.
+    const spill = stagingKeys.spill('r', 1, 0);
+    await test.staging.write(spill.replace('.2.zst', '.zst'), [Buffer.from('x')]);
+    await test.staging.remove(spill);
+    await test.check({ limits: small });
+    expect(await stateOf(test)).toEqual(await stateOf(whole));
+    expect(await test.staging.list('r/spills/')).toEqual([]);
+  });
+
   it('stops at once when the run is let go of, without a day or a result', async () => {
     await using test = await checkTest({ format: 'mixpanel' });
     await stageAll(test, [...mixpanelRecords(2, 60)], 20);

@@ -15,7 +15,7 @@ import { createCheckProgress } from './check-progress.ts';
 import { runsToReplace } from './assert-check-passed.ts';
 import { checkResult } from './check-result.ts';
 import { checkInOrder } from './check-in-order.ts';
-import { checkSideBySide, lackHandOver } from './check-side-by-side.ts';
+import { checkSideBySide, lackFiles } from './check-side-by-side.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
 import { openReader } from './open-reader.ts';
@@ -184,7 +184,7 @@ function openWorkers(
 
 async function partsOf({ staging }: Ready, leased: LeasedRun, isAlone: boolean): Promise<readonly StoredPart[]> {
   const parts = await leased.parts();
-  if (!isAlone || !(await lackHandOver(staging, leased.run.id, parts))) return parts;
+  if (!(await lackFiles(staging, leased.run.id, parts, isAlone))) return parts;
   await startAnew(staging, leased, parts);
   return await leased.parts();
 }

@@ -1,14 +1,16 @@
+import { freeMemory } from '../../../base/free-memory.ts';
 import type { DayIndex } from '../../staging.ts';
+import { compress } from './compress.ts';
 import { createKeySet } from './key-set.ts';
 import type { Stretch } from './merge-runs.ts';
 import type { IsRepeated } from './repeated-links.ts';
-import { compress, type Block } from './spill-block.ts';
+import type { Block } from './spill-block.ts';
 
 /** Makes the frames of a day from its events in order: leaves out duplicates, counts, and adds up the checksums. */
 export interface DayWriter {
   /** Frames that were finished by it, compressed. */
   take(stretch: Stretch): readonly Buffer[];
-  /** The last frame, if there is one. */
+  /** The last frame, if there is one. Nothing may be taken afterwards. */
   close(): readonly Buffer[];
   readonly frames: DayIndex['frames'];
   readonly totals: DayTotals;
@@ -105,7 +107,11 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
       copy(block, from, to);
       return done;
     },
-    close: () => (events > 0 ? [closeFrame()] : []),
+    close: () => {
+      const last = events > 0 ? [closeFrame()] : [];
+      freeMemory(lines);
+      return last;
+    },
     frames,
     totals,
   };

@@ -170,6 +170,8 @@ async function mergeInto(
         event.contentHigh = block.contentHigh[at] as number;
         writer.add(event, block.json, start, end);
       }
+      // The block is empty once the next stretch is asked for.
+      writer.copy();
     }
     if (writer.count > 0) yield* closeBlock(writer, file, blocks);
   }

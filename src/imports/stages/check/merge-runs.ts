@@ -1,3 +1,4 @@
+import { freeMemory } from '../../../base/free-memory.ts';
 import type { Staging } from '../../staging.ts';
 import { blockBytes, freeBlock, readBlock, type Block } from './spill-block.ts';
 import type { SpillBlock } from './spill-buffer.ts';
@@ -90,8 +91,12 @@ function createCursor(staging: ReadStaging, run: DayRun, order: number, readAhea
       freeBlock(cursor.block);
       cursor.block = noBlock;
       cursor.at = 0;
-      if (place === undefined) return false;
+      if (place === undefined) {
+        freeMemory(ahead.bytes);
+        return false;
+      }
       if (place.end > ahead.start + ahead.bytes.length) {
+        freeMemory(ahead.bytes);
         const { start, end } = aheadOf(run.blocks, next, readAhead);
         ahead = { start, bytes: await readRange(staging, run.key, start, end) };
       }
@@ -120,6 +125,7 @@ function aheadOf(
   return { start, end };
 }
 
+/** In memory of its own. */
 async function readRange(staging: ReadStaging, key: string, start: number, end: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of staging.read(key, { start, end })) chunks.push(chunk);

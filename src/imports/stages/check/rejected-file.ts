@@ -1,5 +1,5 @@
 import type { RejectedRecord } from '../../staging.ts';
-import { compress } from './spill-block.ts';
+import { compress } from './compress.ts';
 
 /** Rejected records on their way to a file: compressed as they come, so that a segment of nothing else stays small. */
 export interface RejectedFile {
