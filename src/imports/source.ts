@@ -62,7 +62,10 @@ export interface PartRead {
 
 /** Some records, each one line of JSON. Blank lines count as lines, so that line numbers are those of the source. */
 export interface RecordChunk {
-  /** Whole lines: ends with \n. Bytes as the source has them, also where they are no JSON. */
+  /**
+   * Whole lines: ends with \n. Bytes as the source has them, also where they are no JSON. They are there until the next chunk is
+   * asked for, which may lie in the same memory: who needs them longer copies them.
+   */
   readonly lines: Buffer;
   /** How many lines. */
   readonly count: number;

@@ -3,7 +3,7 @@ import type { TextForm } from './detect.ts';
 
 /** Some records of a file, each one line, and what could not become a line. */
 export interface Piece {
-  /** Whole lines: ends with \n. */
+  /** Whole lines: ends with \n. There until the next piece is asked for. */
   readonly lines: Buffer;
   readonly count: number;
   readonly faults: readonly SourceFault[];

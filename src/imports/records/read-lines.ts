@@ -4,7 +4,10 @@ import { pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
 const newline = 0x0a;
 const lineEnd = Buffer.from('\n');
 
-/** Lines as they are: the bytes are handed on, only line breaks are looked for. `place` names a line for faults. */
+/**
+ * Lines as they are: the bytes are handed on, only line breaks are looked for. `place` names a line for faults. What is kept of a
+ * chunk while the next one is asked for is copied: its memory may be used again.
+ */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
   place: (line: number) => string,
@@ -12,8 +15,7 @@ export async function* readLines(
   const splitter = createSplitter(place);
   for await (const chunk of chunks) {
     for (let from = 0; from < chunk.length; from += pieceBytes) {
-      const piece = splitter.push(chunk.subarray(from, from + pieceBytes));
-      if (piece !== undefined) yield piece;
+      yield* splitter.push(chunk.subarray(from, from + pieceBytes));
     }
   }
   const last = splitter.end();
@@ -33,7 +35,7 @@ export async function* readTexts(
 }
 
 interface Splitter {
-  push(chunk: Buffer): Piece | undefined;
+  push(chunk: Buffer): readonly Piece[];
   end(): Piece | undefined;
 }
 
@@ -65,17 +67,26 @@ function createSplitter(place: (line: number) => string): Splitter {
       let chunk = given;
       if (overlong) {
         const end = chunk.indexOf(newline);
-        if (end === -1) return undefined;
+        if (end === -1) return [];
         overlong = false;
         chunk = chunk.subarray(end + 1);
       }
+      const pieces: Piece[] = [];
+      if (carried > 0) {
+        const end = chunk.indexOf(newline) + 1;
+        if (end > 0) {
+          const first = Buffer.concat([...carry, chunk.subarray(0, end)]);
+          letGo();
+          pieces.push(piece(first, []));
+          chunk = chunk.subarray(end);
+        }
+      }
       const end = chunk.lastIndexOf(newline) + 1;
-      const whole = end === 0 ? [] : [...carry, chunk.subarray(0, end)];
-      if (end > 0) letGo();
-      if (end < chunk.length) carry.push(chunk.subarray(end));
+      if (end > 0) pieces.push(piece(chunk.subarray(0, end), []));
+      if (end < chunk.length) carry.push(Buffer.from(chunk.subarray(end)));
       carried += chunk.length - end;
-      if (whole.length > 0) return piece(whole.length === 1 && whole[0] ? whole[0] : Buffer.concat(whole), []);
-      return carried > recordBytesMax ? giveUp() : undefined;
+      if (carried > recordBytesMax) pieces.push(giveUp());
+      return pieces;
     },
     end: () => (carried === 0 ? undefined : piece(Buffer.concat([...carry, lineEnd]), [])),
   };

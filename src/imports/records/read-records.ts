@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
 import { SourceError, type ForeignFiles, type RecordChunk } from '../source.ts';
+import { fileChunks, type ChunkMemory } from './file-chunks.ts';
 import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
 import { gunzipChunks, guardRatio, unzstdChunks } from './decompress.ts';
@@ -19,7 +19,6 @@ import { zipMembers } from './zip-members.ts';
 export type { ReadHints } from './piece.ts';
 
 const headBytes = 64 * 1024;
-const fileReadBytes = 256 * 1024;
 /** Wrappings within each other: gzip in zip, gzip in gzip. */
 const layersMax = 3;
 const ratioMaxDefault = 400;
@@ -38,8 +37,9 @@ export async function* readRecords(chunks: AsyncIterable<Buffer>, hints: ReadHin
 /** The same for a file on disk; archives and Parquet files are read where they lie. Throws the file system's errors too. */
 export async function* readRecordFile(path: string, hints: ReadHints): AsyncGenerator<RecordChunk> {
   const progress = { bytes: 0 };
-  const chunks = watched(fileChunks(path), hints, progress);
-  yield* withBytes(readAny(chunks, { ...contextOf(hints, progress), path }), progress);
+  const memory: ChunkMemory = { isReused: false };
+  const chunks = watched(fileChunks(path, memory), hints, progress);
+  yield* withBytes(readAny(chunks, { ...contextOf(hints, progress), path, memory }), progress);
 }
 
 interface Context extends ReadHints {
@@ -49,6 +49,8 @@ interface Context extends ReadHints {
   readonly progress: { bytes: number };
   /** The bytes lie in a file, as they are. */
   readonly path?: string | undefined;
+  /** Of the chunks of that file. */
+  readonly memory?: ChunkMemory | undefined;
 }
 
 function contextOf(hints: ReadHints, progress: { bytes: number }): Context {
@@ -59,10 +61,6 @@ async function* withBytes(pieces: AsyncIterable<Piece>, progress: { bytes: numbe
   for await (const { faults, ...piece } of pieces) {
     yield { ...piece, ...(faults.length === 0 ? {} : { faults }), bytesRead: progress.bytes };
   }
-}
-
-async function* fileChunks(path: string): AsyncGenerator<Buffer> {
-  for await (const chunk of createReadStream(path, { highWaterMark: fileReadBytes })) yield chunk as Buffer;
 }
 
 async function* watched(
@@ -100,7 +98,7 @@ async function* readAs(
   if (container === 'text') return yield* readText(head, chunks, context);
   if (container === 'parquet') return yield* onDisk(chunks, context, readParquetFile);
   if (container === 'avro') return yield* readAvro(chunks, context.name);
-  const inner = { ...context, layer: context.layer + 1, path: undefined };
+  const inner = { ...context, layer: context.layer + 1, path: undefined, memory: undefined };
   if (inner.layer > layersMax) {
     throw new SourceError(`expected at most ${layersMax} layers of compression in ${context.name}, got more`);
   }
@@ -173,7 +171,10 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
   const place = (line: number): string => at(`line ${line}`);
   const read = (bytes: AsyncIterable<Buffer>): AsyncIterable<Piece> => {
     if (form.kind === 'unknown') throw new SourceError(`${name} cannot be read: ${form.reason}`);
-    if (form.kind === 'lines') return readLines(bytes, place);
+    if (form.kind === 'lines') {
+      if (context.memory !== undefined) context.memory.isReused = true;
+      return readLines(bytes, place);
+    }
     if (form.kind === 'texts') return readTexts(bytes, place);
     if (form.kind === 'csv') return readCsv(bytes, { delimiter: form.delimiter, place });
     return readValues(bytes, form.layout, { name, place: (record) => at(`record ${record}`) });

@@ -2,7 +2,7 @@ import type { RecordChunk, SourceFault } from '../../source.ts';
 
 /** The records of a part as a stream that can be cut anywhere between two lines. */
 export interface LineFeed {
-  /** The next lines, at most `linesMax` of them and, but for the first line, `bytesMax` bytes. Undefined: no more. */
+  /** The next lines, at most `linesMax` of them and, but for the first line, `bytesMax` bytes; there until the next call. Undefined: no more. */
   take(linesMax: number, bytesMax: number): Promise<Lines | undefined>;
   /** Passes over so many lines; false: there were fewer. */
   skip(lines: number): Promise<boolean>;

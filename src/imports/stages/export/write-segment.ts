@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Writable } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
+import { freeMemory } from '../../../base/free-memory.ts';
 import type { Segment } from '../../run/leased-run.ts';
 import { SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
@@ -22,6 +22,9 @@ export interface WrittenSegment {
 }
 
 const level = 1;
+/** Compressed at a time, in another thread, while the next ones are read. */
+const blockBytes = 1024 * 1024;
+const outputBytes = 256 * 1024;
 
 /** Writes the next segment of the feed; streamed, so that memory does not depend on its size. */
 export async function writeSegment(
@@ -35,17 +38,64 @@ export async function writeSegment(
   const first = await lines.next();
   const { ended, broke } = state;
   if (first.done === true) return { segment: undefined, ended, broke };
-  const compress = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: level } });
-  const input = Readable.from(withFirst(first.value, lines), { objectMode: true, highWaterMark: 2 });
+  const compress = createZstdCompress({
+    chunkSize: outputBytes,
+    params: { [constants.ZSTD_c_compressionLevel]: level },
+  });
+  // Who reads it hears of the error; until then it is nobody's.
+  compress.on('error', () => undefined);
   const [written, sent] = await Promise.allSettled([
     to.staging.write(to.key, compress).finally(() => compress.destroy()),
-    pipeline(input, compress),
+    sendAll(withFirst(first.value, lines), compress),
   ]);
   // What the source threw ends both; what staging threw is told by itself only.
   if (written.status === 'rejected') throw written.reason;
   if (sent.status === 'rejected') throw sent.reason;
   const { records, rawBytes } = state;
   return { segment: { records, rawBytes, ...written.value }, ended: state.ended, broke: state.broke };
+}
+
+/**
+ * Lines are there until the next ones are asked for: they are copied into a block, and while one is compressed another is filled.
+ * An error ends the writable, too.
+ */
+async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promise<void> {
+  let block = Buffer.allocUnsafeSlow(blockBytes);
+  let other = Buffer.allocUnsafeSlow(blockBytes);
+  let filled = 0;
+  let sent = Promise.resolve();
+  try {
+    for await (const bytes of lines) {
+      for (let from = 0; from < bytes.length;) {
+        const copied = bytes.copy(block, filled, from);
+        from += copied;
+        filled += copied;
+        if (filled < block.length) continue;
+        await sent;
+        sent = send(writable, block);
+        // Whoever waits for it hears of a failure.
+        sent.catch(() => undefined);
+        [block, other] = [other, block];
+        filled = 0;
+      }
+    }
+    await sent;
+    await send(writable, block.subarray(0, filled));
+    writable.end();
+  } catch (error) {
+    // What is being compressed stays where it is.
+    writable.destroy(error instanceof Error ? error : new Error('the lines could not be read', { cause: error }));
+    throw error;
+  }
+  freeMemory(block);
+  freeMemory(other);
+}
+
+/** Resolves when the bytes are taken. */
+function send(writable: Writable, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    writable.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 interface Filling {
