@@ -4,6 +4,7 @@ import { inOrder } from '../load/in-order.ts';
 import type { CheckedSegment, HandOver, SegmentTask } from './check-alone.ts';
 import type { Checking } from './check-in-order.ts';
 import type { CheckWorkers } from './check-workers.ts';
+import { createPlaces } from './places.ts';
 import { readHandOver } from './hand-over-file.ts';
 import type { RepeatedLinks } from './repeated-links.ts';
 import { createMemorySum, type MemorySum } from './segment-memory.ts';
@@ -38,14 +39,17 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<voi
   }
   const stop = new AbortController();
   const signal = AbortSignal.any([leased.signal, stop.signal]);
-  const check = async (place: SegmentPlace, before?: SegmentTask['before']): Promise<CheckedSegment> => {
-    signal.throwIfAborted();
-    const lines = await deps.readSegment(deps.staging, leased.run.id, place.part, place.index);
-    return await workers.check(taskOf(checking, place, lines, before), sum);
-  };
+  // One more than threads, so that none waits until a segment is read.
+  const inMemory = createPlaces(workers.threads === 1 ? 1 : workers.threads + 1);
+  const check = (place: SegmentPlace, before?: SegmentTask['before']): Promise<CheckedSegment> =>
+    inMemory(async () => {
+      signal.throwIfAborted();
+      const lines = await deps.readSegment(deps.staging, leased.run.id, place.part, place.index);
+      return await workers.check(taskOf(checking, place, lines, before), sum);
+    });
   await inOrder(inTurn(left), {
-    // One more, so that no thread waits while something is written.
-    max: workers.threads === 1 ? 1 : workers.threads + 1,
+    // As many again may be checked and wait for one before them, or for what is being written.
+    max: workers.threads === 1 ? 1 : 2 * workers.threads + 1,
     work: async (place) => ({ place, found: await check(place) }),
     done: async ({ place, found }) => {
       const before = workers.threads === 1 ? undefined : sum.known(found.handOver.memories);

@@ -4,8 +4,8 @@ import { answerOver, callOver, type Answers } from '../../../base/calls.ts';
 import { checkAlone, type CheckedSegment, type SegmentTask } from './check-alone.ts';
 import type { CheckThreadData } from './check-thread-host.ts';
 import { asBuffer, lentStaging, wholeMemory } from './lent-staging.ts';
-import { mergeDay, type MergeTask } from './merge-day.ts';
 import { createCheckTools, type CheckTools } from './check-tools.ts';
+import { mergeDay, type MergedDay, type MergeTask } from './merge-day.ts';
 
 const parent = parentPort;
 if (parent === null) throw new Error('expected to run as a thread of the check');
@@ -41,8 +41,9 @@ function memoryOf(message: unknown): ArrayBuffer[] {
     readonly call?: { readonly args: readonly unknown[] };
     readonly answer?: { readonly value?: unknown };
   };
-  const { chunks = [], rejected = [], handOver } = (answer?.value ?? {}) as Partial<CheckedSegment>;
-  const numbers = handOver === undefined ? [] : [handOver.links, ...handOver.memories.counted].map(bytesOf);
+  const { chunks = [], rejected = [], handOver, keys } = (answer?.value ?? {}) as Partial<CheckedSegment & MergedDay>;
+  const ofSegment = handOver === undefined ? [] : [handOver.links, ...handOver.memories.counted];
+  const numbers = [...ofSegment, ...(keys === undefined ? [] : [keys])].map(bytesOf);
   const frames = (call?.args ?? []).filter((each) => each instanceof Uint8Array);
   return wholeMemory([...chunks, ...rejected, ...numbers, ...frames]);
 }

@@ -1,5 +1,5 @@
 import { CallError } from '../../../base/calls.ts';
-import { createInterruption } from '../../../base/interruption.ts';
+import { createInterruption, type Interruption } from '../../../base/interruption.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { Staging } from '../../staging.ts';
 import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } from './check-alone.ts';
@@ -11,8 +11,10 @@ import type { SpillLimits } from './spill-buffer.ts';
 
 /** Who checks segments and merges days: this thread, or several beside it. */
 export interface CheckWorkers extends AsyncDisposable {
-  /** Tasks that are done side by side. */
+  /** Segments that are checked side by side. */
   readonly threads: number;
+  /** Days that are merged side by side. */
+  readonly merges: number;
   /** The lines of the task are given away. `before`: what is known when it begins, for one thread, which does them in order. */
   check(task: SegmentTask, before: Before): Promise<CheckedSegment>;
   merge(task: MergeTask): Promise<MergedDay>;
@@ -33,6 +35,7 @@ function ownWorker({ setup, limits, staging, signal }: WorkersOptions): CheckWor
   let tools: CheckTools | undefined;
   return {
     threads: 1,
+    merges: 1,
     check: (task, before) => {
       tools ??= createCheckTools(limits);
       return checkAlone(setup, task, { tools, signal, before });
@@ -46,17 +49,41 @@ function ownWorker({ setup, limits, staging, signal }: WorkersOptions): CheckWor
   };
 }
 
+/**
+ * Days that a thread merges at a time: while the file of one is written, another goes on. Segments are checked one at a time, they
+ * share a buffer.
+ */
+const mergesPerThread = 2;
+
 /** A thread that ends by itself makes what all of them have in hand fail. */
 function threadWorkers({ setup, limits, staging, signal }: WorkersOptions, count: number): CheckWorkers {
   const threads = Array.from({ length: count }, () => startCheckThread({ setup, limits }, staging));
-  const free = [...threads];
-  const waiting: ((thread: CheckThread) => void)[] = [];
   const interruption = createInterruption();
   for (const thread of threads) thread.ended.catch(interruption.interrupt);
   const onAbort = (): void => interruption.interrupt(reasonOf(signal));
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
-  const withThread = async <Result>(work: (thread: CheckThread) => Promise<Result>): Promise<Result> => {
+  const toCheck = createPool(threads, interruption);
+  const toMerge = createPool(Array.from({ length: mergesPerThread }, () => threads).flat(), interruption);
+  return {
+    threads: count,
+    merges: count * mergesPerThread,
+    check: (task) => toCheck((thread) => thread.check(task)),
+    merge: (task) => toMerge((thread) => thread.merge(task)),
+    [Symbol.asyncDispose]: async () => {
+      signal.removeEventListener('abort', onAbort);
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}
+
+type Pool = <Result>(work: (thread: CheckThread) => Promise<Result>) => Promise<Result>;
+
+/** Gives work to a thread that has none; those who wait come first to last. */
+function createPool(threads: readonly CheckThread[], interruption: Interruption): Pool {
+  const free = threads.toReversed();
+  const waiting: ((thread: CheckThread) => void)[] = [];
+  return async (work) => {
     const thread = free.pop() ?? (await interruption.race(new Promise<CheckThread>((get) => waiting.push(get))));
     try {
       return await interruption.race(work(thread));
@@ -67,15 +94,6 @@ function threadWorkers({ setup, limits, staging, signal }: WorkersOptions, count
       if (next === undefined) free.push(thread);
       else next(thread);
     }
-  };
-  return {
-    threads: count,
-    check: (task) => withThread((thread) => thread.check(task)),
-    merge: (task) => withThread((thread) => thread.merge(task)),
-    [Symbol.asyncDispose]: async () => {
-      signal.removeEventListener('abort', onAbort);
-      await Promise.all(threads.map((thread) => thread.close()));
-    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { checksumDigits, contentDigits } from '../../checksum.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import { createDayWriter, nameAt, type DayTotals, type DayWriter } from './day-writer.ts';
+import { createKeyList } from './key-list.ts';
 import { mergeRuns, type DayRun } from './merge-runs.ts';
 import { isSampled } from './repeated-keys.ts';
 import { repeatedIn, type IsRepeated, type SharedLinks } from './repeated-links.ts';
@@ -44,7 +45,7 @@ export interface MergedDay {
   /** As DayState says. */
   readonly expected: string;
   /** Sample of the keys of its events, in halves. */
-  readonly keys: readonly number[];
+  readonly keys: Uint32Array;
 }
 
 export interface MergeDeps {
@@ -56,13 +57,13 @@ export interface MergeDeps {
 export async function mergeDay(deps: MergeDeps, task: MergeTask): Promise<MergedDay> {
   const { frameEvents, frameBytes } = task.limits;
   const isRepeated = repeatedIn(task.links, task.names);
-  const keys: number[] = [];
+  const keys = createKeyList();
   const writer = createDayWriter({
     frameEvents,
     frameBytes,
     eventsMax: eventsOf(task.runs),
     onKey: (low, high) => {
-      if (isSampled(high, task.share)) keys.push(low, high);
+      if (isSampled(high, task.share)) keys.add(low, high);
     },
     isElsewhere: elsewhereThan(task.day, task.stored, task.names),
     isRepeated,
@@ -71,7 +72,7 @@ export async function mergeDay(deps: MergeDeps, task: MergeTask): Promise<Merged
   await deps.staging.write(stagingKeys.day(task.run, task.day), dayChunks(deps, task, runs, writer));
   const { events, bytes, duplicates } = writer.totals;
   const expected = expectedText(writer.totals, task.names);
-  return { frames: writer.frames, events, bytes, duplicates, expected, keys };
+  return { frames: writer.frames, events, bytes, duplicates, expected, keys: keys.save() };
 }
 
 async function* dayChunks(
@@ -89,9 +90,9 @@ async function* dayChunks(
 }
 
 /** Of a day that was done before an interruption: what its events add to the sample of keys. */
-export async function sampleKeys({ staging, signal }: MergeDeps, task: MergeTask): Promise<readonly number[]> {
+export async function sampleKeys({ staging, signal }: MergeDeps, task: MergeTask): Promise<Uint32Array> {
   const isRepeated = repeatedIn(task.links, task.names);
-  const keys: number[] = [];
+  const keys = createKeyList();
   for (const run of task.runs) {
     const stretches = mergeRuns(staging, [run], task.limits.readAheadBytes);
     for await (const { block, names, segment, from, to } of stretches) {
@@ -99,11 +100,11 @@ export async function sampleKeys({ staging, signal }: MergeDeps, task: MergeTask
       for (let at = from; at < to; at += 1) {
         const [low, high] = [block.keyLow[at] as number, block.keyHigh[at] as number];
         if (!isSampled(high, task.share)) continue;
-        if (segment === undefined || !isRepeated(segment, nameAt(block, at, names), low, high)) keys.push(low, high);
+        if (segment === undefined || !isRepeated(segment, nameAt(block, at, names), low, high)) keys.add(low, high);
       }
     }
   }
-  return keys;
+  return keys.save();
 }
 
 /** Merges neighbours until there are few enough runs to be merged in one go. */

@@ -42,7 +42,8 @@ export async function prepareDays(deps: PrepareDeps, leased: LeasedRun, spilled:
   const stop = new AbortController();
   const signal = AbortSignal.any([leased.signal, stop.signal]);
   await inOrder(inTurn(tasks.entries()), {
-    max: workers.threads === 1 ? 1 : workers.threads + 1,
+    // One more, so that nobody waits while a row is written.
+    max: workers.merges === 1 ? 1 : workers.merges + 1,
     work: async ([index, task]) => {
       signal.throwIfAborted();
       if (done.has(task.day)) return { index, task, keys: await sampleKeys({ staging: deps.staging, signal }, task) };
