@@ -87,5 +87,7 @@ export interface DayIndex {
     readonly end: number;
     readonly events: number;
     readonly bytes: number;
+    /** CRC-32 of the frame as it lies there; undefined: an earlier version wrote it. */
+    readonly crc32?: number;
   }[];
 }

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { freeMemory } from '../../../base/free-memory.ts';
 import type { DayIndex } from '../../staging.ts';
 import { compress } from './compress.ts';
@@ -66,7 +67,7 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
     // Without the \n of the last line.
     const chunk = compress(lines.subarray(0, copied - 1), level);
     const start = frames.at(-1)?.end ?? 0;
-    frames.push({ start, end: start + chunk.length, events, bytes: copied - 1 });
+    frames.push({ start, end: start + chunk.length, events, bytes: copied - 1, crc32: crc32(chunk) });
     totals.events += events;
     totals.bytes += copied - 1;
     copied = bytes = events = 0;

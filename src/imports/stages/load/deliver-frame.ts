@@ -1,5 +1,4 @@
 import { zstdCompressSync } from 'node:zlib';
-import { freeMemory } from '../../../base/free-memory.ts';
 import type { Retry } from '../../../base/retry.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
 import type { Delivered, LoadBatch, Target } from '../../target.ts';
@@ -32,7 +31,7 @@ export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDo
   const delivered = await deliverPieces(deps, batch);
   const rejected = delivered.rejected.map((each) => ({ ...each, index: indexes?.[each.index] ?? each.index }));
   await keepRejected(deps, frame, rejected, inDoubt);
-  freeMemory(frame.lines);
+  frame.free();
   return {
     frame: { index: frame.index, events: frame.events, bytes: frame.bytes },
     accepted: delivered.accepted + known,

@@ -1,22 +1,24 @@
-import { promisify } from 'node:util';
-import { zstdDecompress } from 'node:zlib';
+import { crc32, zstdDecompressSync } from 'node:zlib';
+import { freeMemory } from '../../../base/free-memory.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import { inOnePiece } from '../check/in-one-piece.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import type { LoadBatch } from '../../target.ts';
 import { readJson } from './read-json.ts';
 
-const decompress = promisify(zstdDecompress);
-
 /** Frames that are read from staging at once, for the sake of stores with a price per request. */
 const readBytesMax = 4 << 20;
 const readFramesMax = 32;
 
 export interface DayFrame extends LoadBatch {
+  /** Unpacked when they are first asked for: a target that takes `packed` does without. Throws RunFailedError. */
+  readonly lines: Buffer;
   /** From 0, in the day. */
   readonly index: number;
   /** Of its JSON. */
   readonly bytes: number;
+  /** Nobody looks at the lines any more. */
+  free(): void;
 }
 
 /** Where the frames of a day lie. Throws RunFailedError when the file is no index. */
@@ -45,11 +47,36 @@ export async function* readDayFrames(
       const frame = index.frames[from];
       if (frame === undefined) break;
       const packed = bytes.subarray(frame.start - start, frame.end - start);
-      // Unpacked in any case: that shows whether it is what the check wrote, before anything of it is sent.
-      const lines = await linesOf(staging, key, packed, frame.bytes);
-      yield { day: index.day, index: from, lines, packed, events: frame.events, bytes: frame.bytes };
+      if (frame.crc32 !== undefined && frame.crc32 !== crc32(packed)) throw damaged(staging, key);
+      yield openFrame({ day: index.day, index: from, packed, frame }, () => linesOf(staging, key, packed, frame.bytes));
     }
   }
+}
+
+interface PackedFrame {
+  readonly day: string;
+  readonly index: number;
+  readonly packed: Buffer;
+  readonly frame: DayIndex['frames'][number];
+}
+
+function openFrame({ day, index, packed, frame }: PackedFrame, unpack: () => Buffer): DayFrame {
+  const { events, bytes } = frame;
+  // Without a checksum, unpacking alone shows whether it is what the check wrote, before anything of it is sent.
+  let lines = frame.crc32 === undefined ? unpack() : undefined;
+  return {
+    day,
+    index,
+    events,
+    bytes,
+    packed,
+    get lines() {
+      return (lines ??= unpack());
+    },
+    free: () => {
+      if (lines !== undefined) freeMemory(lines);
+    },
+  };
 }
 
 function groupEnd({ frames }: DayIndex, from: number): number {
@@ -67,10 +94,10 @@ async function readRange(staging: Staging, key: string, start: number, end: numb
   return bytes;
 }
 
-async function linesOf(staging: Staging, key: string, frame: Buffer, rawBytes: number): Promise<Buffer> {
+function linesOf(staging: Staging, key: string, frame: Buffer, rawBytes: number): Buffer {
   let lines: Buffer;
   try {
-    lines = await decompress(frame, inOnePiece(rawBytes));
+    lines = zstdDecompressSync(frame, inOnePiece(rawBytes));
   } catch (cause) {
     throw damaged(staging, key, cause);
   }
