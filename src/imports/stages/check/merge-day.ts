@@ -2,7 +2,7 @@ import { checksumDigits, contentDigits } from '../../checksum.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import { createDayWriter, nameAt, type DayTotals, type DayWriter } from './day-writer.ts';
 import { createKeyList } from './key-list.ts';
-import { mergeRuns, type DayRun } from './merge-runs.ts';
+import { mergeRuns, type DayRun, type Stretch } from './merge-runs.ts';
 import { isSampled } from './repeated-keys.ts';
 import { repeatedIn, type IsRepeated, type SharedLinks } from './repeated-links.ts';
 import { createBlockWriter, emptyBlockEvent } from './spill-block.ts';
@@ -81,10 +81,14 @@ async function* dayChunks(
   runs: readonly DayRun[],
   writer: DayWriter,
 ): AsyncGenerator<Buffer> {
-  for await (const stretch of mergeRuns(staging, runs, limits.readAheadBytes)) {
-    const frames = writer.take(stretch);
-    if (frames.length > 0) signal.throwIfAborted();
-    yield* frames;
+  const frames: Buffer[] = [];
+  const take = (stretch: Stretch): boolean => {
+    frames.push(...writer.take(stretch));
+    return frames.length > 0;
+  };
+  for await (const _step of mergeRuns(staging, runs, limits.readAheadBytes, take)) {
+    signal.throwIfAborted();
+    yield* frames.splice(0);
   }
   yield* writer.close();
 }
@@ -94,15 +98,16 @@ export async function sampleKeys({ staging, signal }: MergeDeps, task: MergeTask
   const isRepeated = repeatedIn(task.links, task.names);
   const keys = createKeyList();
   for (const run of task.runs) {
-    const stretches = mergeRuns(staging, [run], task.limits.readAheadBytes);
-    for await (const { block, names, segment, from, to } of stretches) {
-      signal.throwIfAborted();
+    const take = ({ block, names, segment, from, to }: Stretch): boolean => {
       for (let at = from; at < to; at += 1) {
         const [low, high] = [block.keyLow[at] as number, block.keyHigh[at] as number];
         if (!isSampled(high, task.share)) continue;
         if (segment === undefined || !isRepeated(segment, nameAt(block, at, names), low, high)) keys.add(low, high);
       }
-    }
+      return true;
+    };
+    const stretches = mergeRuns(staging, [run], task.limits.readAheadBytes, take);
+    for await (const _step of stretches) signal.throwIfAborted();
   }
   return keys.save();
 }
@@ -152,7 +157,8 @@ async function mergeInto(
     const writer = createBlockWriter(limits.blockBytes);
     const file = { length: 0 };
     const event = emptyBlockEvent();
-    for await (const { block, names, segment, from, to } of mergeRuns(staging, runs, limits.readAheadBytes)) {
+    const done: Buffer[] = [];
+    const take = ({ block, names, segment, from, to }: Stretch): boolean => {
       for (let at = from; at < to; at += 1) {
         event.name = nameAt(block, at, names);
         event.keyLow = block.keyLow[at] as number;
@@ -160,10 +166,7 @@ async function mergeInto(
         if (segment !== undefined && isRepeated(segment, event.name, event.keyLow, event.keyHigh)) continue;
         const start = block.start[at] as number;
         const end = block.start[at + 1] as number;
-        if (writer.isFullFor(end - start)) {
-          signal.throwIfAborted();
-          yield* closeBlock(writer, file, blocks);
-        }
+        if (writer.isFullFor(end - start)) done.push(...closeBlock(writer, file, blocks));
         event.micros = block.micros[at] as number;
         event.sumLow = block.sumLow[at] as number;
         event.sumHigh = block.sumHigh[at] as number;
@@ -171,8 +174,13 @@ async function mergeInto(
         event.contentHigh = block.contentHigh[at] as number;
         writer.add(event, block.json, start, end);
       }
-      // The block is empty once the next stretch is asked for.
+      // The block is empty once this has returned.
       writer.copy();
+      return done.length > 0;
+    };
+    for await (const _step of mergeRuns(staging, runs, limits.readAheadBytes, take)) {
+      signal.throwIfAborted();
+      yield* done.splice(0);
     }
     if (writer.count > 0) yield* closeBlock(writer, file, blocks);
   }

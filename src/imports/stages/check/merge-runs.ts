@@ -27,14 +27,16 @@ export interface Stretch {
 }
 
 /**
- * Events of several runs as one sequence: by time, those of the same time in the order of the runs. A block of each run
- * is in memory at a time; a stretch is empty once the next one is asked for.
+ * Events of several runs as one sequence, for `take`: by time, those of the same time in the order of the runs. A block of each run
+ * is in memory at a time; a stretch is empty once `take` has returned. Where it returns true there is a step, for whoever has something
+ * to do that takes time; a step for every stretch would cost more than the stretch, which may be a single event.
  */
 export async function* mergeRuns(
   staging: ReadStaging,
   runs: readonly DayRun[],
   bytesMax: number,
-): AsyncGenerator<Stretch> {
+  take: (stretch: Stretch) => boolean,
+): AsyncGenerator<void> {
   const readAhead = Math.max(1, Math.floor(bytesMax / Math.max(1, runs.length)));
   const heap: Cursor[] = [];
   for (const [order, run] of runs.entries()) {
@@ -44,7 +46,7 @@ export async function* mergeRuns(
   const stretch: Stretch = { block: noBlock, names: undefined, segment: undefined, from: 0, to: 0 };
   for (let top = heap[0]; top !== undefined; top = heap[0]) {
     takeStretch(heap, top, stretch);
-    yield stretch;
+    if (take(stretch)) yield;
     if (top.at === top.block.count && !(await top.load())) removeTop(heap);
     else sink(heap, 0);
   }

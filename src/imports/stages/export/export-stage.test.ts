@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
@@ -304,7 +305,35 @@ describe('the export stage', () => {
     await expect(exportStage(staging, source)(leased)).rejects.toThrow('no space left on device');
     expect((await leased.parts())[0]?.segments).toEqual([]);
   });
+
+  it('a staging that breaks while much is under way to it fails with its own error', async () => {
+    await using test = await exportTest();
+    const staging: Staging = {
+      ...test.staging,
+      write: async (_key, chunks) => {
+        const [first] = await Array.fromAsync(take(chunks, 1));
+        // Meanwhile all fills up that stands before it.
+        await new Promise((done) => setTimeout(done, 300));
+        throw new Error(`no space left on device after ${first?.length ?? 0} bytes`);
+      },
+    };
+    const lines = Array.from({ length: 1000 }, () => JSON.stringify(randomBytes(6000).toString('base64')));
+    const stage = exportStage(
+      staging,
+      fakeSource(() => [{ key: 'a', lines }]),
+    );
+    await expect(stage(await test.hold())).rejects.toThrow('no space left on device');
+  });
 });
+
+async function* take<T>(items: AsyncIterable<T> | Iterable<T>, count: number): AsyncGenerator<T> {
+  let left = count;
+  for await (const item of items) {
+    yield item;
+    left -= 1;
+    if (left === 0) return;
+  }
+}
 
 async function whole(staging: Staging, key: string): Promise<Buffer> {
   const chunks: Buffer[] = [];

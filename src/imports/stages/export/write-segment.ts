@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
 import { freeMemory } from '../../../base/free-memory.ts';
+import { createInterruption } from '../../../base/interruption.ts';
 import type { Segment } from '../../run/leased-run.ts';
 import { SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
@@ -64,6 +65,11 @@ async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promis
   let other = Buffer.allocUnsafeSlow(blockBytes);
   let filled = 0;
   let sent = Promise.resolve();
+  // One that is destroyed may keep what was written to it, and never say that it is taken.
+  const interruption = createInterruption();
+  writable.once('close', () =>
+    interruption.interrupt(new Error('expected all lines to be compressed, it ended before')),
+  );
   try {
     for await (const bytes of lines) {
       for (let from = 0; from < bytes.length;) {
@@ -72,7 +78,7 @@ async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promis
         filled += copied;
         if (filled < block.length) continue;
         await sent;
-        sent = send(writable, block);
+        sent = interruption.race(send(writable, block));
         // Whoever waits for it hears of a failure.
         sent.catch(() => undefined);
         [block, other] = [other, block];
@@ -80,7 +86,7 @@ async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promis
       }
     }
     await sent;
-    await send(writable, block.subarray(0, filled));
+    await interruption.race(send(writable, block.subarray(0, filled)));
     writable.end();
   } catch (error) {
     // What is being compressed stays where it is.
