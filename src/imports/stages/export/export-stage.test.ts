@@ -311,11 +311,14 @@ describe('the export stage', () => {
     const staging: Staging = {
       ...test.staging,
       write: async (_key, chunks) => {
-        const [first] = await Array.fromAsync(take(chunks, 1));
-        // Meanwhile all fills up that stands before it.
-        await new Promise((done) => setTimeout(done, 300));
-        throw new Error(`no space left on device after ${first?.length ?? 0} bytes`);
+        for await (const chunk of chunks) await stop(chunk);
+        return { bytes: 0, sha256: '' };
       },
+    };
+    const stop = async (chunk: Uint8Array): Promise<void> => {
+      // Meanwhile all fills up that stands before it.
+      await new Promise((done) => setTimeout(done, 300));
+      throw new Error(`no space left on device after ${chunk.length} bytes`);
     };
     const lines = Array.from({ length: 1000 }, () => JSON.stringify(randomBytes(6000).toString('base64')));
     const stage = exportStage(
@@ -325,15 +328,6 @@ describe('the export stage', () => {
     await expect(stage(await test.hold())).rejects.toThrow('no space left on device');
   });
 });
-
-async function* take<T>(items: AsyncIterable<T> | Iterable<T>, count: number): AsyncGenerator<T> {
-  let left = count;
-  for await (const item of items) {
-    yield item;
-    left -= 1;
-    if (left === 0) return;
-  }
-}
 
 async function whole(staging: Staging, key: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
