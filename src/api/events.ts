@@ -21,6 +21,7 @@ import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
 import { KeptCounts } from '../eventstore/kept-counts.ts';
 import { parsePropertyFilters } from '../eventstore/property-filters.ts';
 import { listOldestFirst } from '../eventstore/list-oldest-first.ts';
+import { RecentLooks } from '../eventstore/recent-looks.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
 import { nextUrl } from './next-url.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
@@ -47,6 +48,7 @@ export function eventRoutes(deps: EventRouteDeps): ApiRoute[] {
 }
 
 function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): ApiRoute {
+  const looks = new RecentLooks();
   return apiRoute({
     ...common,
     path: base,
@@ -65,7 +67,7 @@ function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): Api
       const page = await fromStore(() =>
         isForwards
           ? listOldestFirst(store, project, filter, { limit, ...key })
-          : listEvents(store, project, filter, { limit, ...key, nowMicros }),
+          : listEvents(store, project, filter, { limit, ...key, nowMicros, looks }),
       );
       const results = await shownEvents(page.events, project, persons);
       const next = page.next && nextUrl(request, encodeCursor(page.next));

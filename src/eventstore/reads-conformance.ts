@@ -6,6 +6,7 @@ import type { EventStore } from './eventstore.ts';
 import type { EventFilter, PropertyFilter } from './filters.ts';
 import { isoOfMicros, parseMicros } from './micros.ts';
 import { getEvent, historicalTotal, listEvents, type EventKey, type StoredEvent } from './reads.ts';
+import { RecentLooks } from './recent-looks.ts';
 import type { EventRow } from './rows.ts';
 
 const newestDay = 20_000;
@@ -47,6 +48,7 @@ export function readsConformance(name: string, open: () => Promise<StoreUnderTes
     afterAll(async () => under.close());
 
     listTests(() => under.store);
+    lookTests(() => under.store);
     filterTests(() => under.store);
     countTests(() => under.store);
   });
@@ -140,6 +142,62 @@ function listTests(store: () => EventStore): void {
     });
     expect(await getEvent(store(), newProject(), row.uuid)).toBeUndefined();
     expect(await getEvent(store(), project, randomUUID())).toBeUndefined();
+  });
+}
+
+function lookTests(store: () => EventStore): void {
+  it('a first page is the same whether or not somebody has looked before, whatever came and went since', async () => {
+    const project = newProject();
+    const looks = new RecentLooks();
+    const filters: readonly EventFilter[] = [{}, { distinctId: 'user-1' }, { run: 'r1' }];
+    let at = nowMicros;
+    const expectSame = async (): Promise<void> => {
+      at += 60_000_000n;
+      for (const filter of filters) {
+        for (const limit of [5, 40, 2]) {
+          const expected = await listEvents(store(), project, filter, { limit, nowMicros: at });
+          expect(await listEvents(store(), project, filter, { limit, nowMicros: at, looks })).toEqual(expected);
+        }
+      }
+    };
+    const add = async (name: string, rows: readonly EventRow[]): Promise<void> => {
+      await insertRows(store(), `looks-${name}-${project}`, rows);
+      await expectSame();
+    };
+    const old = nowMicros - 30n * BigInt(dayMicros);
+    const imported = { properties: '{"$import_run_id":"r1"}' };
+    const oldest = Array.from({ length: 30 }, (_, i) => rowAt(project, old - BigInt(i) * 3_600_000_000n));
+    await expectSame();
+    await add('oldest', oldest);
+    const day = old + BigInt(dayMicros);
+    await add(
+      'imported',
+      [0, 1, 2, 3].map((i) => rowAt(project, day + BigInt(i), imported)),
+    );
+    // Newer, older, at the time of another one, and copies of which the first received stands at another time.
+    await add('newer', [rowAt(project, nowMicros), rowAt(project, old, { event: 'other' }), rowAt(project, 0n)]);
+    const copies = oldest.slice(0, 3).map((row) => structuredClone(row));
+    const earlier = { receivedAtMicros: oldest[0]!.receivedAtMicros - 1, timestampMicros: 0 };
+    await add(
+      'copies',
+      copies.map((row) => Object.assign(row, earlier)),
+    );
+    const [from, to] = ['1970-01-01', '2100-01-01'];
+    await store().deleteRun({ projectId: project, runId: 'r1', from, to });
+    await expectSame();
+  });
+
+  it('a look begins where the last one ended, for an hour', async () => {
+    const looks = new RecentLooks();
+    const look = { atMicros: nowMicros, reachedMicros: 5n };
+    looks.note(1, { before: 9n }, look);
+    const hour = 3_600_000_000n;
+    expect(looks.reached(1, { before: 9n }, nowMicros)).toBe(5n);
+    expect(looks.reached(1, { before: 9n }, nowMicros + hour)).toBe(5n);
+    expect(looks.reached(1, { before: 9n }, nowMicros + hour + 1n)).toBeUndefined();
+    expect(looks.reached(1, { before: 9n }, nowMicros - 1n)).toBeUndefined();
+    expect(looks.reached(1, { before: 8n }, nowMicros)).toBeUndefined();
+    expect(looks.reached(2, { before: 9n }, nowMicros)).toBeUndefined();
   });
 }
 

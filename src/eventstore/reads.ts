@@ -1,5 +1,6 @@
 import type { EventStore, QueryParam } from './eventstore.ts';
 import { filterConditions, timeConditions, type Conditions, type EventFilter } from './filters.ts';
+import type { RecentLooks } from './recent-looks.ts';
 
 /** Reading events back. A row that a later merge will remove is never shown: every answer goes through FINAL. */
 export interface StoredEvent {
@@ -63,6 +64,14 @@ export interface Range {
   readonly before: bigint | undefined;
 }
 
+interface NewestPage {
+  readonly limit: number;
+  readonly cursor?: EventKey;
+  readonly nowMicros: bigint;
+  /** Of this store; first pages are found with less reading. Default: nothing is known. */
+  readonly looks?: RecentLooks;
+}
+
 /**
  * Events newest first. Looks at growing spans of time, from the newest backwards, for the keys of as many rows as are
  * wanted, and reads whole rows only for those: the cost follows the page, not the number of events stored.
@@ -71,15 +80,10 @@ export async function listEvents(
   store: EventStore,
   projectId: number,
   filter: EventFilter,
-  page: { readonly limit: number; readonly cursor?: EventKey; readonly nowMicros: bigint },
+  page: NewestPage,
 ): Promise<EventPage> {
   const found: FoundEvent[] = [];
-  let place: Place | undefined = {
-    cursor: page.cursor,
-    before: filter.before,
-    from: page.cursor?.timestampMicros ?? filter.before ?? page.nowMicros,
-    span: 0,
-  };
+  let place: Place | undefined = firstPlace(projectId, filter, page);
   // More than once where duplicates among the keys have left the page short.
   while (found.length <= page.limit && place !== undefined) {
     const { keys, next }: Gathered = await gatherKeys(store, projectId, filter, place, page.limit + 1 - found.length);
@@ -88,7 +92,21 @@ export async function listEvents(
   }
   const events = found.slice(0, page.limit);
   const last = events.at(-1);
-  return { events, next: found.length > page.limit && last ? last.key : null };
+  const beyond = found[page.limit];
+  if (page.cursor === undefined && beyond !== undefined) {
+    page.looks?.note(projectId, filter, { atMicros: page.nowMicros, reachedMicros: beyond.timestampMicros });
+  }
+  return { events, next: beyond && last ? last.key : null };
+}
+
+function firstPlace(projectId: number, filter: EventFilter, { cursor, nowMicros, looks }: NewestPage): Place {
+  return {
+    cursor,
+    before: filter.before,
+    from: cursor?.timestampMicros ?? filter.before ?? nowMicros,
+    reached: cursor === undefined ? looks?.reached(projectId, filter, nowMicros) : undefined,
+    span: 0,
+  };
 }
 
 /** Where looking backwards goes on. */
@@ -98,6 +116,8 @@ interface Place {
   readonly before: bigint | undefined;
   /** Nothing is newer. */
   readonly from: bigint;
+  /** Where the next span begins, whatever its length; undefined: its length says so. */
+  readonly reached: bigint | undefined;
   /** Which span comes next. */
   readonly span: number;
 }
@@ -120,18 +140,20 @@ async function gatherKeys(
   // newestMicros knows nothing of these conditions, so that many jumps may find nothing.
   const jumpsToMatch = filter.run === undefined && (filter.properties ?? []).length === 0;
   const keys: EventKey[] = [];
-  let { cursor, before, from, span } = place;
+  let { cursor, before, from, reached, span } = place;
   for (;;) {
-    const after = spanStart(from, lengths[span] ?? null, filter.after);
+    const after = reached ?? spanStart(from, lengths[span] ?? null, filter.after);
     const more = await keysIn(store, projectId, filter, { after, before }, cursor, wanted - keys.length);
     keys.push(...more);
     // The span may hold more.
-    if (keys.length === wanted) return { keys, next: { cursor: keys.at(-1), before, from, span } };
+    if (keys.length === wanted) return { keys, next: { cursor: keys.at(-1), before, from, reached, span } };
     if (after === filter.after) return { keys, next: undefined };
+    // Where nothing is, a jump to the newest event follows, and then as short a look as before.
+    const isLonger = reached === undefined && (more.length > 0 || !jumpsToMatch);
+    if (isLonger) span = Math.min(span + 1, lengths.length - 1);
     before = after;
     cursor = undefined;
-    // Where nothing is, a jump to the newest event follows, and then as short a look as before.
-    if (more.length > 0 || !jumpsToMatch) span = Math.min(span + 1, lengths.length - 1);
+    reached = undefined;
     const next =
       more.length > 0 ? after : await newestMicros(store, projectId, filter, { after: filter.after, before });
     if (next === undefined) return { keys, next: undefined };
@@ -221,14 +243,16 @@ export async function eventsOf(
   const { sql, params } = joined(filterConditions(projectId, filter));
   const rows = await store.query<EventRow>(
     // PREWHERE may go before the merge of duplicates because it speaks of the identity only, which they share. Sets come
-    // from subqueries because the engine computes those once, and an array function for every row.
+    // from subqueries because the engine computes those once, and an array function for every row. Events and ids only tell which
+    // granules to read: of the rows there the uuid is enough to look at. So few rows are merged that they need not be read twice.
     `SELECT ${keyColumns}, properties, historical_migration FROM events FINAL
 PREWHERE project_id = {project:Int32}
   AND day IN (SELECT toDate32(arrayJoin({days:Array(Int32)})))
-  AND event IN (SELECT arrayJoin({events:Array(String)}))
-  AND cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({ids:Array(String)})))
+  AND indexHint(event IN (SELECT arrayJoin({events:Array(String)})))
+  AND indexHint(cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({ids:Array(String)}))))
   AND uuid IN (SELECT arrayJoin({uuids:Array(UUID)}))
-WHERE ${sql}`,
+WHERE ${sql}
+SETTINGS enable_vertical_final = 0`,
     {
       ...params,
       days: [...new Set(keys.map((key) => key.day))],

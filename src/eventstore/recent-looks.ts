@@ -1,0 +1,40 @@
+import { LRUCache } from 'lru-cache';
+import type { EventFilter } from './filters.ts';
+
+/** A later look is no better off than one that knows nothing: by then much may have come. */
+const freshMicros = 3_600_000_000n;
+/** Of the keys of all that is remembered: a filter may name many ids. */
+const keyCharsMax = 1_000_000;
+
+interface Look {
+  /** When it was, µs since the epoch. */
+  readonly atMicros: bigint;
+  /** Time of the last event that was wanted. */
+  readonly reachedMicros: bigint;
+}
+
+/**
+ * How far back the newest events of a list reached when somebody last looked: those of the next look lie there or later, since events
+ * only come. So it begins there, instead of at the last day, which may hold a million events or none. Events that are gone since do no
+ * harm: a look that finds too few goes on before that time.
+ */
+export class RecentLooks {
+  readonly #looks = new LRUCache<string, Look>({ maxSize: keyCharsMax, sizeCalculation: (_, key) => key.length });
+
+  /** Where to look first, µs since the epoch; undefined: nothing is known. */
+  reached(projectId: number, filter: EventFilter, nowMicros: bigint): bigint | undefined {
+    const look = this.#looks.get(keyOf(projectId, filter));
+    if (look === undefined || nowMicros < look.atMicros || nowMicros - look.atMicros > freshMicros) return undefined;
+    return look.reachedMicros;
+  }
+
+  note(projectId: number, filter: EventFilter, look: Look): void {
+    this.#looks.set(keyOf(projectId, filter), look);
+  }
+}
+
+function keyOf(projectId: number, filter: EventFilter): string {
+  return JSON.stringify([projectId, filter], (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+}
