@@ -51,9 +51,9 @@ export function placesOfRows<Row>(places: readonly Place[], columns: readonly (k
   return rows;
 }
 
-/** What `placesOfRows` stands for. */
+/** What `placesOfRows` stands for; null where a row has nothing. */
 export function parametersOfRows<Row>(rows: readonly Row[], columns: readonly (keyof Row)[]): unknown[] {
   const parameters: unknown[] = [];
-  for (const row of rows) for (const column of columns) parameters.push(row[column]);
+  for (const row of rows) for (const column of columns) parameters.push(row[column] ?? null);
   return parameters;
 }

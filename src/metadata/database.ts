@@ -310,11 +310,15 @@ export interface Database extends DeadLetterTables, ImportTables, NoticeTables, 
     registers: string;
     /** Goes up with every change in a project that is spread: what was computed from another one is computed again. */
     version: Generated<number>;
+    /** The distinct_id that it was made for, which has `is_first`; null of persons from before there was this column. */
+    first_id: Generated<string | null>;
   };
   person_distinct_ids: {
     project_id: number;
     distinct_id: string;
     person_uuid: string;
+    /** 1: the `first_id` of its person. Others, of null, are in an index by person. */
+    is_first: Generated<1 | null>;
   };
   group_types: {
     project_id: number;

@@ -20,6 +20,7 @@ import { spreadProjects } from './migrations/0016-spread-projects.ts';
 import { notices } from './migrations/0017-notices.ts';
 import { importSchedules } from './migrations/0018-import-schedules.ts';
 import { importLoads } from './migrations/0019-import-loads.ts';
+import { firstIds } from './migrations/0020-first-ids.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -44,6 +45,7 @@ const migrations: readonly Migration[] = [
   notices,
   importSchedules,
   importLoads,
+  firstIds,
 ];
 
 /** The schema version that this program needs. */

@@ -165,7 +165,8 @@ describe('a file that others use too', () => {
     const { organizationId } = await createAccount(db);
     const project = await createProject(db, { organizationId, name: 'Large' }, now);
     await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 45000)
-      insert into person_distinct_ids select ${project.id}, 'id ' || n, 'p' from numbers`.execute(db);
+      insert into person_distinct_ids (project_id, distinct_id, person_uuid)
+      select ${project.id}, 'id ' || n, 'p' from numbers`.execute(db);
     const other = openSqlite(file);
     const ended = new AbortController();
     let turns = 0;

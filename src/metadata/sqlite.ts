@@ -26,8 +26,8 @@ const statementCharsMax = 1_000_000;
 const sqliteBusy = 5;
 /** Memory that the pages of the writer may take. */
 const cacheKibibytes = 64 * 1024;
-/** Pages of 4 KiB in the WAL before they are folded into the file. */
-const pagesPerCheckpoint = 8192;
+/** Pages of 4 KiB in the WAL before they are folded into the file: of several windows together, since they change many of the same ones. */
+const pagesPerCheckpoint = 32_768;
 
 export interface SqliteOptions {
   /** How long a statement waits for another thread or process that holds the file. Default 10 s. */

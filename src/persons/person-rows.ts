@@ -6,9 +6,15 @@ import { chunks, paddedChunks } from './chunks.ts';
 export const idsPerQuery = 512;
 export const rowsPerInsert = 256;
 
-export type PersonRow = Readonly<Omit<Database['persons'], 'version'>>;
+export interface PersonRow extends Readonly<Omit<Database['persons'], 'version' | 'first_id'>> {
+  /** Of a new one the id that it was made for; what is stored stays. */
+  readonly first_id?: string | null;
+}
 type LoadedPerson = PersonRow & { readonly version: number; readonly distinct_id: string };
-export type DistinctIdRow = Readonly<Database['person_distinct_ids']>;
+export interface DistinctIdRow extends Readonly<Omit<Database['person_distinct_ids'], 'is_first'>> {
+  /** 1: it is the `first_id` of its person. */
+  readonly is_first?: 1 | null;
+}
 
 /** `from` has become part of `to`: its ids move, it goes. */
 export interface MergeRow {
@@ -26,14 +32,15 @@ export interface PersonChanges {
   readonly merges: readonly MergeRow[];
 }
 
-const personColumns = [
+const knownColumns = [
   'project_id',
   'uuid',
   'created_at_micros',
   'is_identified',
   'registers',
 ] as const satisfies readonly (keyof PersonRow)[];
-const distinctIdColumns = ['project_id', 'distinct_id', 'person_uuid'] as const;
+const personColumns = [...knownColumns, 'first_id'] as const satisfies readonly (keyof PersonRow)[];
+const distinctIdColumns = ['project_id', 'distinct_id', 'person_uuid', 'is_first'] as const;
 
 /** Parameters: the project, and ids. */
 const selectPersons = compiledSql<LoadedPerson>((db, [projectId = 0, ...ids]) =>
@@ -49,17 +56,18 @@ const selectPersons = compiledSql<LoadedPerson>((db, [projectId = 0, ...ids]) =>
 );
 
 const upsertPersons = compiledSql((tx, places) =>
-  insertPersons(tx, places).onConflict((conflict) =>
+  insertPersons(tx, places, personColumns).onConflict((conflict) =>
     conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
       created_at_micros: eb.ref('excluded.created_at_micros'),
       is_identified: eb.ref('excluded.is_identified'),
       registers: eb.ref('excluded.registers'),
+      first_id: eb.fn.coalesce('excluded.first_id', 'persons.first_id'),
     })),
   ),
 );
 
 const upsertSameCreation = compiledSql((tx, places) =>
-  insertPersons(tx, places).onConflict((conflict) =>
+  insertPersons(tx, places, knownColumns).onConflict((conflict) =>
     conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
       is_identified: eb.ref('excluded.is_identified'),
       registers: eb.ref('excluded.registers'),
@@ -67,8 +75,8 @@ const upsertSameCreation = compiledSql((tx, places) =>
   ),
 );
 
-function insertPersons(tx: Queries, places: readonly number[]) {
-  return tx.insertInto('persons').values(placesOfRows<PersonRow>(places, personColumns));
+function insertPersons(tx: Queries, places: readonly number[], columns: readonly (keyof PersonRow)[]) {
+  return tx.insertInto('persons').values(placesOfRows<PersonRow>(places, columns));
 }
 
 const upsertDistinctIds = compiledSql((tx, places) =>
@@ -76,9 +84,10 @@ const upsertDistinctIds = compiledSql((tx, places) =>
     .insertInto('person_distinct_ids')
     .values(placesOfRows<DistinctIdRow>(places, distinctIdColumns))
     .onConflict((conflict) =>
-      conflict
-        .columns(['project_id', 'distinct_id'])
-        .doUpdateSet((eb) => ({ person_uuid: eb.ref('excluded.person_uuid') })),
+      conflict.columns(['project_id', 'distinct_id']).doUpdateSet((eb) => ({
+        person_uuid: eb.ref('excluded.person_uuid'),
+        is_first: eb.ref('excluded.is_first'),
+      })),
     ),
 );
 
@@ -100,7 +109,7 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
   const persons = byUuid(changes.persons);
   const isSame = (row: PersonRow): boolean => changes.sameCreation.has(row);
   for (const rows of chunks(persons.filter(isSame), rowsPerInsert)) {
-    await upsertSameCreation(tx, parametersOfRows(rows, personColumns));
+    await upsertSameCreation(tx, parametersOfRows(rows, knownColumns));
   }
   const others = persons.filter((row) => !isSame(row));
   for (const rows of chunks(others, rowsPerInsert)) await upsertPersons(tx, parametersOfRows(rows, personColumns));
@@ -129,11 +138,20 @@ function byUuid(rows: readonly PersonRow[]): readonly PersonRow[] {
 }
 
 export async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow): Promise<void> {
-  await tx
-    .updateTable('person_distinct_ids')
-    .set({ person_uuid: to })
-    .where('project_id', '=', projectId)
-    .where('person_uuid', '=', from)
+  const ids = tx.updateTable('person_distinct_ids').where('project_id', '=', projectId).where('person_uuid', '=', from);
+  await ids.set({ person_uuid: to }).where('is_first', 'is', null).execute();
+  await ids
+    .set({ person_uuid: to, is_first: null })
+    .where('distinct_id', '=', firstIdsOf(tx, projectId, [from]))
     .execute();
   await tx.deleteFrom('persons').where('project_id', '=', projectId).where('uuid', '=', from).execute();
+}
+
+/** The ids that these persons were made for: not in the index of ids by person. */
+export function firstIdsOf(db: Queries, projectId: number, uuids: readonly string[]) {
+  return db
+    .selectFrom('persons')
+    .select((eb) => eb.ref('first_id').$notNull().as('first_id'))
+    .where('project_id', '=', projectId)
+    .where('uuid', 'in', uuids);
 }

@@ -137,6 +137,7 @@ export class PersonStore {
         isIdentified: false,
         isStored: false,
         version: 0,
+        firstId: distinctId,
         registersJson: '{}',
       }),
     );
@@ -195,6 +196,8 @@ export class PersonStore {
       project_id: projectId,
       distinct_id: distinctId,
       person_uuid: current(person).uuid,
+      // Not of a person that has become part of another one before it was stored.
+      is_first: distinctId === person.firstId && person.mergedInto === null ? 1 : null,
     }));
     const sameCreation = new Set<PersonRow>();
     const persons: PersonRow[] = [];
@@ -370,5 +373,6 @@ function toRow(person: Person): PersonRow {
     created_at_micros: person.createdAt,
     is_identified: person.isIdentified ? 1 : 0,
     registers: person.writeRegisters(),
+    first_id: person.isStored ? null : person.firstId,
   };
 }

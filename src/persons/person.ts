@@ -15,6 +15,8 @@ export class Person {
   isStored: boolean;
   /** As it was loaded, see person-rows.ts; 0 of a new one. */
   readonly version: number;
+  /** The id that it was made for; null of one that was loaded. */
+  readonly firstId: string | null;
   /** Set once this person has become part of another; ids that still point here mean that one. */
   mergedInto: Person | null = null;
   /** Number of the last window that changed it; 0: none since it was loaded. */
@@ -35,6 +37,8 @@ export class Person {
     readonly isIdentified: boolean;
     readonly isStored: boolean;
     readonly version: number;
+    /** Absent: it was loaded. */
+    readonly firstId?: string;
     /** Read only when somebody needs them. */
     readonly registersJson: string;
   }) {
@@ -45,6 +49,7 @@ export class Person {
     this.isIdentified = fields.isIdentified;
     this.isStored = fields.isStored;
     this.version = fields.version;
+    this.firstId = fields.firstId ?? null;
     this.#registersJson = fields.registersJson;
   }
 

@@ -5,10 +5,11 @@ import type { JsonObject } from '../base/json.ts';
 import { likeText } from './like-text.ts';
 import { paddedChunks } from './chunks.ts';
 import { isoOfMicros } from '../base/clock.ts';
+import { idsOfPersons } from './ids-of-persons.ts';
 import type { PersonRow } from './person-rows.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';
 
-type PersonColumns = Omit<PersonRow, 'project_id'>;
+type PersonColumns = Omit<PersonRow, 'project_id' | 'first_id'>;
 
 const perQuery = 512;
 const sameEmailMax = 1000;
@@ -122,14 +123,8 @@ async function withDistinctIds(
   rows: readonly PersonColumns[],
 ): Promise<PersonRecord[]> {
   const idsOf = new Map<string, string[]>(rows.map((row) => [row.uuid, []]));
-  for (const uuids of paddedChunks([...idsOf.keys()], perQuery)) {
-    const ids = await db
-      .selectFrom('person_distinct_ids')
-      .select(['distinct_id', 'person_uuid'])
-      .where('project_id', '=', projectId)
-      .where('person_uuid', 'in', uuids)
-      .execute();
-    for (const { distinct_id, person_uuid } of ids) idsOf.get(person_uuid)?.push(distinct_id);
+  for (const { distinct_id, person_uuid } of await idsOfPersons(db, projectId, [...idsOf.keys()])) {
+    idsOf.get(person_uuid)?.push(distinct_id);
   }
   // Sorted here: asked to sort, SQLite walks every id of the project in that order instead of those of the persons.
   return rows.map((row) => toShown(row, (idsOf.get(row.uuid) ?? []).sort()));

@@ -1,5 +1,7 @@
 import type { Queries } from '../metadata/queries.ts';
 import { paddedChunks } from './chunks.ts';
+import { idsOfPersons } from './ids-of-persons.ts';
+import { firstIdsOf } from './person-rows.ts';
 
 const perQuery = 512;
 
@@ -25,27 +27,19 @@ export async function personsWithIds(
       .execute();
     for (const row of rows) uuids.add(row.person_uuid);
   }
-  const all: string[] = [];
-  for (const some of paddedChunks([...uuids], perQuery)) {
-    const rows = await db
-      .selectFrom('person_distinct_ids')
-      .select('distinct_id')
-      .where('project_id', '=', projectId)
-      .where('person_uuid', 'in', some)
-      .execute();
-    for (const row of rows) all.push(row.distinct_id);
-  }
-  return { uuids: [...uuids], distinctIds: all };
+  const ids = await idsOfPersons(db, projectId, [...uuids]);
+  return { uuids: [...uuids], distinctIds: ids.map((row) => row.distinct_id) };
 }
 
 /** Removes persons with all of their ids. */
 export async function removePersons(tx: Queries, projectId: number, uuids: readonly string[]): Promise<void> {
   for (const some of paddedChunks(uuids, perQuery)) {
-    await tx
+    const ids = tx
       .deleteFrom('person_distinct_ids')
       .where('project_id', '=', projectId)
-      .where('person_uuid', 'in', some)
-      .execute();
+      .where('person_uuid', 'in', some);
+    await ids.where('is_first', 'is', null).execute();
+    await ids.where('distinct_id', 'in', firstIdsOf(tx, projectId, some)).execute();
     await tx.deleteFrom('persons').where('project_id', '=', projectId).where('uuid', 'in', some).execute();
   }
 }
