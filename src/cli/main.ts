@@ -1,3 +1,4 @@
+import { limitEngineThreads } from './engine-flags.ts';
 import { runCommandLine } from './run-command-line.ts';
 
 /** Entry of the command `millrace`. */
@@ -7,4 +8,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 // Words for people that cannot be written (a file on a full disk) are lost; the service goes on without them.
 process.stderr.on('error', () => undefined);
 
+limitEngineThreads();
 process.exitCode = await runCommandLine(process.argv.slice(2), process);
