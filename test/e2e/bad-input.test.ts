@@ -273,11 +273,12 @@ describe('names of built-ins as distinct_id, event, person property, group type 
     expect(answer).toEqual({ status: 200, body: { status: 'Ok' } });
     accepted.historical += events.length;
     await untilStored(server, accepted);
-    const types = await apiGet<{ group_type: string; group_type_index: number }[]>(
-      server,
-      '/api/projects/@current/groups_types/',
-    );
-    expect(types.map((type) => type.group_type).sort()).toEqual([...names].sort());
+    const groupTypes = (): Promise<{ group_type: string; group_type_index: number }[]> =>
+      apiGet(server, '/api/projects/@current/groups_types/');
+    // Rows can be read a moment before what their window says of persons and groups.
+    const found = async (): Promise<string[]> => (await groupTypes()).map((type) => type.group_type).sort();
+    await expect.poll(found, { timeout: 20_000 }).toEqual([...names].sort());
+    const types = await groupTypes();
     for (const { group_type: name, group_type_index: index } of types) {
       const expected = `{"${name}":{"polluted":"${name}"}}`;
       const find = `group_type_index=${index}&group_key=${name}`;

@@ -50,7 +50,8 @@ it('an import of two workers, of which one after the other is killed or stands s
     await writeRecords(dataDir.path, `export-${file}.json.gz`, own);
   }
   const server = await startServer(dataDir.path);
-  const options = { ...runOptions, format: 'mixpanel', preflight: false, eventsPerSecond: 4000 } as const;
+  // Slow enough that kills meet the run at work, however long it takes a worker to start.
+  const options = { ...runOptions, format: 'mixpanel', preflight: false, eventsPerSecond: 2000 } as const;
   const target = { kind: 'http', url: server.url } as const;
   const { id } = await createRun(store.db, newRun({ options: { ...options, target } }));
   const plan = {
