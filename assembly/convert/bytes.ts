@@ -1,14 +1,19 @@
 // Bytes as JSON.stringify writes them. Positions in, the position behind the thing out; 0 where it is written otherwise, is no JSON, or
 // says so much that it is better read. What is read has 16 bytes behind it that are no part of any text.
 
-export const QUOTE: u32 = 0x22;
-export const COMMA: u32 = 0x2c;
-export const COLON: u32 = 0x3a;
-export const OPEN_OBJECT: u32 = 0x7b;
-export const CLOSE_OBJECT: u32 = 0x7d;
-export const OPEN_LIST: u32 = 0x5b;
-export const CLOSE_LIST: u32 = 0x5d;
-export const BACKSLASH: u32 = 0x5c;
+import {
+  BACKSLASH,
+  CLOSE_ARRAY as CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY as OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../json';
+
+export { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE };
+
 const MINUS: u32 = 0x2d;
 const ZERO: u32 = 0x30;
 
