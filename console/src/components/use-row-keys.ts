@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type KeyboardEvent as ReactKeyboardEvent, type RefObject } from 'react';
+import { useLayoutEffect, useRef, useState, type KeyboardEvent as ReactKeyboardEvent, type RefObject } from 'react';
 import { isTyping } from '../shell/is-typing.ts';
 
 interface RowKeysOptions {
@@ -23,12 +23,16 @@ export function useRowKeys({ count, scrollRef, show, open }: RowKeysOptions): Ro
     const next = active === undefined ? 0 : Math.min(count - 1, Math.max(0, active + step));
     setActive(next);
     show(next);
-    // The row may only be drawn with the next frame.
-    requestAnimationFrame(() => scrollRef.current?.querySelector<HTMLElement>(`tr[data-index="${next}"]`)?.focus());
+    const rowOf = () => scrollRef.current?.querySelector<HTMLElement>(`tr[data-index="${next}"]`);
+    // At once where it can be: the next key may come before the next frame, and Enter is for the row with the focus.
+    const drawn = rowOf();
+    if (drawn) drawn.focus();
+    else requestAnimationFrame(() => rowOf()?.focus());
   };
   const latest = useRef(go);
   latest.current = go;
-  useEffect(() => {
+  // Before the rows are painted: who sees them may type.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const isElsewhere = event.target !== document.body && event.target !== document.getElementById('main');
       if (isElsewhere || isTyping(event) || (event.key !== 'j' && event.key !== 'k')) return;
