@@ -23,6 +23,12 @@ export function compacted(view: Buffer): Buffer {
   return copy;
 }
 
+/** Whether the memory behind a view is large enough to move to another thread, and nobody else's. */
+export function isMovable<View extends ArrayBufferView>(view: View): view is View & { readonly buffer: ArrayBuffer } {
+  const { buffer } = view;
+  return buffer.byteLength >= worthwhileBytes && isOwn(buffer);
+}
+
 /** Node's pool is made of pieces of one size. */
 function isOwn(buffer: ArrayBufferLike): buffer is ArrayBuffer {
   return buffer instanceof ArrayBuffer && buffer.byteLength !== Buffer.poolSize;

@@ -1,4 +1,5 @@
 import type { BodyEncoding, Lane } from '../eventlog/eventlog.ts';
+import type { ScannedBatch } from './scanned-batch.ts';
 
 /** A body that has been scanned and validated; at least one of its events is good. */
 export interface AcceptedBatch {
@@ -15,6 +16,8 @@ export interface AcceptedBatch {
   readonly sentAt?: number;
   readonly ip?: string;
   readonly requestId: string;
+  /** Of the body, unpacked; the door may take its memory. Absent: nobody has made it, or needs it afterwards. */
+  readonly scan?: ScannedBatch;
 }
 
 /** The one door into the event log: HTTP, imports, jobs and replays all come through here. */

@@ -1,6 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { inflateBody } from '../batch/inflate-body.ts';
+import { scanLimits } from '../batch/limits.ts';
+import { scanBatch } from '../batch/scan.ts';
 import {
   lanes,
   LogUnavailableError,
@@ -81,6 +84,23 @@ describe('the door', () => {
     await expect(door.accept({ ...rest, lane: 'live', projectId: 1, body: all })).rejects.toMatchObject({
       status: 503,
     });
+  });
+
+  it('hands on the scan of a batch once it is durable, under its place in the log', async () => {
+    const happened: unknown[] = [];
+    const log = logOf(async () => {
+      await nextTurn();
+      happened.push('durable');
+      return 41;
+    });
+    const send = (...args: unknown[]): void => void happened.push(args);
+    const door = createDoor({ log, metrics: createMetrics(), settings, scans: { send } });
+    const json = Buffer.from('[{"event":"a","distinct_id":"ada"}]');
+    const scan = scanBatch(json, scanLimits(1000));
+    const batch = { ...rest, lane: 'live', projectId: 1, body: gzipSync(json), encoding: 'gzip' } as const;
+    await door.accept({ ...batch, scan });
+    await door.accept(batch);
+    expect(happened).toEqual(['durable', ['live', 41, scan], 'durable']);
   });
 
   it('counts bytes as received, also when the log moves the memory to another thread', async () => {

@@ -3,6 +3,7 @@ import { LogUnavailableError, type EventLogWriter, type RecordHeader } from '../
 import { slotOfPart } from '../eventlog/slot-of.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { AcceptedBatch, Door } from '../batch/door.ts';
+import type { ScanSender } from '../batch/scan-relay.ts';
 import { unavailable } from './project-key.ts';
 import { splitBatch, type BatchPart, type SplitLimits } from './split-batch.ts';
 import type { Spreads } from './spreads.ts';
@@ -13,16 +14,18 @@ export interface DoorDeps {
   readonly metrics: Metrics;
   /** Absent: no project is spread, as in a log of one slot. */
   readonly spreads?: Spreads;
+  /** Where the pipeline that reads the log is in this process, too. */
+  readonly scans?: Pick<ScanSender, 'send'>;
 }
 
 const retryAfterSeconds = 5;
 
 /** The one door into the event log. It refuses (503) while a lane holds more than it may, before anything is written. */
-export function createDoor({ log, settings, metrics, spreads }: DoorDeps): Door {
+export function createDoor({ log, settings, metrics, spreads, scans }: DoorDeps): Door {
   const component = 'capture';
-  const append = async ({ part, batch }: BatchPart): Promise<void> => {
+  const append = async ({ part, batch }: BatchPart): Promise<number> => {
     const slot = slotOfPart(batch.projectId, part, log.slots);
-    await log.append(batch.lane, { header: headerOf(batch, part), body: batch.body }, slot);
+    return log.append(batch.lane, { header: headerOf(batch, part), body: batch.body }, slot);
   };
   /**
    * All parts, or an error: then some of them may be in the log, as may be a batch whose answer got lost. The sender sends all of it
@@ -48,8 +51,10 @@ export function createDoor({ log, settings, metrics, spreads }: DoorDeps): Door 
       }
       const spread = log.slots === 1 ? 1 : await (spreads?.of(batch.projectId) ?? 1);
       try {
-        if (spread === 1) await append({ part: 0, batch });
-        else await appendAll(await splitBatch(batch, Math.min(spread, log.slots), settings));
+        if (spread === 1) {
+          const seq = await append({ part: 0, batch });
+          if (batch.scan !== undefined) scans?.send(lane, seq, batch.scan);
+        } else await appendAll(await splitBatch(batch, Math.min(spread, log.slots), settings));
       } catch (cause) {
         if (!(cause instanceof LogUnavailableError)) throw cause;
         metrics.count('millrace_component_errors_total', { component, error_type: 'log_unavailable' });

@@ -71,6 +71,8 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     throw requestRefused(rejected, scan.count - filtered, request.strict);
   }
   const kept: DecodedBody = filtered === 0 ? decoded : withoutPerformance(scan);
+  // Otherwise the log keeps something else than what was scanned, or takes its memory.
+  const isAsScanned = kept === decoded && kept.encoding === 'gzip';
   const batch: AcceptedBatch = {
     lane,
     projectId,
@@ -81,6 +83,7 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     requestId,
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(ip === undefined ? {} : { ip }),
+    ...(isAsScanned ? { scan } : {}),
   };
   await storeBatch(deps, batch, request.completeAt);
   // The log may still be writing the body; what was unpacked from it is not read again.

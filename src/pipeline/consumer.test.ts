@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scanLimits } from '../batch/limits.ts';
+import { scanBatch } from '../batch/scan.ts';
+import { ScanReceiver, ScanSender } from '../batch/scan-relay.ts';
 import { StoreUnavailableError } from '../eventstore/eventstore.ts';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import { whileThere } from '../../test/support/slot-world.ts';
+import type { PipelineDeps } from './consumer.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 let bench: Bench;
@@ -48,6 +52,36 @@ describe('from the log to the store', () => {
       [false, '{"$ip":"10.1.2.3","n":1}'],
       [true, '{"n":2}'],
     ]);
+  });
+
+  it('a record whose scan capture has handed on is stored as one that is read from the log', async () => {
+    const sender = new ScanSender();
+    const receiver = new ScanReceiver(sender.connect());
+    const taken: boolean[] = [];
+    const scans: PipelineDeps['scans'] = {
+      take: (lane, seq) => {
+        const scan = receiver.take(lane, seq);
+        taken.push(scan !== undefined);
+        return scan;
+      },
+    };
+    await using handed = await createBench({ scans });
+    const text = 'x'.repeat(200);
+    for (const [n, isHandedOn] of [true, false, true].entries()) {
+      const batch = Array.from({ length: 100 }, (_, at) =>
+        plain(n * 100 + at, { properties: { n, text, $set: { plan: 'paid' } } }),
+      );
+      for (const each of [bench, handed]) {
+        const seq = await each.append('live', { batch }, { encoding: 'gzip', ip: '10.1.2.3' });
+        const scan = scanBatch(Buffer.from(JSON.stringify({ batch })), scanLimits(1_000_000));
+        if (each === handed && isHandedOn) sender.send('live', seq, scan);
+      }
+    }
+    for (const each of [bench, handed]) await each.drain();
+    expect(taken).toEqual([true, false, true]);
+    expect(handed.recording.rows).toEqual(bench.recording.rows);
+    expect(handed.recording.rows).toHaveLength(300);
+    expect(await handed.person('p7')).toEqual(await bench.person('p7'));
   });
 
   it('live events go first, and history is not forgotten', async () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../base/retry.ts';
 import type { Clock } from '../base/clock.ts';
 import { scanLimits } from '../batch/limits.ts';
+import type { ScanReceiver } from '../batch/scan-relay.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
@@ -63,6 +64,8 @@ export interface PipelineDeps {
   readonly rebuildLookMs?: number;
   /** What it shares with the consumers of other slots in its process. Default: it is alone. */
   readonly fellows?: Fellows;
+  /** What capture hands on of the records of its slot. Default: nothing. */
+  readonly scans?: Pick<ScanReceiver, 'take'> | undefined;
 }
 
 export interface Fellows {
@@ -180,6 +183,7 @@ class Consumer {
       limits,
       personCacheBytes: settings.personCacheBytes,
       tap,
+      scans: deps.scans,
       ...(fellows && { builders: fellows.count, rowMemory: fellows.rowMemory }),
     });
     this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());

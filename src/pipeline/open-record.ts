@@ -49,11 +49,20 @@ export function draftsInOrder({ drafts }: OpenRecord): (index: number) => EventD
   };
 }
 
+interface OpenOptions {
+  readonly selection?: Selection | undefined;
+  /** Of its body, unpacked. Absent: it is made. */
+  readonly scan?: ScannedBatch | undefined;
+}
+
 /** Throws when the body cannot be read, which was checked on arrival. */
-export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits, selection?: Selection): OpenRecord {
-  const { header, body, seq } = record;
-  const { encoding } = header;
-  const scan = scanBatch(inflateBody({ encoding, body }, limits.inflatedBytesMax), limits.scan);
+export function openRecord(
+  lane: Lane,
+  record: IntactRecord,
+  limits: BodyLimits,
+  { selection, scan = scanRecord(record, limits) }: OpenOptions = {},
+): OpenRecord {
+  const { header, seq } = record;
   const context: RecordContext = {
     lane,
     seq,
@@ -73,4 +82,8 @@ export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits,
     splicer: createSplicer(context, scan),
     drafts: [],
   };
+}
+
+function scanRecord({ header: { encoding }, body }: IntactRecord, limits: BodyLimits): ScannedBatch {
+  return scanBatch(inflateBody({ encoding, body }, limits.inflatedBytesMax), limits.scan);
 }

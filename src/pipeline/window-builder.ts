@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { freeMemory } from '../base/free-memory.ts';
+import type { ScanReceiver } from '../batch/scan-relay.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
 import type { RowMemory } from '../eventstore/rows.ts';
 import type { Queries } from '../metadata/queries.ts';
@@ -51,6 +52,8 @@ export interface WindowBuilderDeps {
   readonly builders?: () => number;
   /** Of all of them. Default: its own. */
   readonly rowMemory?: RowMemory;
+  /** What capture hands on of records. Default: nothing. */
+  readonly scans?: Pick<ScanReceiver, 'take'> | undefined;
 }
 
 /**
@@ -191,7 +194,8 @@ export class WindowBuilder {
     }
     this.#results.received(record);
     try {
-      return openRecord(lane, record, this.#deps.limits, selection);
+      const scan = this.#deps.scans?.take(lane, record.seq);
+      return openRecord(lane, record, this.#deps.limits, { selection, scan });
     } catch (error) {
       this.#results.endRecord(lane, record, failure(error));
       return undefined;

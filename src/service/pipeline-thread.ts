@@ -4,6 +4,7 @@
  */
 import { systemClock } from '../base/clock.ts';
 import { createFailpoint } from '../base/failpoint.ts';
+import { ScanReceiver } from '../batch/scan-relay.ts';
 import { createSlotConsumers } from '../pipeline/slots/slot-consumers.ts';
 import { makeStep } from '../transform/make-step.ts';
 import type { Watch } from '../live/watch.ts';
@@ -15,7 +16,7 @@ import { startSlots } from './start-slots.ts';
 import { connectionsPerThread, openEventLogReaders, openEventStore, openMetadata } from './stores.ts';
 import { openThread } from './thread.ts';
 
-const { settings, shared, log, metrics, call, serve } = openThread();
+const { settings, shared, scans, log, metrics, call, serve } = openThread();
 const { db } = await openMetadata(settings, log, connectionsPerThread(settings));
 const readers = await openEventLogReaders(settings, shared.eventLog, kafkaReaderDeps(metrics, log));
 const store = await openEventStore(settings, shared.embedded);
@@ -35,6 +36,7 @@ const consumers = createSlotConsumers({
   logFailure: plugins.logFailure,
   failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
   publish: publishOver(call, log),
+  scans: scans && new ScanReceiver(scans),
 });
 consumers.watch(await watchesOver(call));
 const slots = await startSlots({ ...base, slots: readers.slots, consumers });

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Door } from '../batch/door.ts';
+import type { ScanSender } from '../batch/scan-relay.ts';
 import type { Agreements } from '../capture/agreements.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EventLogWriter } from '../eventlog/eventlog.ts';
@@ -24,6 +25,8 @@ export interface ServiceDeps {
   /** For threads, which open connections of their own. */
   readonly shared: SharedStores;
   readonly door: Door;
+  /** From the door to the pipeline, where both are in this process. */
+  readonly scans?: ScanSender | undefined;
   /** Readers of the live stream. */
   readonly live: LiveHub;
   readonly agreements: Agreements;

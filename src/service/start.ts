@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
+import { ScanSender } from '../batch/scan-relay.ts';
 import { createBudgets } from '../capture/budgets.ts';
 import { createDoor } from '../capture/create-door.ts';
 import { createAgreements, type Agreements } from '../capture/agreements.ts';
@@ -102,9 +103,18 @@ async function startParts(
   const { stores, first, health } = await startStores(base, parts);
   const live = new LiveHub();
   const spreads = createSpreads({ clock, find: (projectId) => readSpread(stores.db, projectId) });
-  const counted = createCountedDoor(createDoor({ ...base, log: stores.eventLog, spreads }));
+  // On Kafka another process may have the slot.
+  const scans = isCluster(settings) ? undefined : new ScanSender();
+  const counted = createCountedDoor(createDoor({ ...base, log: stores.eventLog, spreads, ...(scans && { scans }) }));
   const door = createWatchedDoor(counted.door, { ...base, live });
-  const deps: ServiceDeps = { ...base, ...stores, door, live, agreements: createServiceAgreements(base, stores) };
+  const deps: ServiceDeps = {
+    ...base,
+    ...stores,
+    door,
+    scans,
+    live,
+    agreements: createServiceAgreements(base, stores),
+  };
   if (isCluster(settings)) startLiveRelay({ ...deps, processId }, parts);
   const plugins = startPlugins(deps, parts);
   const access = createAccess(deps, parts);

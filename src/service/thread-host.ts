@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { backoffMs } from '../base/retry.ts';
 import { answerOver, callOver, type Answers, type Call, type CallPort } from '../base/calls.ts';
+import type { ScanSender } from '../batch/scan-relay.ts';
 import type { HealthResult } from '../http/health.ts';
 import { applyForwarded, type MetricMessage } from '../telemetry/forwarded-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -23,6 +24,8 @@ export interface HostedThread {
   readonly name: 'pipeline' | 'imports';
   readonly entry: URL;
   readonly data: ThreadData;
+  /** What it is to have from capture. */
+  readonly scans?: Pick<ScanSender, 'connect'> | undefined;
   /** Of its heap. Default: V8's. */
   readonly limits?: ResourceLimits;
 }
@@ -56,7 +59,7 @@ export function deathsBefore(deaths: number, livedMs: number): number {
 }
 
 export function hostThread(
-  { name, entry, data, limits = {} }: HostedThread,
+  { name, entry, data, scans, limits = {} }: HostedThread,
   { metrics, log, answers, onReady }: HostDeps,
 ): ThreadHost {
   let running: Running | undefined;
@@ -65,7 +68,12 @@ export function hostThread(
   let restart: NodeJS.Timeout | undefined;
 
   const start = (): void => {
-    const thread = new Worker(entry, { workerData: data, resourceLimits: limits });
+    const link = scans?.connect();
+    const thread = new Worker(entry, {
+      workerData: { ...data, ...(link && { scans: link }) } satisfies ThreadData,
+      transferList: link ? [link.port] : [],
+      resourceLimits: limits,
+    });
     const port: CallPort = {
       postMessage: (message) => thread.postMessage(message, []),
       on: thread.on.bind(thread),

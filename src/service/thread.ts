@@ -1,5 +1,6 @@
 /** A thread of the service as it sees itself: the settings, and the main thread beside it. */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { ScanLink } from '../batch/scan-relay.ts';
 import { answerOver, callOver, type Answers, type Call, type CallPort } from '../base/calls.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HealthResult } from '../http/health.ts';
@@ -12,6 +13,8 @@ import type { SharedStores } from './stores.ts';
 export interface ThreadData {
   readonly settings: Settings;
   readonly shared: SharedStores;
+  /** For the pipeline, where capture is in the same process. */
+  readonly scans?: ScanLink;
 }
 
 export interface ServiceThread extends ThreadData {
@@ -34,7 +37,7 @@ export interface ThreadWork {
 export function openThread(movable: (message: unknown) => ArrayBuffer[] = () => []): ServiceThread {
   const port = parentPort;
   if (port === null) throw new Error('expected to run as a worker thread of the service');
-  const { settings, shared } = workerData as ThreadData;
+  const data = workerData as ThreadData;
   const metrics = forwardMetrics(port);
   const calls: CallPort = {
     postMessage: (message) => port.postMessage(message, movable(message)),
@@ -46,10 +49,9 @@ export function openThread(movable: (message: unknown) => ArrayBuffer[] = () => 
     if (message.stop) asked.resolve();
   });
   return {
-    settings,
-    shared,
+    ...data,
     log: createLog(
-      settings.logLevel,
+      data.settings.logLevel,
       stderrLines(() => metrics.count('millrace_log_lines_dropped_total', {})),
     ),
     metrics,

@@ -75,9 +75,9 @@ describe.skipIf(!chromiumPath)('the page of warnings', () => {
   it('has the focus on the row of the last key before the next frame is drawn', async () => {
     await under.open('warnings');
     await rows().first().waitFor();
-    await under.page.evaluate(() => (globalThis.requestAnimationFrame = () => 0));
+    await under.page.evaluate('requestAnimationFrame = () => 0');
     await under.page.keyboard.press('j');
-    const focused = await under.page.evaluate(() => document.activeElement?.getAttribute('data-index'));
+    const focused = await under.page.evaluate("document.activeElement?.getAttribute('data-index')");
     expect(focused).toBe('0');
   });
 });

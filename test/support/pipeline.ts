@@ -34,6 +34,8 @@ interface BenchOptions {
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
   readonly live?: LiveReaders;
+  /** What capture hands on. Default: nothing. */
+  readonly scans?: PipelineDeps['scans'];
   /** Where plugins read what they keep. Default: the store of everything else. */
   readonly storageDb?: (db: Metadata) => Metadata;
   /** Of the event log. Default: like no other. */
@@ -70,6 +72,7 @@ export async function createBench(options: BenchOptions = {}) {
     makeStep: (config, onSetup) => makeStep(config, { ...stepDeps(db, plugins, storage), ...options.steps }, onSetup),
     pluginStorage: storage,
     ...(options.live && { live: options.live }),
+    scans: options.scans,
     gapMs: 0,
     ...(options.readyMs && { readyMs: options.readyMs }),
   });
