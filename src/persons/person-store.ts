@@ -299,7 +299,7 @@ export class PersonStore {
   /** Whether it is time for a new generation: nearly all the memory is taken, and what was asked for lately makes a good part of it. */
   #isFull(): boolean {
     const bytesMax = this.#bytesMax();
-    const bytes = this.#bytes + this.#openBytes;
+    const bytes = this.#bytes + this.#openBytes + this.recent.bytes;
     if (bytes <= (bytesMax * 2) / 3) return false;
     let young = 0;
     let old = 0;

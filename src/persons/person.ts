@@ -6,7 +6,7 @@ import { applyChanges, formatRegisters, parseRegisters, type PropertyChanges, ty
 export class Person {
   readonly projectId: number;
   readonly uuid: string;
-  /** µs since the epoch. */
+  /** µs since the epoch. Only ever falls, and that of a merge is the smaller one: RecentIds relies on it. */
   createdAt: number;
   /** `createdAt` in the store, or in the changes of a window that commits before the present one; of a new one nothing. */
   storedCreatedAt: number;

@@ -1,4 +1,9 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { tempMetadata } from '../../test/support/metadata.ts';
+import { mergePersons } from './merge-persons.ts';
+import { writePersonChanges } from './person-rows.ts';
+import { PersonStore } from './person-store.ts';
 import { Person, personUuid } from './person.ts';
 import { RecentIds } from './recent-ids.ts';
 
@@ -13,7 +18,121 @@ function at(id: string): [Buffer, number, number] {
   return [bytes, 1, bytes.length - 1];
 }
 
+interface Act {
+  readonly projectId: number;
+  readonly id: string;
+  /** An id that becomes the same person. */
+  readonly other: string | null;
+  readonly micros: number;
+}
+
+const anyId = fc.oneof(
+  fc.constantFrom('a', 'b', 'c'),
+  fc.integer({ min: 0, max: 500 }).map((n) => `user-${n}`),
+  // Of every length: their words differ in what they lack alone.
+  fc.integer({ min: 1, max: 41 }).map((length) => 'x'.repeat(length)),
+);
+const anyAct: fc.Arbitrary<Act> = fc.record({
+  projectId: fc.constantFrom(1, 2),
+  id: anyId,
+  other: fc.option(anyId, { freq: 5 }),
+  micros: fc.integer({ min: 1, max: 1000 }),
+});
+const anyWindow = fc.record({
+  acts: fc.array(anyAct, { size: 'max', maxLength: 120 }),
+  /** What happens to the memory before it. */
+  memory: fc.constantFrom('kept', 'kept', 'kept', 'rotated', 'reset'),
+});
+
+/** Whoever is known here is whom the store knows; who is not is remembered. Returns how many answers needed no look at a person. */
+function look(store: PersonStore, { projectId, id, micros }: Act): number {
+  const person = store.find(projectId, id);
+  const found = store.recent.find(projectId, ...at(id));
+  if (found !== undefined && found !== person) throw new Error(`expected the person of ${id}`);
+  if (found === undefined && person !== undefined) store.recent.remember(person, ...at(id));
+  const times = [micros, micros - 1, 0, 1000];
+  return times.filter((time) => isKnownCreation(store, projectId, id, time)).length;
+}
+
+function isKnownCreation(store: PersonStore, projectId: number, id: string, micros: number): boolean {
+  if (!store.recent.wasCreatedBy(micros, projectId, ...at(id))) return false;
+  const person = store.find(projectId, id);
+  if (person === undefined || person.createdAt > micros) throw new Error(`expected ${id} not to be there at ${micros}`);
+  return true;
+}
+
 describe('persons of recent ids', () => {
+  it('an id is known as its person alone, and as created by a time only where the store says so, whatever happens to persons', async () => {
+    await using metadata = await tempMetadata();
+    const { db } = metadata;
+    let known = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyWindow, { size: 'max', maxLength: 8 }), async (windows) => {
+        await db.deleteFrom('person_distinct_ids').execute();
+        await db.deleteFrom('persons').execute();
+        let bytesMax = Infinity;
+        const store = new PersonStore(db, () => bytesMax);
+        for (const [number, { acts, memory }] of windows.entries()) {
+          if (memory === 'reset') store.reset();
+          bytesMax = memory === 'rotated' ? 1 : Infinity;
+          store.begin(number + 1);
+          // Before anybody is loaded: what is left of the windows before.
+          for (const act of acts)
+            for (const time of [0, act.micros]) isKnownCreation(store, act.projectId, act.id, time);
+          for (const { projectId, id, other } of acts)
+            for (const each of [id, other ?? id]) store.want(projectId, each);
+          await store.load();
+          for (const act of acts) {
+            known += look(store, act);
+            const { projectId, id, other, micros } = act;
+            const merge = { projectId, targetId: id, otherId: other ?? id, force: true, eventUuid: 'e', micros };
+            mergePersons(store, merge);
+            store.touch(projectId, id, micros);
+            for (const each of acts) isKnownCreation(store, each.projectId, each.id, each.micros);
+            known += look(store, act);
+          }
+          const changes = store.takeChanges();
+          await db.transaction().execute((tx) => writePersonChanges(tx, changes));
+          store.committed(number + 1);
+        }
+      }),
+      { numRuns: 60 },
+    );
+    expect(known).toBeGreaterThan(1000);
+  });
+
+  it('a creation that has fallen is known after the next look, and what is not known is not claimed', () => {
+    const recent = new RecentIds();
+    const one = person(1, 'one');
+    one.createdAt = 500;
+    recent.remember(one, ...at('one'));
+    expect([499, 500].map((micros) => recent.wasCreatedBy(micros, 1, ...at('one')))).toEqual([false, true]);
+    one.createdAt = 100;
+    expect(recent.wasCreatedBy(100, 1, ...at('one'))).toBe(false);
+    recent.find(1, ...at('one'));
+    expect(recent.wasCreatedBy(100, 1, ...at('one'))).toBe(true);
+    expect(recent.wasCreatedBy(1e15, 2, ...at('one'))).toBe(false);
+    for (const unknown of ['', 'other']) expect(recent.wasCreatedBy(1e15, 0, ...at(unknown))).toBe(false);
+  });
+
+  it('memory grows with the ids, to a limit, and clearing gives it back', () => {
+    const recent = new RecentIds();
+    const small = recent.bytes;
+    expect(small).toBeLessThan(20_000);
+    const someone = person(1, 'someone');
+    const remember = (count: number): number => {
+      for (let n = 0; n < count; n++) recent.remember(someone, ...at(`id-${n}`));
+      return recent.bytes;
+    };
+    expect(remember(20_000)).toBeLessThan(5e6);
+    expect(remember(800_000)).toBe(72 * 2 ** 19);
+    expect(remember(100)).toBe(72 * 2 ** 19);
+    expect(recent.find(1, ...at('id-99'))).toBe(someone);
+    recent.clear();
+    expect(recent.bytes).toBe(small);
+    expect(recent.find(1, ...at('id-99'))).toBeUndefined();
+  });
+
   it('are found by the bytes of the id in the same project, and nobody else is', () => {
     const recent = new RecentIds();
     const known = new Map<string, Person>();

@@ -1,49 +1,164 @@
 import { current, type Person } from './person.ts';
 
-/** Small enough that the table stays in the processor's cache: a look-up that misses the cache costs more than all the rest. */
-const slotBits = 16;
+/** Slots of a set, side by side: an id may lie in any slot of its set. */
+const ways = 4;
+/** A slot has 64 bytes, a line of the processor's cache: project, length, creation, bytes of the id. */
+const slotWords = 16;
+const createdAtWord = 2;
+const idWord = 4;
 /** Room for a UUID as text; longer ids are looked up as strings. */
 const idBytesMax = 40;
+const slotBitsMin = 8;
+/** Half a million ids in 36 MiB. */
+const slotBitsMax = 19;
+/** Of a slot and the reference to its person. */
+const slotBytes = 4 * slotWords + 8;
+const none = -1;
 
 /**
  * Persons of ids seen lately, found by the bytes of the id as they stand in a body: no string is made and none hashed,
- * which for a known person is most of the work. A slot holds the last id that fell on it; forgetting is always allowed.
+ * which for a known person is most of the work. Forgetting is always allowed.
+ *
+ * With many people every look at another place in memory misses the processor's cache. So a slot answers the common
+ * question, `wasCreatedBy`, by itself, and its set lies in one piece.
  */
 export class RecentIds {
-  readonly #persons: (Person | undefined)[] = Array.from<undefined>({ length: 1 << slotBits });
-  readonly #ids = new Uint8Array(idBytesMax << slotBits);
-  readonly #lengths = new Uint8Array(1 << slotBits);
+  /** More slots with every growth, so that a store of a few persons stays small. */
+  #slotBits = slotBitsMin;
+  #slots = new Int32Array(slotWords << slotBitsMin);
+  /** In the same bytes, `createdAt` of the persons when they were last looked at: it may have fallen since, but never risen. */
+  #creations = new Float64Array(this.#slots.buffer);
+  #persons = noPersons(slotBitsMin);
+  #taken = 0;
+  #replaced = 0;
+  /** The id that is looked for, as words; what the last one lacks is zero. */
+  readonly #id = new Int32Array(idBytesMax / 4);
+
+  /** The memory that it takes. */
+  get bytes(): number {
+    return slotBytes << this.#slotBits;
+  }
+
+  /** Whether the id at [from, to) is known here to mean a person that was created at `micros` or before. False: ask `find`. */
+  wasCreatedBy(micros: number, projectId: number, bytes: Uint8Array, from: number, to: number): boolean {
+    const slot = this.#slotOf(projectId, bytes, from, to);
+    return slot !== none && (this.#creations[creationOf(slot)] as number) <= micros;
+  }
 
   /** The person of the id at [from, to), or undefined: unknown here. */
   find(projectId: number, bytes: Uint8Array, from: number, to: number): Person | undefined {
-    const length = to - from;
-    if (length > idBytesMax) return undefined;
-    const slot = slotOf(projectId, bytes, from, to);
-    const person = this.#persons[slot];
-    if (person === undefined || person.projectId !== projectId || this.#lengths[slot] !== length) return undefined;
-    const ids = this.#ids;
-    const place = slot * idBytesMax;
-    for (let i = 0; i < length; i++) if (ids[place + i] !== bytes[from + i]) return undefined;
-    return person.mergedInto === null ? person : current(person);
+    const slot = this.#slotOf(projectId, bytes, from, to);
+    const known = slot === none ? undefined : this.#persons[slot];
+    if (known === undefined) return undefined;
+    const person = known.mergedInto === null ? known : current(known);
+    this.#creations[creationOf(slot)] = person.createdAt;
+    return person;
   }
 
   remember(person: Person, bytes: Uint8Array, from: number, to: number): void {
-    if (to - from > idBytesMax) return;
-    const slot = slotOf(person.projectId, bytes, from, to);
+    const { projectId } = person;
+    const length = to - from;
+    if (length > idBytesMax || projectId !== (projectId | 0)) return;
+    if (this.#taken > this.#persons.length >> 1) this.#grow();
+    const set = this.#setOf(this.#readId(bytes, from, to), projectId);
+    const found = this.#search(set, projectId, length);
+    const slot = found === none ? this.#placeIn(set) : found;
+    const base = slot * slotWords;
+    this.#slots[base] = projectId;
+    this.#slots[base + 1] = lengthMark(length);
+    this.#creations[creationOf(slot)] = person.createdAt;
+    for (let word = 0; 4 * word < length; word++) this.#slots[base + idWord + word] = this.#id[word] as number;
     this.#persons[slot] = person;
-    this.#lengths[slot] = to - from;
-    const place = slot * idBytesMax;
-    for (let i = 0; i < to - from; i++) this.#ids[place + i] = bytes[from + i] as number;
   }
 
   clear(): void {
-    this.#persons.fill(undefined);
+    this.#forget(slotBitsMin);
+  }
+
+  /** Forgets everybody as well: who is asked for again is remembered again. */
+  #grow(): void {
+    if (this.#slotBits < slotBitsMax) this.#forget(this.#slotBits + 1);
+  }
+
+  #forget(slotBits: number): void {
+    this.#slotBits = slotBits;
+    this.#slots = new Int32Array(slotWords << slotBits);
+    this.#creations = new Float64Array(this.#slots.buffer);
+    this.#persons = noPersons(slotBits);
+    this.#taken = 0;
+  }
+
+  #slotOf(projectId: number, bytes: Uint8Array, from: number, to: number): number {
+    const length = to - from;
+    if (length > idBytesMax) return none;
+    return this.#search(this.#setOf(this.#readId(bytes, from, to), projectId), projectId, length);
+  }
+
+  /** The first slot of the set for an id with this hash. */
+  #setOf(idHash: number, projectId: number): number {
+    return (Math.imul(mix(idHash, projectId), 0x85ebca6b) >>> (32 - this.#slotBits)) & -ways;
+  }
+
+  #search(set: number, projectId: number, length: number): number {
+    const slots = this.#slots;
+    const id = this.#id;
+    for (let slot = set; slot < set + ways; slot++) {
+      const base = slot * slotWords;
+      if (slots[base] !== projectId || slots[base + 1] !== lengthMark(length)) continue;
+      let word = 0;
+      while (4 * word < length && slots[base + idWord + word] === id[word]) word++;
+      if (4 * word >= length) return slot;
+    }
+    return none;
+  }
+
+  /** An empty slot of the set, or one whose id is forgotten for it. */
+  #placeIn(set: number): number {
+    for (let slot = set; slot < set + ways; slot++) {
+      if (this.#slots[slot * slotWords + 1] !== 0) continue;
+      this.#taken++;
+      return slot;
+    }
+    return set + (this.#replaced++ & (ways - 1));
+  }
+
+  /** Takes the id into words, and returns their hash. */
+  #readId(bytes: Uint8Array, from: number, to: number): number {
+    const id = this.#id;
+    let hash = 0;
+    let word = 0;
+    let at = from;
+    for (; at + 4 <= to; at += 4) {
+      const four =
+        (bytes[at] as number) |
+        ((bytes[at + 1] as number) << 8) |
+        ((bytes[at + 2] as number) << 16) |
+        ((bytes[at + 3] as number) << 24);
+      id[word++] = four;
+      hash = mix(hash, four);
+    }
+    if (at === to) return hash;
+    let rest = 0;
+    for (let shift = 0; at < to; at++, shift += 8) rest |= (bytes[at] as number) << shift;
+    id[word] = rest;
+    return mix(hash, rest);
   }
 }
 
-/** FNV-1a over project and bytes, folded to the number of slots. */
-function slotOf(projectId: number, bytes: Uint8Array, from: number, to: number): number {
-  let hash = 0x811c9dc5 ^ projectId;
-  for (let at = from; at < to; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
-  return (hash ^ (hash >>> slotBits)) & ((1 << slotBits) - 1);
+/** Nothing of an empty slot is right for any id. */
+function lengthMark(length: number): number {
+  return length + 1;
+}
+
+function creationOf(slot: number): number {
+  return (slot * slotWords + createdAtWord) >> 1;
+}
+
+function mix(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, 0x9e3779b1);
+  return mixed ^ (mixed >>> 15);
+}
+
+function noPersons(slotBits: number): (Person | undefined)[] {
+  return Array.from<undefined>({ length: 1 << slotBits });
 }

@@ -19,6 +19,14 @@ export function saysOfPerson({ json, spans }: ScannedBatch, index: number): bool
   return unset >= 0 && (json[unset] === openObject || json[unset] === openArray);
 }
 
+/** Whether the event's person is known to be no younger than the event, told without a look at it. False: ask `findPerson`. */
+export function hasOlderPerson(persons: PersonStore, { context, scan, splicer }: OpenRecord, index: number): boolean {
+  const cell = index * spanStride + span.distinctId;
+  const from = (scan.spans[cell] as number) + 1;
+  const to = (scan.spans[cell + 1] as number) - 1;
+  return persons.recent.wasCreatedBy(splicer.micros[index] as number, context.projectId, scan.json, from, to);
+}
+
 /** The event's person, if it is in memory. */
 export function findPerson(
   persons: PersonStore,

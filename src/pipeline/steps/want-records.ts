@@ -1,5 +1,5 @@
 import { state } from '../open-record.ts';
-import { findPerson, saysOfPerson } from '../spliced-person.ts';
+import { findPerson, hasOlderPerson, saysOfPerson } from '../spliced-person.ts';
 import type { ProfileDraft } from '../profile-notes.ts';
 import type { Step, StepDeps } from '../step.ts';
 
@@ -10,12 +10,15 @@ export function wantForSpliced({ persons, projects }: Pick<StepDeps, 'persons' |
     if (projects.isShared(context.projectId)) return;
     for (let index = 0; index < states.length; index++) {
       if (states[index] !== state.spliced) continue;
+      const says = saysOfPerson(scan, index);
+      if (!says && hasOlderPerson(persons, record, index)) {
+        states[index] = state.row;
+        continue;
+      }
       const person = findPerson(persons, record, index);
       if (person === undefined) persons.want(context.projectId, splicer.distinctId(index));
       // Its creation only ever falls, whatever else the window does to the person.
-      else if (person.createdAt <= (splicer.micros[index] as number) && !saysOfPerson(scan, index)) {
-        states[index] = state.row;
-      }
+      else if (!says && person.createdAt <= (splicer.micros[index] as number)) states[index] = state.row;
     }
   };
 }
