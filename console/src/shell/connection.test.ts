@@ -1,5 +1,13 @@
-import { expect, it } from 'vitest';
-import { connectionOf } from './connection.ts';
+import { QueryObserver } from '@tanstack/react-query';
+import { afterEach, expect, it, vi } from 'vitest';
+import { unreachable } from '../api/api-error.ts';
+import { createQueryClient } from '../api/query-client.ts';
+import { connectionOf, lookAtConnection, readinessQuery } from './connection.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
 
 const down = {
   status: 'unavailable',
@@ -18,4 +26,33 @@ it.each([
   ['nothing is known yet', true, false, undefined, { state: 'ok' }],
 ])('%s', (_case, online, isError, readiness, connection) => {
   expect(connectionOf(online, isError, readiness)).toEqual(connection);
+});
+
+/** A page that watches the connection of a service that does not answer. */
+function watchNobody() {
+  vi.useFakeTimers();
+  const fetch = vi.fn<() => Promise<never>>(() => Promise.reject(new TypeError('refused')));
+  vi.stubGlobal('fetch', fetch);
+  const client = createQueryClient({ onSignedOut: () => undefined, onTrouble: () => lookAtConnection(client) });
+  const stop = new QueryObserver(client, { ...readinessQuery, refetchInterval: false }).subscribe(() => undefined);
+  return { client, fetch, stop };
+}
+
+it('a look that fails is no reason to look again at once', async () => {
+  const { fetch, stop } = watchNobody();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fetch).toHaveBeenCalledTimes(1);
+  stop();
+});
+
+it('trouble elsewhere has the connection looked at once, however many meet it', async () => {
+  const { client, fetch, stop } = watchNobody();
+  await vi.advanceTimersByTimeAsync(1_000);
+  client.setQueryData(readinessQuery.queryKey, { status: 'ok', checks: {} });
+  fetch.mockClear();
+  const queryFn = (): Promise<never> => Promise.reject(unreachable(new TypeError('refused')));
+  for (const name of ['a', 'b', 'c']) void client.prefetchQuery({ queryKey: [name], queryFn });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fetch).toHaveBeenCalledTimes(1);
+  stop();
 });

@@ -33,8 +33,9 @@ export const readinessQuery = queryOptions({
     query.state.status === 'error' || query.state.data?.status === 'unavailable' ? troubledMs : calmMs,
 });
 
-/** Looks at once: somebody has just met trouble. */
+/** Looks at once: somebody has just met trouble. Where the look itself has failed, the next one comes by itself and soon enough. */
 export function lookAtConnection(client: QueryClient): void {
+  if (client.getQueryState(readinessQuery.queryKey)?.status === 'error') return;
   void client.invalidateQueries({ queryKey: readinessQuery.queryKey }, { cancelRefetch: false });
 }
 
