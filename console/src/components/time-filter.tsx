@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from 'react';
+import { useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { Input } from './input.tsx';
 import { fromZonedText, toZonedText } from './zoned-time.ts';
 
@@ -19,7 +19,8 @@ export function TimeFilter({ label, timezone, value, onChange }: TimeFilterProps
   const id = useId();
   const ref = useRef<HTMLInputElement>(null);
   const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
+  // Before it is painted: who sees the field may type into it, or read it.
+  useLayoutEffect(() => {
     const field = ref.current;
     if (field !== null) field.value = toZonedText(value, timezone);
   }, [value, timezone]);

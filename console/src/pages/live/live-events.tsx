@@ -1,5 +1,5 @@
 import { Pause, Play } from 'lucide-react';
-import { useEffect, useMemo, useState } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { LiveStage } from '../../../../src/contract/live-events.ts';
 import { Button } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
@@ -90,11 +90,16 @@ function NothingYet({ filtered }: { readonly filtered: boolean }) {
 }
 
 function useKey(key: string, run: () => void): void {
-  useEffect(() => {
+  const latest = useRef(run);
+  // Before they are painted: what the key does is about the rows that are seen.
+  useLayoutEffect(() => {
+    latest.current = run;
+  });
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === key && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) run();
+      if (event.key === key && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) latest.current();
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
-  });
+  }, [key]);
 }
