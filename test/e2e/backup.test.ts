@@ -11,7 +11,7 @@ import { testBucketServer } from '../support/bucket-server.ts';
 import { tempChdb } from '../support/chdb.ts';
 import { spawnCommand, type Finished } from '../support/command.ts';
 import { compareWithLedger, Ledger, readAllEvents } from '../support/ledger.ts';
-import { apiGet, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { apiGet, startServer, tempDataDir, untilDrained, untilStored, type TestServer } from '../support/server.ts';
 
 interface Report {
   readonly files: number;
@@ -53,6 +53,7 @@ async function expectExact(server: TestServer, ledger: Ledger): Promise<void> {
   const events = [...ledger.sent.values()].filter(({ uuid }) => ledger.acknowledged.has(uuid));
   const historical = events.filter((event) => event.historical).length;
   await untilStored(server, { standard: events.length - historical, historical });
+  await untilDrained(server);
   expect(compareWithLedger(ledger, await readAllEvents(server))).toEqual([]);
   for (const distinctId of new Set(events.map((event) => event.distinct_id))) {
     const page = await apiGet<PersonPage>(server, `/api/projects/@current/persons/?distinct_id=${distinctId}`);
@@ -132,18 +133,6 @@ it('a backup under load that was killed and taken again restores every event ack
 async function totalOf(server: TestServer): Promise<number> {
   const { total } = await untilStored(server, {});
   return total.standard + total.historical;
-}
-
-/** Until nothing waits in the log. */
-async function untilDrained(server: TestServer): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const text = await (await fetch(`${server.url}/metrics`)).text();
-    const waiting = [...text.matchAll(/^millrace_buffer_events\{[^}]*\} (\d+)/gm)].map(([, events]) => Number(events));
-    if (waiting.length > 0 && waiting.every((events) => events === 0)) return;
-    if (Date.now() > deadline) throw new Error(`expected nothing to wait, got ${waiting.join(', ')} events`);
-    await delay(100);
-  }
 }
 
 it('a range that was inserted and not committed when the backup was taken is stored once by the restored service', async () => {

@@ -15,7 +15,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { hasProc, runningStorePid } from '../support/processes.ts';
-import { apiGet, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import {
+  apiGet,
+  projectKey,
+  startServer,
+  tempDataDir,
+  untilDrained,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
 import { fillDisk, mayMount, smallDisk } from '../support/small-disk.ts';
 
 async function send(server: TestServer, batch: readonly object[], historical = false): Promise<number> {
@@ -93,6 +101,7 @@ it.skipIf(!hasProc)(
 
     const server = await startServer(dataDir.path);
     await untilStored(server, { standard: 38, historical: 0 });
+    await untilDrained(server);
     const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(usage.total).toEqual({ standard: 38, historical: 0 });
     await expect

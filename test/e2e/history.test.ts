@@ -1,7 +1,15 @@
 /** History that arrives late, text that looks like SQL, and years in one body: against the real program. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiGet, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import {
+  apiGet,
+  projectKey,
+  startServer,
+  tempDataDir,
+  untilDrained,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
 
 let server: TestServer;
 let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
@@ -28,6 +36,7 @@ async function send(batch: object[], isHistorical: boolean): Promise<void> {
   if (isHistorical) historical += batch.length;
   else standard += batch.length;
   await untilStored(server, { standard, historical });
+  await untilDrained(server);
 }
 
 interface PersonAnswer {

@@ -25,6 +25,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
+  untilDrained,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -108,6 +109,7 @@ describe('imports one after the other', () => {
     const again = await expectExactRun(server, await startImport(server, first.config));
     await expectStored(server, [first.events, second.events]);
     expect(again.verify).toMatchObject({ stored_by_others: again.verify.expected, other_times: 0 });
+    await untilDrained(server);
     const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(total).toEqual({ standard: 0, historical: stored.length });
   });
@@ -260,6 +262,7 @@ describe('an import over live data', () => {
     expect(verify.stored_by_others).toBeGreaterThanOrEqual(firstLive);
     expect(verify.stored_by_others).toBeLessThanOrEqual(firstLive + copies.during.length);
     expect(verify.other_times).toBeGreaterThanOrEqual(copies.skewed.length);
+    await untilDrained(server);
     const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     const standard = rows.filter((row) => !row.historical_migration).length;
     expect(total).toEqual({ standard, historical: rows.length - standard });

@@ -7,6 +7,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
+  untilDrained,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -56,6 +57,7 @@ describe.each(['v0', 'v1'] as const)('posthog-node, capture mode %s', (captureMo
     await posthog.shutdown();
     expect(errors).toEqual([]);
     await untilStored(server, { standard: 6, historical: 0 });
+    await untilDrained(server);
     const page = await apiGet<{ results: StoredEvent[] }>(server, '/api/projects/@current/events/?distinct_id=ada');
     expect(page.results.map(({ event }) => event)).toEqual(
       expect.arrayContaining(['$identify', '$create_alias', 'report opened', 'report exported']),

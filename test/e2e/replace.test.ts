@@ -5,7 +5,6 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../src/imports/run/results.ts';
 import type { ReportResult } from '../../src/imports/stages/report/report.ts';
@@ -20,6 +19,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
+  untilDrained,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -104,6 +104,7 @@ it('replace takes back the earlier run once the new records have passed, killed 
   await untilState(client, other.path, 'completed');
   const log = await client.get<{ results: object[] }>('/api/projects/@current/activity_log/?limit=100');
   expect(JSON.stringify(log)).toContain(`"run":"${first.id}","replaced_by":"${dry.id}"`);
+  await untilDrained(server);
   await server.terminate();
 
   const oracle = await startServer(reference.path);
@@ -113,7 +114,7 @@ it('replace takes back the earlier run once the new records have passed, killed 
   const [oracleConfig = '', , oracleOther = ''] = await createUndoConfigs(oracle, oracleClient, history.files);
   const kept = await importAll(oracleClient, oracleOther);
   const whole = await importAll(oracleClient, oracleConfig, renamed);
-  await delay(1000);
+  await untilDrained(oracle);
   await oracle.terminate();
 
   const got = await stateOf(mine.path, [other.id, dry.id], history.repeated);

@@ -5,7 +5,15 @@ import { expect, it } from 'vitest';
 import { spawnCommand } from '../support/command.ts';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
 import { hasProc, runningStorePid, storePid } from '../support/processes.ts';
-import { apiGet, freePort, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import {
+  apiGet,
+  freePort,
+  startServer,
+  tempDataDir,
+  untilDrained,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
 
 it.skipIf(!hasProc).each([
   ['SIGKILL', 5],
@@ -33,6 +41,7 @@ it.skipIf(!hasProc).each([
     const events = [...ledger.acknowledged.values()];
     const historical = events.filter((event) => event.historical).length;
     await untilStored(server, { standard: events.length - historical, historical }, 60_000);
+    await untilDrained(server);
     expect(compareWithLedger(ledger, await readAllEvents(server))).toEqual([]);
     const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(usage.total).toEqual({ standard: events.length - historical, historical });

@@ -9,7 +9,15 @@ import { expect, it } from 'vitest';
 import { openSqlite } from '../../src/metadata/sqlite.ts';
 import { tempChdb } from '../support/chdb.ts';
 import { projectState, type ProjectState } from '../support/project-state.ts';
-import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import {
+  personalKey,
+  projectKey,
+  startServer,
+  tempDataDir,
+  untilDrained,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
 import {
   createUndoConfigs,
   importAll,
@@ -54,7 +62,7 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   await sendLive(server, keys, history.after);
   const [first, undone, third] = runs;
   if (first === undefined || undone === undefined || third === undefined) throw new Error('expected three runs');
-  await delay(500);
+  await untilDrained(server);
   const plan = await client.post<{ events: number; other_runs: { id: string; what: string }[] }>(
     `${undone.path}undo/`,
     {
@@ -87,6 +95,7 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   );
   expect(report.undo).toMatchObject({ rows_left: 0, exceptions: [] });
   expect([...report.undo.loaded_again].sort()).toEqual([first.id, third.id].sort());
+  await untilDrained(server);
   await server.terminate();
 
   const other = await startServer(reference.path);
@@ -97,7 +106,7 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   const otherFirst = await importAll(otherClient, otherConfigs[0] ?? '');
   const otherThird = await importAll(otherClient, otherConfigs[2] ?? '');
   await sendLive(other, keys, history.after);
-  await delay(1000);
+  await untilDrained(other);
   await other.terminate();
 
   const got = await stateOf(mine.path, [first.id, third.id], history.repeated);

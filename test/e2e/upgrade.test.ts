@@ -20,7 +20,15 @@ import {
   type EarlierEvent,
 } from '../support/earlier-data.ts';
 import { readAllEvents } from '../support/ledger.ts';
-import { apiGet, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import {
+  apiGet,
+  projectKey,
+  startServer,
+  tempDataDir,
+  untilDrained,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
 
 const live = [...earlierLive, ...earlierWaiting];
 const history = [...earlierHistory, ...earlierWaitingHistory];
@@ -35,6 +43,7 @@ it('a data directory of an earlier version is taken along with what waits in its
   const dataDir = join(directory.path, 'data');
   const server = await startServer(dataDir, patient, { readyMs: 120_000 });
   await untilStored(server, { standard: live.length, historical: history.length });
+  await untilDrained(server);
   expect(schemaVersion(join(untouched.path, 'data'))).toBeLessThan(schemaVersion(dataDir));
 
   await expectEvents(server);
