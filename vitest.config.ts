@@ -9,7 +9,10 @@ import { findPostgres } from './test/support/postgres-server.ts';
 // console: the logic of the console's components, without a browser; its pages are tested in one by e2e.
 // e2e: real processes, real client libraries, kill -9.
 // All of them stand in one queue, e2e (the longest) first, so that no processor waits for the last file of a kind.
-const slow = { testTimeout: 180_000, hookTimeout: 60_000 };
+const slow = { testTimeout: 180_000, hookTimeout: 120_000 };
+
+// What is waited for comes when the machine has time for it: a second, which is the default, is over sooner on a busy one.
+const expectLater = { poll: { timeout: 20_000 } };
 
 // PGlite, PostgreSQL's engine in the process of the test, stands in for a server; where one is started, its suites run on that alone.
 const hasPostgres = process.env['MILLRACE_TEST_SERVERS'] !== undefined && findPostgres() !== undefined;
@@ -33,6 +36,7 @@ export default defineConfig({
           unstubEnvs: true,
           testTimeout: 30_000,
           hookTimeout: 30_000,
+          expect: expectLater,
         },
       },
       { test: { name: 'console', include: ['console/src/**/*.test.ts'], isolate: false } },
@@ -41,6 +45,7 @@ export default defineConfig({
           name: 'services',
           include: ['src/**/*.services.test.ts'],
           globalSetup: ['test/support/servers.ts'],
+          expect: expectLater,
           ...slow,
         },
       },
@@ -49,6 +54,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/support/builds.ts'],
+          expect: expectLater,
           ...slow,
         },
       },

@@ -126,7 +126,9 @@ describe.skipIf(!chromiumPath)('hostile names', () => {
     server = await startServer(dataDir.path);
     const made = await fillHostile(server);
     tabs = await openTabs(server, pages, { pathOf: ({ path }) => path(made) });
-    // The live page shows what comes by while it is open.
+    // The live page shows what comes by while it watches.
+    const live = tabs.all.find(({ of: { route } }) => route === 'live')?.page;
+    await live?.getByText('watching', { exact: true }).waitFor({ timeout: 60_000 });
     await capture(server, [{ event: name, distinct_id: name, properties: { [name]: endless } }]);
   }, 120_000);
   afterAll(async () => {
@@ -216,7 +218,7 @@ async function outcome(server: TestServer, method: string, path: string, body: o
 /** In the page itself or in the panel above it. */
 async function untilShown(page: Page, text: string): Promise<void> {
   const place = page.locator('#main, [role=dialog]').getByText(text, { exact: false });
-  await place.first().waitFor({ state: 'attached', timeout: 20_000 });
+  await place.first().waitFor({ state: 'attached', timeout: 60_000 });
 }
 
 const widths = [1280, 360] as const;

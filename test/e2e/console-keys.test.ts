@@ -38,6 +38,8 @@ describe.skipIf(!chromiumPath)('the page of API keys', () => {
     await page.getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('The key is revoked').waitFor();
     expect(await statusWith(key, '/api/projects/1/plugins/')).toBe(401);
+    // The list is asked for anew once that is said.
+    await page.getByText('Nightly <b>import</b>').waitFor({ state: 'detached' });
     expect(await page.getByText('Nightly <b>import</b>').count()).toBe(0);
     expect(await lookFaults(under, 'keys')).toEqual([]);
   });

@@ -76,6 +76,8 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
     await watching();
     await page.getByRole('button', { name: /^received/ }).click();
     await page.waitForURL(/stages=/);
+    // Until then what is being watched is the stream before.
+    await page.getByRole('button', { name: /^received/, pressed: false }).waitFor();
     await watching();
     await send([
       { event: 'visit', distinct_id: 'ada' },
@@ -125,7 +127,7 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
     await server.terminate();
     await page.getByText('reconnecting', { exact: true }).waitFor({ timeout: 20_000 });
     server = await start();
-    await page.getByText('watching', { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText('watching', { exact: true }).waitFor({ timeout: 60_000 });
     await page.getByText(/The connection broke once/).waitFor();
     await send([{ event: 'after the break', distinct_id: 'ada' }]);
     await expect.poll(() => rows().filter({ hasText: 'after the break' }).count(), { timeout: 20_000 }).toBe(2);

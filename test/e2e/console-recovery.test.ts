@@ -182,7 +182,8 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
       await overlay(page).waitFor({ state: 'detached' });
     });
     await expectWhole(tabs);
-    expect(tabs.problems(/status of 401/)).toEqual([]);
+    // All of the pages ask for everything at once: on a busy machine the store may be too slow then to be called ready.
+    expect(tabs.problems(/status of 401|status of 503 .*\/readyz/)).toEqual([]);
   });
 
   it('is whole again by itself after kill -9 of the service, with what was typed', async () => {

@@ -131,7 +131,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.getByRole('searchbox').fill('typed before');
     await context.clearCookies();
     const overlay = page.getByRole('dialog', { name: 'Your session has ended' });
-    await overlay.waitFor({ timeout: 30_000 });
+    await overlay.waitFor({ timeout: 60_000 });
     await overlay.getByLabel('Or sign in with a personal API key').fill('phx_wrong');
     await overlay.getByRole('button', { name: 'Sign in' }).click();
     await overlay.getByRole('alert').waitFor();
@@ -148,7 +148,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.goto(`${server.url}/console/projects/1/warnings`);
     await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
     await context.addCookies([await sessionCookie(server, personalKey)]);
-    await page.getByRole('heading', { name: 'Warnings' }).waitFor({ timeout: 20_000 });
+    await page.getByRole('heading', { name: 'Warnings' }).waitFor({ timeout: 60_000 });
     expect(under.problems().filter((problem) => !/status of (401|403|503)/.test(problem))).toEqual([]);
   });
 
@@ -169,9 +169,9 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.getByRole('searchbox').fill('typed before');
     under.problems();
     await server.terminate();
-    await page.getByText('The service does not answer').waitFor({ timeout: 20_000 });
+    await page.getByText('The service does not answer').first().waitFor({ timeout: 60_000 });
     server = await start();
-    await page.getByText('The service does not answer').waitFor({ state: 'detached', timeout: 20_000 });
+    await page.getByText('The service does not answer').first().waitFor({ state: 'detached', timeout: 60_000 });
     expect(await page.getByRole('searchbox').inputValue()).toBe('typed before');
     // What could not be reached is told by the browser, and nothing else.
     expect(under.problems().filter((problem) => !/ERR_CONNECTION|ERR_EMPTY/.test(problem))).toEqual([]);

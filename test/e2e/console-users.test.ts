@@ -50,6 +50,7 @@ describe.skipIf(!chromiumPath)('the page of users', () => {
     await page.getByText('No change fits the filters').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await page.getByRole('combobox', { name: 'Any kind of item' }).selectOption('Users');
+    await page.waitForURL(/scope=User/);
     await page.getByRole('link', { name: 'created' }).first().waitFor();
     expect(page.url()).toContain('scope=User');
     expect(await lookFaults(under, 'activity')).toEqual([]);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { sessionCookie } from './session-cookie.ts';
@@ -125,10 +126,18 @@ export async function lookFaults(
   return faults;
 }
 
-/** The page itself never scrolls sideways; tables and code do so in their own frames. */
+const settleMs = 5_000;
+
+/**
+ * The page itself never scrolls sideways; tables and code do so in their own frames. What is measured by the page, such as a chart,
+ * follows another width with one of the next frames.
+ */
 export async function overflow(page: Page): Promise<string[]> {
-  const beyond = await page.evaluate<number>(
-    `Math.max(...[document.documentElement, document.getElementById('main')].map((each) => (each ? each.scrollWidth - each.clientWidth : 0)))`,
-  );
-  return beyond > 0 ? [`the page is ${beyond} px wider than the screen`] : [];
+  for (const deadline = Date.now() + settleMs; ; await delay(50)) {
+    const beyond = await page.evaluate<number>(
+      `Math.max(...[document.documentElement, document.getElementById('main')].map((each) => (each ? each.scrollWidth - each.clientWidth : 0)))`,
+    );
+    if (beyond <= 0) return [];
+    if (Date.now() > deadline) return [`the page is ${beyond} px wider than the screen`];
+  }
 }
