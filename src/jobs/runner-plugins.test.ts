@@ -80,12 +80,12 @@ function startOne(configId: number, type = 'sync'): Promise<string> {
 }
 
 async function until<Value>(what: string, find: () => Promise<Value | undefined>): Promise<Value> {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 1500; tries++) {
     const found = await find();
     if (found !== undefined) return found;
     await sleep(10);
   }
-  throw new Error(`expected ${what} within 5 s`);
+  throw new Error(`expected ${what} within 15 s`);
 }
 
 const stateOf = (id: string, ...states: readonly Job['state'][]): Promise<Job> =>

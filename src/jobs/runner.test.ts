@@ -73,12 +73,12 @@ function startRunner(run: (context: JobContext) => Promise<void>, accept: (batch
 }
 
 async function ended(id: string): Promise<Job> {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 1500; tries++) {
     const job = await findJob(store.db, projectId, id);
     if (job?.state === 'succeeded' || job?.state === 'failed') return job;
     await sleep(10);
   }
-  throw new Error('expected the job to end within 5 s');
+  throw new Error('expected the job to end within 15 s');
 }
 
 async function errorOf(configId: number): Promise<string> {

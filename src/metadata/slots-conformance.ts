@@ -88,13 +88,14 @@ export function testSlotLeases(use: Use): void {
 
   it("a lease that is renewed is nobody else's; one that is not goes to the next worker, in a new epoch", async () => {
     const { db, other } = use();
-    const brief = { owner: 'a', leaseMs: 400 };
+    // Each sleep may take half as long again on a busy machine.
+    const brief = { owner: 'a', leaseMs: 2000 };
     const [hold] = await claimSlots(db, brief, 1);
-    await sleep(250);
+    await sleep(1200);
     expect(await renewSlots(db, brief)).toMatchObject([{ slot: 0, epoch: 1 }]);
-    await sleep(250);
+    await sleep(1200);
     expect(await claimSlots(other, b, 1)).toEqual([]);
-    await sleep(250);
+    await sleep(1200);
     expect(await claimSlots(other, b, 1)).toMatchObject([{ slot: 0, epoch: 2 }]);
     expect(await renewSlots(db, brief)).toEqual([]);
     const write = db.transaction().execute((tx) => holdSlot(tx, hold as SlotHold));
@@ -115,9 +116,9 @@ export function testSlotLeases(use: Use): void {
 
   it('workers that are there know of each other; one that is silent or goes is counted no more', async () => {
     const { db, other } = use();
-    expect(await joinWorkers(db, { owner: 'a', leaseMs: 300 })).toEqual({ count: 1, rank: 0 });
+    expect(await joinWorkers(db, { owner: 'a', leaseMs: 1500 })).toEqual({ count: 1, rank: 0 });
     expect(await joinWorkers(other, b)).toEqual({ count: 2, rank: 1 });
-    await sleep(400);
+    await sleep(1600);
     expect(await joinWorkers(other, b)).toEqual({ count: 1, rank: 0 });
     expect(await joinWorkers(db, a)).toEqual({ count: 2, rank: 0 });
     await leaveWorkers(db, 'a');

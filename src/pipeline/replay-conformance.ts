@@ -64,8 +64,7 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
       leaseMs: 300,
     });
   const begin = (more: Partial<typeof all> = {}) => beginReplay(db, { projectId, ...all, ...more, now: Date.now() });
-  const ended = (id: string) =>
-    expect.poll(async () => (await findReplay(db, projectId, id))?.state, { timeout: 5000 }).toBe('done');
+  const ended = (id: string) => expect.poll(async () => (await findReplay(db, projectId, id))?.state).toBe('done');
   const statesOf = async () =>
     (await listDeadLetters(db, projectId, {}, { limit: 1000, offset: 0 })).map(({ state }) => state);
 

@@ -51,16 +51,16 @@ describe('the process of the plugins', () => {
   });
 
   it('answers, and is not taken for stopped while a plugin computes; stopped it does not answer until it goes on', async () => {
-    const sandbox = open({ cpuMs: 2000 });
+    const sandbox = open({ cpuMs: 5000 });
     const code =
-      'exports.processEvent = (event) => { const end = Date.now() + 600; while (Date.now() < end); return event }';
+      'exports.processEvent = (event) => { const end = Date.now() + 1500; while (Date.now() < end); return event }';
     const instance = await sandbox.open(specOf(code));
     expect(await sandbox.answers(2000)).toBe(true);
-    const computing = instance.processEvents([eventOf('a')]);
+    let isComputing = true;
+    const computing = instance.processEvents([eventOf('a')]).finally(() => (isComputing = false));
     await delay(100);
-    const asked = performance.now();
     expect(await sandbox.answers(100)).toBe(true);
-    expect(performance.now() - asked).toBeLessThan(400);
+    expect(isComputing).toBe(true);
     expect(await computing).toMatchObject([{ kind: 'unchanged' }]);
     const pid = sandbox.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
@@ -130,10 +130,10 @@ describe('the process of the plugins', () => {
   });
 
   it('two kills while an event is at work cost it nothing: only what crashes twice by itself is poison', async () => {
-    const sandbox = open({ cpuMs: 2000 });
+    const sandbox = open({ cpuMs: 5000 });
     const instance = await sandbox.open(
       specOf(`exports.processEvent = (event) => {
-        const end = Date.now() + 600; while (Date.now() < end);
+        const end = Date.now() + 1500; while (Date.now() < end);
         event.properties.done = true; return event }`),
     );
     const work = instance.processEvents([eventOf('a')]);
@@ -154,7 +154,7 @@ describe('the process of the plugins', () => {
     });
     expect(alive(pid)).toBe(true);
     service.kill('SIGKILL');
-    for (let tries = 0; tries < 200 && alive(pid); tries++) await delay(20);
+    for (let tries = 0; tries < 1000 && alive(pid); tries++) await delay(20);
     expect(alive(pid)).toBe(false);
   });
 
@@ -221,7 +221,7 @@ describe('configs that come and go', () => {
     await delay(250);
     expect(sandbox.stats().instances).toBe(1);
     now = 500;
-    for (let tries = 0; tries < 100 && spec.services.lines.length < 2; tries++) await delay(20);
+    for (let tries = 0; tries < 1000 && spec.services.lines.length < 2; tries++) await delay(20);
     expect(spec.services.lines.map((line) => line.message)).toEqual(['setup A', 'teardown']);
     expect(sandbox.stats().instances).toBe(0);
     const [outcome] = await instance.processEvents([eventOf('a')]);

@@ -28,7 +28,7 @@ const watch: Omit<Watch, 'id'> = {
   steps: false,
   perSecond: 100,
 };
-const patient = { timeout: 10_000 };
+const patient = { timeout: 30_000 };
 
 export function describeProcesses(open: () => Promise<TwoProcesses>): void {
   describe('the live stream between processes', () => {
@@ -69,7 +69,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       await using parts = new AsyncDisposableStack();
       const hub = new LiveHub();
       const row = { process_id: 'dead', watch_id: 1, watch: JSON.stringify({ id: 1, ...watch }) };
-      const soon = Date.now() + 2500;
+      const soon = Date.now() + 5000;
       await stores.db
         .insertInto('live_watches')
         .values({ ...row, lease_until: soon })

@@ -69,7 +69,7 @@ function liveBytes(): number {
 }
 
 async function eventually(condition: () => boolean): Promise<void> {
-  for (let n = 0; n < 500 && !condition(); n += 1) await delay(10);
+  for (let n = 0; n < 1500 && !condition(); n += 1) await delay(10);
   expect(condition()).toBe(true);
 }
 
