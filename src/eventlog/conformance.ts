@@ -40,7 +40,7 @@ export function texts(records: readonly StoredRecord[]): string[] {
 
 /** What waits; a log that several processes share may know it a second later. */
 async function expectBacklog(writer: EventLogWriter, lane: Lane, expected: Backlog): Promise<void> {
-  await expect.poll(() => writer.backlog(lane), { timeout: 5000, interval: 10 }).toEqual(expected);
+  await expect.poll(() => writer.backlog(lane), { interval: 10 }).toEqual(expected);
 }
 
 function sha256(bytes: Uint8Array): string {
@@ -197,7 +197,7 @@ function describeCommit(log: () => OpenedLog): void {
     for (const text of ['a', 'b', 'c']) seqs.push(await log().writer.append('live', record(text), 0));
     const [first = 0, second = 0, third = 0] = seqs;
     for (const seq of [second, second, first]) log().reader.commit('live', seq);
-    await expect.poll(() => log().writer.backlog('live').records, { timeout: 5000, interval: 10 }).toBe(1);
+    await expect.poll(() => log().writer.backlog('live').records, { interval: 10 }).toBe(1);
     expect((await log().reader.read('live', second, noLimits)).map(({ seq }) => seq)).toEqual([third]);
   });
 
@@ -383,7 +383,7 @@ function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
 }
 
 function describeSharedBacklog(writer: OpenWriter, reader: OpenReader): void {
-  const soon = { timeout: 5000, interval: 10 };
+  const soon = { interval: 10 };
 
   it('a writer knows what waits of others, in all slots, and what their readers have committed', async () => {
     const [watching, working] = [await writer(), await writer()];

@@ -153,10 +153,10 @@ describe('two projects of one organisation', () => {
     const reset = await call<Project>(personalKey, 'POST', `/api/projects/${third.id}/reset_token/`, {});
     expect(reset.status).toBe(200);
     expect(reset.body.api_token).not.toBe(third.api_token);
-    await expect.poll(async () => (await capture(third.api_token)).status, { timeout: 10_000 }).toBe(401);
-    await expect.poll(async () => (await capture(reset.body.api_token)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await capture(third.api_token)).status).toBe(401);
+    await expect.poll(async () => (await capture(reset.body.api_token)).status).toBe(200);
     expect((await call(personalKey, 'DELETE', `/api/projects/${third.id}/`)).status).toBe(204);
-    await expect.poll(async () => (await capture(reset.body.api_token)).status, { timeout: 10_000 }).toBe(401);
+    await expect.poll(async () => (await capture(reset.body.api_token)).status).toBe(401);
     expect((await call(personalKey, 'GET', `/api/projects/${third.id}/events/`)).status).toBe(404);
   });
 });

@@ -54,11 +54,11 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
           await under.open('events?historical=true');
           await rows()
             .first()
-            .waitFor({ timeout: 2_000 })
+            .waitFor({ timeout: 5_000 })
             .catch(() => undefined);
           return rows().count();
         },
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       )
       .toBe(1);
     await under.open('events');
@@ -152,10 +152,10 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
         async () => {
           await under.open('persons?q=grac');
           const link = page.getByRole('link', { name: 'grace@example.com' });
-          await link.waitFor({ timeout: 2_000 }).catch(() => undefined);
+          await link.waitFor({ timeout: 5_000 }).catch(() => undefined);
           return link.count();
         },
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       )
       .toBe(1);
     expect(await lookFaults(under, 'persons')).toEqual([]);

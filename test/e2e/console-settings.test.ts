@@ -31,10 +31,10 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
         async () => {
           await page.reload();
           const row = page.getByRole('row').filter({ hasText: today });
-          await row.waitFor({ timeout: 2_000 }).catch(() => undefined);
+          await row.waitFor({ timeout: 5_000 }).catch(() => undefined);
           return (await row.count()) === 0 ? [] : await row.getByRole('cell').allInnerTexts();
         },
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       )
       .toEqual([today, '1', '1']);
     expect(await lookFaults(under, 'usage')).toEqual([]);
@@ -86,7 +86,7 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
     await page.getByRole('button', { name: 'Reset key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Reset key' }).click();
     await page.getByText('the old one is refused').waitFor();
-    await expect.poll(() => capture(projectKey, false), { timeout: 10_000 }).toBe(401);
+    await expect.poll(() => capture(projectKey, false)).toBe(401);
     const fresh = await page.getByText(/^phc_/).innerText();
     expect(await capture(fresh.trim(), false)).toBe(200);
   });

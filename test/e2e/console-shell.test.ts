@@ -168,9 +168,14 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await under.open('warnings');
     await page.getByRole('searchbox').fill('typed before');
     under.problems();
+    let asked = 0;
+    page.on('request', (request) => (asked += Number(request.url().includes('/readyz'))));
+    const awayAt = performance.now();
     await server.terminate();
     await page.getByText('The service does not answer').first().waitFor({ timeout: 60_000 });
     server = await start();
+    // Every second and a half, not without a pause.
+    expect(asked).toBeLessThan(5 + (performance.now() - awayAt) / 500);
     await page.getByText('The service does not answer').first().waitFor({ state: 'detached', timeout: 60_000 });
     expect(await page.getByRole('searchbox').inputValue()).toBe('typed before');
     // What could not be reached is told by the browser, and nothing else.

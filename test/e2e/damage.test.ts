@@ -105,7 +105,7 @@ it.skipIf(!hasProc)(
     const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(usage.total).toEqual({ standard: 38, historical: 0 });
     await expect
-      .poll(async () => (await fetch(`${server.url}/metrics`)).text(), { timeout: 10_000 })
+      .poll(async () => (await fetch(`${server.url}/metrics`)).text())
       .toMatch(/discarded_events_total\{[^}]*reason="damaged_log_record"[^}]*\} 1$/m);
     expect((await server.terminate()).code).toBe(0);
     const letters = deadLetters(dataDir.path);

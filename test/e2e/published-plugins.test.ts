@@ -141,7 +141,7 @@ describe('published plugins from a registry', () => {
 
     for (const id of ids) {
       const counts = async () => (await apiGet<PluginMetricsRecord>(server, `${configs}${id}/metrics/`)).totals;
-      await expect.poll(counts, { timeout: 10_000 }).toMatchObject({ succeeded: 3, failed: 0, dropped: 0, skipped: 0 });
+      await expect.poll(counts).toMatchObject({ succeeded: 3, failed: 0, dropped: 0, skipped: 0 });
       expect(await apiGet<PluginConfigRecord>(server, `${configs}${id}/`)).toMatchObject({ error: '' });
     }
     const persons = await apiGet<{ results: { properties: object }[] }>(

@@ -1,5 +1,5 @@
 import { Search, X } from 'lucide-react';
-import { useEffect, useId, useRef, useState, type ReactNode, type RefObject } from 'react';
+import { useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { isTyping } from '../shell/is-typing.ts';
 import { Button } from './button.tsx';
 import { Input } from './input.tsx';
@@ -140,7 +140,8 @@ function TextFilter({ label, placeholder, suggestions, value, onChange }: TextFi
 
 function useFocusOnSlash(): RefObject<HTMLDivElement | null> {
   const ref = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Before the filters are painted: who sees them may type.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== '/' || isTyping(event)) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 import { isTyping } from './is-typing.ts';
 
 interface GeneralKeys {
@@ -10,7 +10,8 @@ interface GeneralKeys {
 export function useGeneralKeys(keys: GeneralKeys): void {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  // Before anything is painted: who sees a page may type.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const isMod = event.metaKey || event.ctrlKey;
       if (isMod && event.key.toLowerCase() === 'k') {
