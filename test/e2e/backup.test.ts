@@ -128,7 +128,7 @@ it('a backup under load that was killed and taken again restores every event ack
     ),
   ).toEqual([]);
   await again.terminate();
-}, 240_000);
+}, 600_000);
 
 async function totalOf(server: TestServer): Promise<number> {
   const { total } = await untilStored(server, {});
@@ -159,7 +159,7 @@ it('a range that was inserted and not committed when the backup was taken is sto
   await server.terminate();
   // Not even hidden: the token of the range was in the backup with its rows.
   expect(await rowsIn(restored)).toEqual({ rows: there.length, shown: there.length });
-}, 180_000);
+}, 300_000);
 
 it('a backup in a bucket restores; one that is damaged or not whole is refused before anything is written', async () => {
   await using dataDir = await tempDataDir();
@@ -213,7 +213,7 @@ it('a backup in a bucket restores; one that is damaged or not whole is refused b
   const again = await startServer(restored);
   await expectExact(again, ledger);
   await again.terminate();
-}, 180_000);
+}, 300_000);
 
 function keyLike(objects: Map<string, Buffer>, pattern: RegExp): string {
   const key = [...objects.keys()].find((each) => pattern.test(each));
@@ -249,7 +249,7 @@ it('a restore that was killed keeps the service from starting until the same res
   const again = await startServer(restored);
   await expectExact(again, ledger);
   await again.terminate();
-}, 180_000);
+}, 300_000);
 
 it('a copy whose stores are damaged is never written as a backup', async () => {
   await using dataDir = await tempDataDir();
@@ -266,4 +266,4 @@ it('a copy whose stores are damaged is never written as a backup', async () => {
   const { code, stderr } = await backup(dataDir.path, to);
   expect(stderr).toContain('damaged parts of the table events');
   expect([code, existsSync(join(to, 'manifest.json'))]).toEqual([1, false]);
-}, 120_000);
+}, 300_000);

@@ -116,5 +116,5 @@ describe('millrace import of a file that is written to all the time', () => {
     } finally {
       clearInterval(writer);
     }
-  }, 60_000);
+  }, 180_000);
 });

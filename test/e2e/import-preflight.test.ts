@@ -37,7 +37,7 @@ let scene: Scene;
 
 beforeAll(async () => {
   scene = await openScene();
-}, 60_000);
+}, 120_000);
 afterAll(() => scene[Symbol.asyncDispose]());
 
 async function openScene(): Promise<Scene> {

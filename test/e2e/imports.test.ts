@@ -85,7 +85,7 @@ it('a run killed at fifteen points of its five stages imports each record once, 
   server = await startServer(dataDir.path);
   await expectExact(server, run, expected);
   await server.terminate();
-}, 300_000);
+}, 600_000);
 
 it('a run is paused at once, stays so over a restart, goes on where it was, and verifies exact', async () => {
   await using dataDir = await tempDataDir();

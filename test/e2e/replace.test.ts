@@ -124,7 +124,7 @@ it('replace takes back the earlier run once the new records have passed, killed 
   expect(got.persons).toEqual(expected.persons);
   expect(got.groups).toEqual(expected.groups);
   expect(got.usage).toEqual(expected.usage);
-}, 300_000);
+}, 600_000);
 
 it('a run that joined a table is recognised by one of the same records without it, which takes its place', async () => {
   await using dir = await tempDataDir();
@@ -156,4 +156,4 @@ it('a run that joined a table is recognised by one of the same records without i
   expect(stored).toHaveLength(60);
   expect(stored.filter(({ properties }) => 'price' in properties)).toEqual([]);
   await server.terminate();
-}, 120_000);
+}, 300_000);
