@@ -18,7 +18,7 @@ it('a start without its database ends with a sentence, leaves nothing running an
       DATABASE_URL: `postgres://somebody:never-to-be-seen@127.0.0.1:${await freePort()}/events`,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 30_000,
+    timeout: 120_000,
     killSignal: 'SIGKILL',
   });
   let output = '';
