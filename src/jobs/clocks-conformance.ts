@@ -37,7 +37,7 @@ export function testRunnersClocks(open: OpenStore): void {
           signal: stop.now.signal,
           installed: { sandbox, services, loadProgram },
           pollMs: 10,
-          leaseMs: 600,
+          leaseMs: 2000,
         });
       });
     }
@@ -50,9 +50,9 @@ export function testRunnersClocks(open: OpenStore): void {
       for (const [n, configId] of [...configs, ...configs].entries()) {
         ids.push(await enqueue(fixture.db, { ...job, configId, payload: { n } }));
       }
-      const runners = startRunners(900);
+      const runners = startRunners(2600);
       const stateOf = async (id: string) => (await findJob(fixture.db, fixture.projectId, id))?.state;
-      for (const id of ids) await expect.poll(() => stateOf(id), { timeout: 20_000 }).toBe('succeeded');
+      for (const id of ids) await expect.poll(() => stateOf(id), { timeout: 30_000 }).toBe('succeeded');
       stop.now.abort();
       await Promise.all(runners.map(({ done }) => done));
       expect(ran.toSorted()).toEqual(['job 0', 'job 1', 'job 2', 'job 3']);
@@ -63,7 +63,7 @@ export function testRunnersClocks(open: OpenStore): void {
       const capabilities = { scheduled_tasks: ['runEveryHour'] };
       await addApp(fixture.db, fixture.projectId, { capabilities, now: hour });
       const runners = startRunners(0);
-      await expect.poll(() => ran, { timeout: 20_000 }).toEqual(['scheduled']);
+      await expect.poll(() => ran, { timeout: 30_000 }).toEqual(['scheduled']);
       await wait(200);
       stop.now.abort();
       await Promise.all(runners.map(({ done }) => done));

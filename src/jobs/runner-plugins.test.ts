@@ -56,7 +56,7 @@ function startRunner(sandbox: FakeSandbox, db: Metadata = store.db) {
     signal: stop.signal,
     installed: { sandbox: port, services, loadProgram },
     pollMs: 10,
-    leaseMs: 300,
+    leaseMs: 1000,
   });
   const end = async (): Promise<void> => {
     stop.abort();

@@ -59,7 +59,7 @@ function startRunner(run: (context: JobContext) => Promise<void>, accept: (batch
     log: createLog('silent'),
     signal: stop.signal,
     pollMs: 10,
-    leaseMs: 300,
+    leaseMs: 1000,
     retryMs: 5,
   });
   return {
@@ -177,7 +177,7 @@ describe('the job runner', () => {
     let runs = 0;
     await using _runner = startRunner(async () => {
       runs++;
-      await sleep(900);
+      await sleep(1600);
     }, refuseBatches);
     expect(await ended(await order(id))).toMatchObject({ state: 'succeeded', attempts: 1 });
     expect(runs).toBe(1);

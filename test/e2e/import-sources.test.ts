@@ -46,7 +46,7 @@ const withoutPreflight = { preflight: false };
 /** The run when it does nothing any more, and every reason for which it waited until then. */
 async function ended(server: TestServer, path: string): Promise<{ run: RunAnswer; waits: string[] }> {
   const waits = new Set<string>();
-  for (const deadline = Date.now() + 60_000; ;) {
+  for (const deadline = Date.now() + 150_000; ;) {
     const run = await apiGet<RunAnswer>(server, path);
     if (run.waiting) waits.add(run.waiting.reason);
     if (['completed', 'failed', 'paused', 'cancelled'].includes(run.state)) return { run, waits: [...waits] };

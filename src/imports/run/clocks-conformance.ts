@@ -27,7 +27,7 @@ export function testWorkersClocks(open: OpenRunsStore): void {
         seen.push(`${run.id} ${run.stage}`);
         inHand.set(run.id, (inHand.get(run.id) ?? 0) + 1);
         expect(inHand.get(run.id)).toBe(1);
-        await wait(900);
+        await wait(2600);
         inHand.set(run.id, 0);
       };
       const none: RunStage = async () => undefined;
@@ -43,12 +43,12 @@ export function testWorkersClocks(open: OpenRunsStore): void {
           concurrency: 2,
           pollMs: 10,
           lookMs: 50,
-          leaseMs: 600,
+          leaseMs: 2000,
         }),
       );
       try {
         for (const id of ids) {
-          await expect.poll(async () => (await getRun(store.db, id))?.state, { timeout: 20_000 }).toBe('completed');
+          await expect.poll(async () => (await getRun(store.db, id))?.state, { timeout: 30_000 }).toBe('completed');
         }
       } finally {
         stop.abort();
