@@ -96,36 +96,35 @@ async function* direct(
   const isText = isUtf8(lines);
   const takePlain = isText && plain !== undefined ? createPlainTaker(plain, buffer, tally) : undefined;
   let line = linesBefore;
+  /** Of a record that is read as an object. */
+  let text: string | undefined;
+  // No generators are made in here: the engine would compile this loop anew for those of each segment.
   for (let at = 0, end = 0; at < lines.length; at = end + 1) {
     end = lineEnd(lines, at);
     line += 1;
     if (line % recordsPerTurn === 0) await turn(signal);
     const taken = takePlain?.(lines, at, end) ?? 'odd';
     if (taken === 'taken') continue;
-    if (taken === 'odd') yield* takeOdd(at, end);
-    else yield* takeLinked(taken, at, end);
-  }
-
-  /** What a plain record tells besides its event comes first. */
-  function* takeLinked(known: PlainConverter, at: number, end: number): Generator<Buffer> {
-    for (const event of counter.settlePlain(known.links())) {
-      if (!counter.take(event, line, () => lines.toString('utf8', at, end))) yield* makeRoom();
+    text = undefined;
+    // What a plain record tells besides its event comes first.
+    const events = taken === 'odd' ? eventsOf(at, end) : counter.settlePlain(taken.links());
+    for (const event of events) {
+      if (counter.take(event, line, () => text ?? lines.toString('utf8', at, end))) continue;
+      yield* buffer.flush(file);
+      counter.again();
     }
-    while (!known.put(buffer, tally)) yield* buffer.flush(file);
+    if (taken !== 'odd') while (!taken.put(buffer, tally)) yield* buffer.flush(file);
   }
 
-  function* takeOdd(at: number, end: number): Generator<Buffer> {
+  function eventsOf(at: number, end: number): readonly WireEvent[] {
     const each = readLine(lines, at, end, isText);
-    if (each.kind !== 'record') return counter.noRecord(each, line);
-    counter.record();
-    for (const event of counter.settle(readSafely(deps.read, each.record), line, each.text)) {
-      if (!counter.take(event, line, () => each.text)) yield* makeRoom();
+    if (each.kind !== 'record') {
+      counter.noRecord(each, line);
+      return [];
     }
-  }
-
-  function* makeRoom(): Generator<Buffer> {
-    yield* buffer.flush(file);
-    counter.again();
+    text = each.text;
+    counter.record();
+    return counter.settle(readSafely(deps.read, each.record), line, text);
   }
 }
 
