@@ -65,8 +65,8 @@ function inProperties(key: string): string {
 
 function membersOf(keys: readonly string[], values: readonly unknown[]): Properties {
   const members: Properties = {};
-  for (const [index, key] of keys.entries()) {
-    if (values[index] !== undefined) setMember(members, key, values[index]);
+  for (let index = 0; index < keys.length; index += 1) {
+    if (values[index] !== undefined) setMember(members, keys[index] ?? '', values[index]);
   }
   return members;
 }
