@@ -1,7 +1,7 @@
 import { isoOfMicros } from '../../../base/clock.ts';
 import { hashText, type Words } from './event-keys.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
-import { mostOf, type Findings } from './findings.ts';
+import { leastOfMost, mostOf, type Findings } from './findings.ts';
 import { createIdSample } from './id-sample.ts';
 import type { OddTally } from './odd-tally.ts';
 
@@ -78,12 +78,19 @@ export function createEventTally(odd: OddTally, now: () => number): EventTally {
       byName: counted(byName),
       unmappedEvents: unmappedIn(byName, unmapped),
       ids: ids.save(),
-      busiest: mostOf(
-        Array.from(perId, ([id, { events }]) => [id, events] as const),
-        busiestMax,
-      ),
+      busiest: busiestOf(perId),
     }),
   };
+}
+
+function busiestOf(perId: ReadonlyMap<string, IdCount>): Findings['busiest'] {
+  const counts = new Float64Array(perId.size);
+  let size = 0;
+  for (const { events } of perId.values()) counts[size++] = events;
+  const least = leastOfMost(counts, busiestMax);
+  const most: [string, number][] = [];
+  for (const [id, { events }] of perId) if (events >= least) most.push([id, events]);
+  return mostOf(most, busiestMax);
 }
 
 /** Names of more than links. */

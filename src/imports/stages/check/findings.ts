@@ -157,8 +157,15 @@ export function countName(names: Map<string, number>, name: string, count: numbe
 /** The entries with the highest counts, in order. */
 export function mostOf(counts: Iterable<readonly [string, number]>, max: number): (readonly [string, number])[] {
   const all = [...counts];
-  // Of many, sorting numbers alone tells which are to be put in order.
-  const least = all.length > max ? Float64Array.from(all, ([, count]) => count).sort()[all.length - max] : undefined;
-  const most = least === undefined ? all : all.filter(([, count]) => count >= least);
+  const least = leastOfMost(
+    Float64Array.from(all, ([, count]) => count),
+    max,
+  );
+  const most = all.filter(([, count]) => count >= least);
   return most.toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, max);
+}
+
+/** What the highest `max` of the counts have at least; of many, sorting numbers alone tells. Changes their order. */
+export function leastOfMost(counts: Float64Array, max: number): number {
+  return counts.length > max ? (counts.sort()[counts.length - max] as number) : -Infinity;
 }

@@ -20,13 +20,20 @@ export interface Pairs {
 }
 
 export function createPairs(): Pairs {
-  const persons = new Map<string, Set<string>>();
+  // Nearly all have one person, and a set for each would be more than all else that the collector has to move.
+  const first = new Map<string, string>();
+  const others = new Map<string, Set<string>>();
   const pairs: string[] = [];
   return {
     add: (anonymousId, distinctId) => {
-      const known = persons.get(anonymousId) ?? new Set();
-      if (known.has(distinctId)) return;
-      persons.set(anonymousId, known.add(distinctId));
+      const known = first.get(anonymousId);
+      if (known === distinctId) return;
+      if (known === undefined) first.set(anonymousId, distinctId);
+      else {
+        const more = others.get(anonymousId) ?? new Set();
+        if (more.has(distinctId)) return;
+        others.set(anonymousId, more.add(distinctId));
+      }
       pairs.push(anonymousId, distinctId);
     },
     list: () => pairs,

@@ -36,15 +36,15 @@ export function identityAnswer(deps: AnswerDeps): MakeAnswer {
   const { table, compiled, room, identities } = deps;
   const fragments = new Fragments(compiled);
   return (values) => {
-    const known = knownIdentity(table, fragments, values);
-    if (known === undefined) return 0;
-    const { distinctId, hash } = known;
+    const found = knownIdentity(table, fragments, values);
+    if (found === undefined) return 0;
+    const { distinctId, hash } = found.known;
     const json = room.putText(JSON.stringify(distinctId));
     // Where nothing is escaped the id stands between the quotes.
     const isPlain = json.bytes === distinctId.length + 2;
     const id = isPlain ? { from: json.from + 1, bytes: json.bytes - 2 } : room.putText(distinctId);
-    const fragment = putFragment(deps, known.fragment);
-    const number = identities.push(known) - 1;
+    const fragment = putFragment(deps, found.fragment);
+    const number = identities.push(found.known) - 1;
     return room.putWords([json.from, json.bytes, id.from, id.bytes, hash.low, hash.high, fragment, number]);
   };
 }

@@ -23,7 +23,6 @@ export interface KnownName {
 export interface KnownIdentity {
   readonly distinctId: string;
   readonly hash: Words;
-  readonly fragment: Fragment;
   readonly link: PlainIdentity['link'];
   /** The writer was told of the link. */
   isLinked: boolean;
@@ -50,12 +49,12 @@ export function knownName({ eventName }: PlainTable, values: readonly unknown[])
   return { name, leftOut, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
 }
 
-/** By the ids of a record; undefined: the record is odd. */
+/** By the ids of a record, with what they become among the properties; undefined: the record is odd. */
 export function knownIdentity(
   { ids, identify }: PlainTable,
   fragments: Fragments,
   values: readonly unknown[],
-): KnownIdentity | undefined {
+): { readonly known: KnownIdentity; readonly fragment: Fragment } | undefined {
   const identity = ids.read(values);
   if (identity === undefined || !isPlainId(identity.distinctId)) return undefined;
   const { distinctId, properties } = identity;
@@ -65,7 +64,7 @@ export function knownIdentity(
   if (fragment === undefined) return undefined;
   const hash = { low: 0, high: 0 };
   hashText(distinctId, hash);
-  return { distinctId, hash, fragment, link, isLinked: false, count: undefined, tally: undefined };
+  return { known: { distinctId, hash, link, isLinked: false, count: undefined, tally: undefined }, fragment };
 }
 
 /** Neither cut nor trimmed by anybody. */
