@@ -1,3 +1,5 @@
+import { readUuidWords } from '../../../base/uuid-words.ts';
+
 /**
  * 64-bit keys that stand for an event's identity (event, distinct_id, uuid) when duplicates are looked for. Two 32-bit
  * halves that are mixed by different constants; no defence against somebody who makes collisions on purpose for events
@@ -23,7 +25,7 @@ export function hashText(text: string, words: Words): void {
 
 /** `uuid`: 36 characters. */
 export function hashIdentity(uuid: string, name: Words, distinctId: Words, words: Words): void {
-  for (let index = 0; index < 4; index += 1) uuidWords[index] = uuidWord(uuid, index);
+  readUuidWords(uuid, uuidWords);
   hashIdentityWords(uuidWords, name, distinctId, words);
 }
 
@@ -56,26 +58,4 @@ function finish(state: number): number {
   mixed ^= mixed >>> 13;
   mixed = Math.imul(mixed, 0xc2b2ae35);
   return (mixed ^ (mixed >>> 16)) >>> 0;
-}
-
-/** Where the eight digits of each word stand, dashes left out. */
-const places = [
-  [0, 1, 2, 3, 4, 5, 6, 7],
-  [9, 10, 11, 12, 14, 15, 16, 17],
-  [19, 20, 21, 22, 24, 25, 26, 27],
-  [28, 29, 30, 31, 32, 33, 34, 35],
-].map((word) => Uint8Array.from(word));
-const digitValues = new Uint8Array(128);
-for (let value = 0; value < 16; value += 1) {
-  digitValues[value.toString(16).charCodeAt(0)] = value;
-  digitValues[value.toString(16).toUpperCase().charCodeAt(0)] = value;
-}
-
-function uuidWord(uuid: string, index: number): number {
-  const at = places[index] as Uint8Array;
-  let word = 0;
-  for (let digit = 0; digit < 8; digit += 1) {
-    word = (word << 4) | (digitValues[uuid.charCodeAt(at[digit] as number) & 0x7f] as number);
-  }
-  return word;
 }

@@ -2,6 +2,7 @@ import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { Words } from './event-keys.ts';
 import { countReason, emptyResult, type Sum } from './findings.ts';
 import { createFirstValues, openValues, type SharedValues } from './first-values.ts';
+import type { MadeLinks } from './segment-memory.ts';
 
 /** Links that one segment made, each once. */
 export interface SegmentLinks {
@@ -15,8 +16,7 @@ export interface SegmentLinks {
 
 const numbersPerLink = 5;
 
-/** `made`: their UUIDs. */
-export function createSegmentLinks(made: ReadonlySet<string>): SegmentLinks {
+export function createSegmentLinks(made: MadeLinks): SegmentLinks {
   const numbers: number[] = [];
   return {
     // Few events have such a name, and looking for its UUID takes longer.

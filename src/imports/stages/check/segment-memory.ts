@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isUuid } from '../../formats/derived-uuids.ts';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
 import type { ReaderMemory } from '../../formats/reader-memory.ts';
 
@@ -8,9 +9,14 @@ import type { ReaderMemory } from '../../formats/reader-memory.ts';
  * and contents are taken for the first ones unless it is known otherwise (`Before`).
  */
 export interface SegmentMemory extends ReaderMemory {
-  /** UUIDs of the links that were made. */
-  readonly made: ReadonlySet<string>;
+  /** The links that were made. */
+  readonly made: MadeLinks;
   handOver(): SegmentMemories;
+}
+
+export interface MadeLinks {
+  /** Whether it is the UUID of one of them, as it was written. */
+  has(uuid: string): boolean;
 }
 
 /** Structured clone. */
@@ -38,22 +44,16 @@ const nothing: Before = { count: () => 0, content: () => undefined };
 
 export function createSegmentMemory(before = nothing): SegmentMemory {
   const tables: Occurrences[] = [];
-  const made = new Set<string>();
+  const made = createOccurrences();
   const last = new Map<string, string>();
   return {
-    made,
+    made: { has: (uuid) => made.countOf(uuid) > 0 && isUuid(uuid) && uuid === uuid.toLowerCase() },
     occurrences: () => {
       const own = createOccurrences();
       const table = tables.push(own) - 1;
       return { next: (uuid) => before.count(table, uuid) + own.next(uuid) };
     },
-    links: {
-      isNew: (uuid) => {
-        if (made.has(uuid)) return false;
-        made.add(uuid);
-        return true;
-      },
-    },
+    links: { isNew: (uuid) => made.next(uuid) === 1 },
     contents: {
       isChange: (thing, content) => {
         const known = last.get(thing);
