@@ -21,14 +21,16 @@ const hashBytes = 8;
 
 export function createIdSample(sizeMax = 8192): IdSample {
   let level = 0;
-  /** Of hashes as whole numbers of 53 bits. */
-  let kept = new Set<number>();
+  let kept = createHashes(sizeMax);
+  const rise = (to: number): void => {
+    level = to;
+    const before = kept.list();
+    kept = createHashes(sizeMax);
+    for (const hash of before) if (isInSample(hash, level)) kept.add(hash);
+  };
   const keep = (hash: number): void => {
     kept.add(hash);
-    while (kept.size > sizeMax) {
-      level += 1;
-      kept = new Set([...kept].filter((each) => isInSample(each, level)));
-    }
+    while (kept.size > sizeMax) rise(level + 1);
   };
   return {
     add: ({ low, high }) => {
@@ -38,10 +40,7 @@ export function createIdSample(sizeMax = 8192): IdSample {
       if (isInSample(hash, level)) keep(hash);
     },
     merge: (saved) => {
-      if (saved.level > level) {
-        level = saved.level;
-        kept = new Set([...kept].filter((each) => isInSample(each, level)));
-      }
+      if (saved.level > level) rise(saved.level);
       const bytes = Buffer.from(saved.hashes, 'base64');
       for (let at = 0; at < bytes.length; at += hashBytes) {
         const hash = bytes.readDoubleLE(at);
@@ -54,7 +53,7 @@ export function createIdSample(sizeMax = 8192): IdSample {
     save: () => {
       const bytes = Buffer.alloc(kept.size * hashBytes);
       let at = 0;
-      for (const hash of [...kept].toSorted((a, b) => a - b)) at = bytes.writeDoubleLE(hash, at);
+      for (const hash of kept.list().sort()) at = bytes.writeDoubleLE(hash, at);
       return { level, hashes: bytes.toString('base64') };
     },
   };
@@ -62,4 +61,33 @@ export function createIdSample(sizeMax = 8192): IdSample {
 
 function isInSample(hash: number, level: number): boolean {
   return level === 0 || hash % 2 ** level === 0;
+}
+
+/** A set of hashes, outside the heap: whole numbers of 53 bits. */
+interface Hashes {
+  readonly size: number;
+  add(hash: number): void;
+  list(): Float64Array;
+}
+
+const free = -1;
+
+/** Of at most one more than `sizeMax`. */
+function createHashes(sizeMax: number): Hashes {
+  const slots = 2 ** Math.ceil(Math.log2((sizeMax + 1) * 2));
+  const table = new Float64Array(slots).fill(free);
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    add: (hash) => {
+      // By its upper bits: the lower ones of a sample are zero.
+      let slot = Math.floor(hash / 2 ** 32) & (slots - 1);
+      for (; table[slot] !== free; slot = (slot + 1) & (slots - 1)) if (table[slot] === hash) return;
+      table[slot] = hash;
+      size += 1;
+    },
+    list: () => table.filter((hash) => hash !== free),
+  };
 }
