@@ -41,8 +41,8 @@ export interface EventWriter {
   readonly contentUuid: PlainContentUuid;
 }
 
-/** Pairs of user and device that are known without deriving an id; more are remembered in less memory. */
-const recentPairsMax = 50_000;
+/** Devices whose last user is known without deriving an id; all pairs are remembered in less memory. */
+const recentMax = 50_000;
 
 export function createEventWriter(slug: string, names: NameTable, memory = createReaderMemory()): EventWriter {
   const eventNames = new Map(Object.entries(names.events));
@@ -114,13 +114,12 @@ function createCountedIds(
 }
 
 function createIdentify(writer: Pick<EventWriter, 'generated'>, links: Links): EventWriter['identify'] {
-  const recent = new Set<string>();
+  const recent = new Map<string, string>();
   return (user, device, timestamp) => {
     if (user === device) return [];
-    const pair = `${device}\u001f${user}`;
-    if (recent.has(pair)) return [];
-    if (recent.size >= recentPairsMax) recent.clear();
-    recent.add(pair);
+    if (recent.get(device) === user) return [];
+    if (recent.size >= recentMax) recent.clear();
+    recent.set(device, user);
     const properties = { $anon_distinct_id: device };
     const event = writer.generated(['identify', device, user], '$identify', user, timestamp, properties);
     return links.isNew(event.uuid) ? [event] : [];
