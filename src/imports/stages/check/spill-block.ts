@@ -195,11 +195,13 @@ export function readBlock(bytes: Buffer, rawBytes: number): Block {
   const json = zstdDecompressSync(bytes.subarray(jsonAt), inOnePiece(jsonBytes));
   if (json.length !== jsonBytes) throw new Error(`expected ${jsonBytes} bytes of JSON, got: ${json.length}`);
   // Copied, because numbers have to lie at even places.
-  const micros = new Float64Array(copyOf(bytes, headerBytes, wordsAt));
-  const words = new Uint32Array(copyOf(bytes, wordsAt, jsonAt));
-  const column = (index: number): Uint32Array => words.subarray(index * count, (index + 1) * count);
-  const start = new Uint32Array(count + 1);
-  start.set(column(7));
+  const columns = new ArrayBuffer(jsonAt - headerBytes + 4);
+  new Uint8Array(columns).set(bytes.subarray(headerBytes, jsonAt));
+  const micros = new Float64Array(columns, 0, count);
+  const column = (index: number, more = 0): Uint32Array =>
+    new Uint32Array(columns, wordsAt - headerBytes + index * count * 4, count + more);
+  // The last column, and its end.
+  const start = column(wordsPerEvent - 3, 1);
   start[count] = jsonBytes;
   return {
     count,
@@ -224,16 +226,11 @@ function checksumOf(block: Buffer): number {
   return crc32(block.subarray(headerBytes), crc32(block.subarray(0, crcAt)));
 }
 
-function copyOf({ buffer, byteOffset }: Buffer, from: number, to: number): ArrayBuffer {
-  const copy = new ArrayBuffer(to - from);
-  new Uint8Array(copy).set(new Uint8Array(buffer, byteOffset + from, to - from));
-  return copy;
-}
-
 /** Nobody may look into the block afterwards. */
-export function freeBlock({ micros, name, start, json }: Block): void {
-  // All whole numbers but `start` lie in one piece of memory.
-  for (const view of [micros, name, start, json]) freeMemory(view);
+export function freeBlock({ micros, json }: Block): void {
+  // All columns lie in one piece of memory; one alone may be too small to be worth it.
+  freeMemory(new Uint8Array(micros.buffer));
+  freeMemory(json);
 }
 
 /** Bytes of a block before compression. */
