@@ -134,6 +134,7 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
     ...outputOf(target, name),
     isKept: true,
     isOdd: oddProperties.has(name),
+    isOfPerson: target !== 'properties',
     nothing: bytesOf(nothing),
   });
   const compiled = { table, sources, members, names, outputOf };
@@ -283,7 +284,8 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
     const source = object === bag.bag ? key : `${object.replaceAll('.', '_')}_${key}`;
     const given = bag.names.get(source);
     const name = given === undefined ? source : given;
-    if (name === null) return known;
+    // Of an object that is taken apart each member has a name of its own.
+    if (name === null) return { ...known, isNoObject: bag.apart !== undefined };
     if (!takes(name)) continue;
     const group = groupAt(known.object, target, key, given);
     const isObject = known.object >= 0 && bag.keepsObjects !== true;

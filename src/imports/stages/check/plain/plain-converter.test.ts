@@ -184,6 +184,13 @@ it('an event of more keys than the door takes is refused, whichever way it goes'
   expect(plain.rejected.join('')).toContain('too_many_keys');
 });
 
+it('an object in a column that is left out is taken apart, whichever way it goes', async () => {
+  const lines = linesOf(ga4Records(3, 20)).map((line) => line.replace(/"event_date":"\d+"/, '"event_date":{"b":1}'));
+  const { plain, objects } = await checkBothWays(ga4, segmentsOf(lines));
+  expect(plain).toEqual(objects);
+  expect(JSON.stringify(plain.events)).toContain('event_date_b');
+});
+
 /** A slow machine may take its time over so many records. */
 const patienceMs = 120_000;
 
@@ -193,6 +200,17 @@ describe.each(covered.map((each) => [each.name ?? each.format.slug, each] as con
     const { plain, objects, taken } = await checkBothWays(each.format, segmentsOf(lines), each.options[0]);
     expect(plain).toEqual(objects);
     expect(taken).toBeGreaterThan(lines.length * each.share);
+  });
+
+  it('what an event says of a person that it is not to have is left out of both ways alike', async () => {
+    const member = { kind: 'member', line: 0, name: '$process_person_profile' } as const;
+    const lines = linesOf(each.records(2, 60)).map((line, place) =>
+      damagedLine(line, { ...member, place, value: place % 4 === 0 ? 'true' : 'false' }),
+    );
+    for (const given of each.options) {
+      const { plain, objects } = await checkBothWays(each.format, segmentsOf(lines), given);
+      expect(plain).toEqual(objects);
+    }
   });
 
   it.each(each.options.map((given, index) => [index, given] as const))(
