@@ -10,7 +10,7 @@ import type { ScannedBatch } from './scanned-batch.ts';
 /** Smaller bodies are unpacked and scanned sooner than handed on. */
 const jsonBytesMin = 16 * 1024;
 /** Of JSON and spans that are on their way, or wait for the pipeline: when it is behind by more, the log has to do. */
-const bytesMax = 96 * 1024 * 1024;
+const bytesMax = 128 * 1024 * 1024;
 
 /** What the thread of the pipeline is given at its start; the port moves there. */
 export interface ScanLink {
