@@ -63,6 +63,8 @@ export class ScanReceiver {
   readonly #port: MessagePort;
   readonly #counts: Int32Array;
   #received = 0;
+  /** Of the last scan that was received. */
+  readonly #last: Record<Lane, number> = { live: 0, historical: 0 };
   readonly #waiting: Record<Lane, Map<number, ScannedBatch>> = { live: new Map(), historical: new Map() };
 
   constructor({ port, counts }: ScanLink) {
@@ -72,7 +74,7 @@ export class ScanReceiver {
 
   /** The scan of this record, once, if it was handed on. Records come in order: those before it are not asked for any more. */
   take(lane: Lane, seq: number): ScannedBatch | undefined {
-    this.#receive();
+    this.#receiveUpTo(lane, seq);
     const waiting = this.#waiting[lane];
     const found = waiting.get(seq);
     for (const [at, scan] of waiting) {
@@ -83,17 +85,22 @@ export class ScanReceiver {
     return found;
   }
 
-  /** Asking the port costs more than looking whether there is anything to ask for. */
-  #receive(): void {
+  /**
+   * No further: the collector counts what was received as memory of this thread, and would start for it again and again. Asking the port costs
+   * more than looking whether there is anything to ask for.
+   */
+  #receiveUpTo(lane: Lane, seq: number): void {
     const sent = Atomics.load(this.#counts, count.sent);
-    while (this.#received !== sent) {
+    while (this.#last[lane] < seq && this.#received !== sent) {
       const received = receiveMessageOnPort(this.#port) as { readonly message: Message } | undefined;
       if (received === undefined) return;
       this.#received = (this.#received + 1) | 0;
-      const { lane, seq, scan } = received.message;
-      const { buffer, byteOffset, byteLength } = scan.json;
+      const { message } = received;
+      const { buffer, byteOffset, byteLength } = message.scan.json;
       // On the way it has become a plain Uint8Array.
-      this.#waiting[lane].set(seq, { ...scan, json: Buffer.from(buffer, byteOffset, byteLength) });
+      const scan = { ...message.scan, json: Buffer.from(buffer, byteOffset, byteLength) };
+      this.#waiting[message.lane].set(message.seq, scan);
+      this.#last[message.lane] = message.seq;
     }
   }
 }
