@@ -47,6 +47,11 @@ async function stateOf(dataDir: string, runs: readonly string[], repeated: Reado
   }
 }
 
+interface UndoPlan {
+  readonly events: number;
+  readonly other_runs: readonly { readonly id: string; readonly what: string }[];
+}
+
 it('undo of one of three overlapping runs over live data, killed ten times, ends as in a service that never saw it', async () => {
   await using mine = await tempDataDir();
   await using reference = await tempDataDir();
@@ -63,12 +68,7 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   const [first, undone, third] = runs;
   if (first === undefined || undone === undefined || third === undefined) throw new Error('expected three runs');
   await untilDrained(server);
-  const plan = await client.post<{ events: number; other_runs: { id: string; what: string }[] }>(
-    `${undone.path}undo/`,
-    {
-      dry_run: true,
-    },
-  );
+  const plan = await client.post<UndoPlan>(`${undone.path}undo/`, { dry_run: true });
   expect(plan.events).toBeGreaterThan(500);
   expect(plan.other_runs.map(({ id, what }) => [id, what]).sort()).toEqual(
     [first, third].map(({ id }) => [id, 'loads_again']).sort(),
