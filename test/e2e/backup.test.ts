@@ -11,7 +11,8 @@ import { testBucketServer } from '../support/bucket-server.ts';
 import { tempChdb } from '../support/chdb.ts';
 import { spawnCommand, type Finished } from '../support/command.ts';
 import { compareWithLedger, Ledger, readAllEvents } from '../support/ledger.ts';
-import { apiGet, startServer, tempDataDir, untilDrained, untilStored, type TestServer } from '../support/server.ts';
+import { apiGet, startServer, tempDataDir, untilSettled, untilStored, type TestServer } from '../support/server.ts';
+import { untilDrained } from '../../scripts/bench/server.ts';
 
 interface Report {
   readonly files: number;
@@ -52,8 +53,7 @@ async function sendFor(ms: number, server: TestServer, pauseMs: number): Promise
 async function expectExact(server: TestServer, ledger: Ledger): Promise<void> {
   const events = [...ledger.sent.values()].filter(({ uuid }) => ledger.acknowledged.has(uuid));
   const historical = events.filter((event) => event.historical).length;
-  await untilStored(server, { standard: events.length - historical, historical });
-  await untilDrained(server);
+  await untilSettled(server, { standard: events.length - historical, historical });
   expect(compareWithLedger(ledger, await readAllEvents(server))).toEqual([]);
   for (const distinctId of new Set(events.map((event) => event.distinct_id))) {
     const page = await apiGet<PersonPage>(server, `/api/projects/@current/persons/?distinct_id=${distinctId}`);
@@ -103,7 +103,7 @@ it('a backup under load that was killed and taken again restores every event ack
   const report = reportOf(await restore(to, restored));
   expect(report.counts).toEqual(taken.counts);
   const again = await startServer(restored);
-  await untilDrained(again);
+  await untilDrained(again.url, 60_000);
   const found = await readAllEvents(again);
   // Some of those that wait are stored already: their range was begun.
   const { live, historical } = report.counts.waiting;
@@ -119,7 +119,7 @@ it('a backup under load that was killed and taken again restores every event ack
   // New events, numbered behind those that the backup had.
   const later = await sendFor(700, again, 20);
   expect(later.acknowledged.size).toBeGreaterThan(0);
-  await untilDrained(again);
+  await untilDrained(again.url, 60_000);
   expect(await totalOf(again)).toBe(found.length + later.acknowledged.size);
   expect(
     compareWithLedger(
@@ -152,7 +152,7 @@ it('a range that was inserted and not committed when the backup was taken is sto
   expect(taken.counts.waiting.live.events + taken.counts.waiting.historical.events).toBeGreaterThan(0);
   reportOf(await restore(to, restored));
   const server = await startServer(restored);
-  await untilDrained(server);
+  await untilDrained(server.url, 60_000);
   const there = (await readAllEvents(server)).map(({ id }) => id);
   expect(new Set(there).size).toBe(there.length);
   expect([...ledger.acknowledged.keys()].filter((uuid) => !there.includes(uuid))).toEqual([]);

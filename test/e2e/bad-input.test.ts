@@ -14,7 +14,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
-  untilDrained,
+  untilSettled,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -440,8 +440,7 @@ function tally(reasons: readonly string[]): Record<string, number> {
 
 describe('after all of it', () => {
   it('every accepted event is stored and metered once, every other one is a dead letter and a counted warning', async () => {
-    await untilStored(server, accepted);
-    await untilDrained(server);
+    await untilSettled(server, accepted);
     const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(usage.total).toEqual(accepted);
     const all = await letters('');

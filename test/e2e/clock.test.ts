@@ -23,7 +23,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
-  untilDrained,
+  untilSettled,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -160,8 +160,7 @@ describe('a server in America/New_York', () => {
   });
 
   it('meters all of them once, on the UTC day of their arrival', async () => {
-    await untilStored(server, accepted);
-    await untilDrained(server);
+    await untilSettled(server, accepted);
     const usage = await apiGet<{ results: { date: string }[]; total: object }>(server, '/api/projects/@current/usage/');
     expect(usage.total).toEqual(accepted);
     const today = new Date().toISOString().slice(0, 10);

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
-import { apiGet, startServer, tempDataDir, untilDrained, untilStored, type TestServer } from '../support/server.ts';
+import { apiGet, startServer, tempDataDir, untilSettled, type TestServer } from '../support/server.ts';
 import { randomFrom } from '../../scripts/bench/events.ts';
 
 const seed = 20_261_120;
@@ -22,8 +22,7 @@ async function expectExact(server: TestServer, ledger: Ledger): Promise<void> {
   const events = [...ledger.sent.values()].filter(({ uuid }) => ledger.acknowledged.has(uuid));
   const historical = events.filter((event) => event.historical).length;
   const standard = events.length - historical;
-  await untilStored(server, { standard, historical });
-  await untilDrained(server);
+  await untilSettled(server, { standard, historical });
   expect(compareWithLedger(ledger, await readAllEvents(server))).toEqual([]);
   const usage = await apiGet<Usage>(server, '/api/projects/@current/usage/');
   expect(usage.total).toEqual({ standard, historical });

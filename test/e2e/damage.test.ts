@@ -20,7 +20,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
-  untilDrained,
+  untilSettled,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -100,8 +100,7 @@ it.skipIf(!hasProc)(
     flipBit(settledLogFile(dataDir.path), 'request-7-');
 
     const server = await startServer(dataDir.path);
-    await untilStored(server, { standard: 38, historical: 0 });
-    await untilDrained(server);
+    await untilSettled(server, { standard: 38, historical: 0 });
     const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(usage.total).toEqual({ standard: 38, historical: 0 });
     await expect

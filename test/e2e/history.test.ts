@@ -1,15 +1,7 @@
 /** History that arrives late, text that looks like SQL, and years in one body: against the real program. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  apiGet,
-  projectKey,
-  startServer,
-  tempDataDir,
-  untilDrained,
-  untilStored,
-  type TestServer,
-} from '../support/server.ts';
+import { apiGet, projectKey, startServer, tempDataDir, untilSettled, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
 let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
@@ -35,8 +27,7 @@ async function send(batch: object[], isHistorical: boolean): Promise<void> {
   expect([answer.status, await answer.json()]).toEqual([200, { status: 'Ok' }]);
   if (isHistorical) historical += batch.length;
   else standard += batch.length;
-  await untilStored(server, { standard, historical });
-  await untilDrained(server);
+  await untilSettled(server, { standard, historical });
 }
 
 interface PersonAnswer {

@@ -25,10 +25,10 @@ import {
   projectKey,
   startServer,
   tempDataDir,
-  untilDrained,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
+import { untilDrained } from '../../scripts/bench/server.ts';
 
 let server: TestServer;
 let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
@@ -109,7 +109,7 @@ describe('imports one after the other', () => {
     const again = await expectExactRun(server, await startImport(server, first.config));
     await expectStored(server, [first.events, second.events]);
     expect(again.verify).toMatchObject({ stored_by_others: again.verify.expected, other_times: 0 });
-    await untilDrained(server);
+    await untilDrained(server.url, 60_000);
     const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(total).toEqual({ standard: 0, historical: stored.length });
   });
@@ -262,7 +262,7 @@ describe('an import over live data', () => {
     expect(verify.stored_by_others).toBeGreaterThanOrEqual(firstLive);
     expect(verify.stored_by_others).toBeLessThanOrEqual(firstLive + copies.during.length);
     expect(verify.other_times).toBeGreaterThanOrEqual(copies.skewed.length);
-    await untilDrained(server);
+    await untilDrained(server.url, 60_000);
     const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     const standard = rows.filter((row) => !row.historical_migration).length;
     expect(total).toEqual({ standard, historical: rows.length - standard });

@@ -7,7 +7,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
-  untilDrained,
+  untilSettled,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -56,8 +56,7 @@ describe.each(['v0', 'v1'] as const)('posthog-node, capture mode %s', (captureMo
     await posthog.captureImmediate({ distinctId: 'ada', event: 'report exported' });
     await posthog.shutdown();
     expect(errors).toEqual([]);
-    await untilStored(server, { standard: 6, historical: 0 });
-    await untilDrained(server);
+    await untilSettled(server, { standard: 6, historical: 0 });
     const page = await apiGet<{ results: StoredEvent[] }>(server, '/api/projects/@current/events/?distinct_id=ada');
     expect(page.results.map(({ event }) => event)).toEqual(
       expect.arrayContaining(['$identify', '$create_alias', 'report opened', 'report exported']),

@@ -19,10 +19,10 @@ import {
   projectKey,
   startServer,
   tempDataDir,
-  untilDrained,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
+import { untilDrained } from '../../scripts/bench/server.ts';
 import {
   createUndoConfigs,
   importAll,
@@ -104,7 +104,7 @@ it('replace takes back the earlier run once the new records have passed, killed 
   await untilState(client, other.path, 'completed');
   const log = await client.get<{ results: object[] }>('/api/projects/@current/activity_log/?limit=100');
   expect(JSON.stringify(log)).toContain(`"run":"${first.id}","replaced_by":"${dry.id}"`);
-  await untilDrained(server);
+  await untilDrained(server.url, 60_000);
   await server.terminate();
 
   const oracle = await startServer(reference.path);
@@ -114,7 +114,7 @@ it('replace takes back the earlier run once the new records have passed, killed 
   const [oracleConfig = '', , oracleOther = ''] = await createUndoConfigs(oracle, oracleClient, history.files);
   const kept = await importAll(oracleClient, oracleOther);
   const whole = await importAll(oracleClient, oracleConfig, renamed);
-  await untilDrained(oracle);
+  await untilDrained(oracle.url, 60_000);
   await oracle.terminate();
 
   const got = await stateOf(mine.path, [other.id, dry.id], history.repeated);

@@ -5,15 +5,7 @@ import { expect, it } from 'vitest';
 import { spawnCommand } from '../support/command.ts';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
 import { hasProc, runningStorePid, storePid } from '../support/processes.ts';
-import {
-  apiGet,
-  freePort,
-  startServer,
-  tempDataDir,
-  untilDrained,
-  untilStored,
-  type TestServer,
-} from '../support/server.ts';
+import { apiGet, freePort, startServer, tempDataDir, untilSettled, type TestServer } from '../support/server.ts';
 
 it.skipIf(!hasProc).each([
   ['SIGKILL', 5],
@@ -40,8 +32,7 @@ it.skipIf(!hasProc).each([
     await ledger.settle(server);
     const events = [...ledger.acknowledged.values()];
     const historical = events.filter((event) => event.historical).length;
-    await untilStored(server, { standard: events.length - historical, historical }, 60_000);
-    await untilDrained(server);
+    await untilSettled(server, { standard: events.length - historical, historical }, 60_000);
     expect(compareWithLedger(ledger, await readAllEvents(server))).toEqual([]);
     const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(usage.total).toEqual({ standard: events.length - historical, historical });

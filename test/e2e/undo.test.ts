@@ -9,15 +9,8 @@ import { expect, it } from 'vitest';
 import { openSqlite } from '../../src/metadata/sqlite.ts';
 import { tempChdb } from '../support/chdb.ts';
 import { projectState, type ProjectState } from '../support/project-state.ts';
-import {
-  personalKey,
-  projectKey,
-  startServer,
-  tempDataDir,
-  untilDrained,
-  untilStored,
-  type TestServer,
-} from '../support/server.ts';
+import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { untilDrained } from '../../scripts/bench/server.ts';
 import {
   createUndoConfigs,
   importAll,
@@ -67,7 +60,7 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   await sendLive(server, keys, history.after);
   const [first, undone, third] = runs;
   if (first === undefined || undone === undefined || third === undefined) throw new Error('expected three runs');
-  await untilDrained(server);
+  await untilDrained(server.url, 60_000);
   const plan = await client.post<UndoPlan>(`${undone.path}undo/`, { dry_run: true });
   expect(plan.events).toBeGreaterThan(500);
   expect(plan.other_runs.map(({ id, what }) => [id, what]).sort()).toEqual(
@@ -95,7 +88,7 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   );
   expect(report.undo).toMatchObject({ rows_left: 0, exceptions: [] });
   expect([...report.undo.loaded_again].sort()).toEqual([first.id, third.id].sort());
-  await untilDrained(server);
+  await untilDrained(server.url, 60_000);
   await server.terminate();
 
   const other = await startServer(reference.path);
@@ -106,7 +99,7 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   const otherFirst = await importAll(otherClient, otherConfigs[0] ?? '');
   const otherThird = await importAll(otherClient, otherConfigs[2] ?? '');
   await sendLive(other, keys, history.after);
-  await untilDrained(other);
+  await untilDrained(other.url, 60_000);
   await other.terminate();
 
   const got = await stateOf(mine.path, [first.id, third.id], history.repeated);

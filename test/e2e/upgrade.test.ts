@@ -25,7 +25,7 @@ import {
   projectKey,
   startServer,
   tempDataDir,
-  untilDrained,
+  untilSettled,
   untilStored,
   type TestServer,
 } from '../support/server.ts';
@@ -42,8 +42,7 @@ it('a data directory of an earlier version is taken along with what waits in its
   for (const { path } of [untouched, directory]) unpack(path);
   const dataDir = join(directory.path, 'data');
   const server = await startServer(dataDir, patient, { readyMs: 120_000 });
-  await untilStored(server, { standard: live.length, historical: history.length });
-  await untilDrained(server);
+  await untilSettled(server, { standard: live.length, historical: history.length });
   expect(schemaVersion(join(untouched.path, 'data'))).toBeLessThan(schemaVersion(dataDir));
 
   await expectEvents(server);

@@ -8,6 +8,7 @@ import { onTestFinished, TestRunner } from 'vitest';
 import { freePort } from '../../scripts/with-server.ts';
 import { hasProc, storePid } from './processes.ts';
 import { personalKey, projectKey } from './server-keys.ts';
+import { untilDrained } from '../../scripts/bench/server.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
@@ -151,17 +152,8 @@ export async function untilStored(
   throw new Error(`expected ${JSON.stringify(expected)} events to be stored, got: ${JSON.stringify(last?.total)}`);
 }
 
-/**
- * Waits until nothing waits in the log: events can be read a moment before what their window says of persons, usage and dead letters.
- * Throws with how many wait after a minute.
- */
-export async function untilDrained(server: Pick<TestServer, 'url'>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const text = await (await fetch(`${server.url}/metrics`)).text();
-    const waiting = [...text.matchAll(/^millrace_buffer_events\{[^}]*\} (\d+)/gm)].map(([, events]) => Number(events));
-    if (waiting.length > 0 && waiting.every((events) => events === 0)) return;
-    if (Date.now() > deadline) throw new Error(`expected nothing to wait, got ${waiting.join(', ')} events`);
-    await delay(100);
-  }
+/** As untilStored, and until persons, usage and dead letters are there, too: they come a moment after the rows. */
+export async function untilSettled(...stored: Parameters<typeof untilStored>): Promise<void> {
+  await untilStored(...stored);
+  await untilDrained(stored[0].url, 60_000);
 }
