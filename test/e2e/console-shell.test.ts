@@ -112,6 +112,8 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await under.page.getByRole('menuitem').getByText('⟨U+202E⟩gpj.exe').waitFor();
     expect(await under.page.locator('img[src="x"]').count()).toBe(0);
     await under.page.keyboard.press('Escape');
+    // What is closing is still there for a frame or two.
+    await under.page.getByRole('menu').waitFor({ state: 'detached' });
     expect(await lookFaults(under, 'hostile')).toEqual([]);
     await rename('First');
   });
