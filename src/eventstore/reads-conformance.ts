@@ -120,6 +120,8 @@ function listTests(store: () => EventStore): void {
     // A copy that lies in the range must not stand in for its original that does not.
     const before = BigInt(newestDay * dayMicros);
     expect(await listAll(store(), project, { before }, 10)).toEqual([]);
+    const late: PropertyFilter = { key: 'late', operator: 'exact', values: ['true'] };
+    expect(await listAll(store(), project, { properties: [late] }, 10)).toEqual([]);
     expect(await countEvents(store(), project, 'day', { before })).toEqual([]);
     const [total] = await countEvents(store(), project, 'day', {});
     expect(total).toMatchObject({ count: 50 });

@@ -240,28 +240,8 @@ export async function eventsOf(
   keys: readonly EventKey[],
 ): Promise<FoundEvent[]> {
   if (keys.length === 0) return [];
-  const { sql, params } = joined(filterConditions(projectId, filter));
-  const rows = await store.query<EventRow>(
-    // PREWHERE may go before the merge of duplicates because it speaks of the identity only, which they share. Sets come
-    // from subqueries because the engine computes those once, and an array function for every row. Events and ids only tell which
-    // granules to read: of the rows there the uuid is enough to look at. So few rows are merged that they need not be read twice.
-    `SELECT ${keyColumns}, properties, historical_migration FROM events FINAL
-PREWHERE project_id = {project:Int32}
-  AND day IN (SELECT toDate32(arrayJoin({days:Array(Int32)})))
-  AND indexHint(event IN (SELECT arrayJoin({events:Array(String)})))
-  AND indexHint(cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({ids:Array(String)}))))
-  AND uuid IN (SELECT arrayJoin({uuids:Array(UUID)}))
-WHERE ${sql}
-SETTINGS enable_vertical_final = 0`,
-    {
-      ...params,
-      days: [...new Set(keys.map((key) => key.day))],
-      events: [...new Set(keys.map((key) => key.event))],
-      ids: [...new Set(keys.map((key) => key.distinctId))],
-      uuids: [...new Set(keys.map((key) => key.uuid))],
-    },
-  );
-  const standing = new Map(rows.map((row) => [keyText(keyOf(row)), row]));
+  const standing = new Map<string, EventRow>();
+  for (const row of await standingRows(store, projectId, filter, keys)) standing.set(keyText(keyOf(row)), row);
   const events: FoundEvent[] = [];
   for (const key of keys) {
     const text = keyText(key);
@@ -271,6 +251,46 @@ SETTINGS enable_vertical_final = 0`,
   }
   return events;
 }
+
+/**
+ * The rows of these identities that stand. To merge duplicates is most of the work, and there hardly ever are any: they are merged
+ * where a look without it has shown some. Such a look does not filter: what it left out might be the one that stands.
+ */
+async function standingRows(
+  store: EventStore,
+  projectId: number,
+  filter: EventFilter,
+  keys: readonly EventKey[],
+): Promise<readonly EventRow[]> {
+  const identities = {
+    project: projectId,
+    days: [...new Set(keys.map((key) => key.day))],
+    events: [...new Set(keys.map((key) => key.event))],
+    ids: [...new Set(keys.map((key) => key.distinctId))],
+    uuids: [...new Set(keys.map((key) => key.uuid))],
+  };
+  const rows = await store.query<EventRow>(`${eventsFrom}\n${ofIdentities}`, identities);
+  if (new Set(rows.map((row) => identityText(keyOf(row)))).size === rows.length) return rows;
+  const { sql, params } = joined(filterConditions(projectId, filter));
+  return store.query<EventRow>(
+    // So few rows are merged that they need not be read twice.
+    `${eventsFrom} FINAL\n${ofIdentities}\nWHERE ${sql}\nSETTINGS enable_vertical_final = 0`,
+    { ...params, ...identities },
+  );
+}
+
+const eventsFrom = `SELECT ${keyColumns}, properties, historical_migration FROM events`;
+
+/**
+ * PREWHERE may go before the merge of duplicates because it speaks of the identity only, which they share. Events and ids only tell
+ * which granules to read: of the rows there the uuid is enough to look at. The hashes are a subquery because the index makes nothing
+ * of a list that an array function returns.
+ */
+const ofIdentities = `PREWHERE project_id = {project:Int32}
+  AND day IN (CAST({days:Array(Int32)}, 'Array(Date32)'))
+  AND indexHint(event IN ({events:Array(String)}))
+  AND indexHint(cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({ids:Array(String)}))))
+  AND uuid IN ({uuids:Array(UUID)})`;
 
 /** The event of this uuid; of several with the same one, the newest. Undefined when there is none. */
 export async function getEvent(store: EventStore, projectId: number, uuid: string): Promise<StoredEvent | undefined> {
@@ -317,6 +337,10 @@ function keyOf(row: KeyRow): EventKey {
     day: row.day_number,
     timestampMicros: BigInt(row.micros),
   };
+}
+
+function identityText(key: EventKey): string {
+  return JSON.stringify([key.uuid, key.event, key.distinctId, key.day]);
 }
 
 function keyText(key: EventKey): string {

@@ -83,6 +83,8 @@ async function openReaders(open: OpenSession, options: ProcessOptions, args: rea
     'output_format_json_quote_64bit_integers = 1',
     // Equal identities share their day, and with it the partition.
     'do_not_merge_across_partitions_select_final = 1',
+    // Answers are small or read as a stream: threads that write them side by side cost more than the writing.
+    'output_format_parallel_formatting = 0',
     // Nothing is written; a query may have settings of its own.
     'readonly = 2',
   ];
