@@ -52,8 +52,8 @@ export class PersonStore {
   readonly #bytesMax: () => number;
   /** What is in memory takes about so much. */
   #bytes = 0;
-  /** In front of everything, by the bytes of the id. Cleared whenever persons are let go of. */
-  readonly recent = new RecentIds();
+  /** In front of everything, by the bytes of the id. At most half of the memory. */
+  readonly recent: RecentIds;
   #projects = new Map<number, ProjectIds>();
   #byUuid = new Map<string, Person>();
   #wanted = new Map<number, Set<string>>();
@@ -75,6 +75,7 @@ export class PersonStore {
   constructor(db: Queries, bytesMax: () => number = () => bytesMaxDefault) {
     this.#db = db;
     this.#bytesMax = bytesMax;
+    this.recent = new RecentIds(() => bytesMax() / 2);
   }
 
   begin(window: number): void {
@@ -312,7 +313,7 @@ export class PersonStore {
 
   /** Lets go of what nobody asked for lately, except what is not stored yet. */
   #rotate(): void {
-    this.recent.clear();
+    this.recent.forgetPersons();
     const kept = new Map<string, Person>();
     for (const person of this.#byUuid.values()) if (this.#isUnstored(person)) kept.set(person.uuid, person);
     for (const [projectId, ids] of this.#projects) {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import { mergePersons } from './merge-persons.ts';
-import { writePersonChanges } from './person-rows.ts';
+import { loadPersons, writePersonChanges } from './person-rows.ts';
 import { PersonStore } from './person-store.ts';
 import { Person, personUuid } from './person.ts';
 import { RecentIds } from './recent-ids.ts';
@@ -41,7 +41,7 @@ const anyAct: fc.Arbitrary<Act> = fc.record({
 const anyWindow = fc.record({
   acts: fc.array(anyAct, { size: 'max', maxLength: 120 }),
   /** What happens to the memory before it. */
-  memory: fc.constantFrom('kept', 'kept', 'kept', 'rotated', 'reset'),
+  memory: fc.constantFrom('kept', 'kept', 'rotated', 'rotated', 'reset'),
 });
 
 /** Whoever is known here is whom the store knows; who is not is remembered. Returns how many answers needed no look at a person. */
@@ -65,7 +65,9 @@ describe('persons of recent ids', () => {
   it('an id is known as its person alone, and as created by a time only where the store says so, whatever happens to persons', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
+    /** Claims of persons that are in memory, and of such as are not. */
     let known = 0;
+    let unloaded = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(anyWindow, { size: 'max', maxLength: 8 }), async (windows) => {
         await db.deleteFrom('person_distinct_ids').execute();
@@ -77,8 +79,15 @@ describe('persons of recent ids', () => {
           bytesMax = memory === 'rotated' ? 1 : Infinity;
           store.begin(number + 1);
           // Before anybody is loaded: what is left of the windows before.
-          for (const act of acts)
-            for (const time of [0, act.micros]) isKnownCreation(store, act.projectId, act.id, time);
+          for (const act of acts) {
+            for (const time of [0, act.micros])
+              if (store.recent.wasCreatedBy(time, act.projectId, ...at(act.id))) {
+                const [row] = await loadPersons(db, act.projectId, [act.id]);
+                if (row === undefined || row.created_at_micros > time)
+                  throw new Error(`expected no claim of ${act.id}`);
+                if (store.find(act.projectId, act.id) === undefined) unloaded += 1;
+              }
+          }
           for (const { projectId, id, other } of acts)
             for (const each of [id, other ?? id]) store.want(projectId, each);
           await store.load();
@@ -99,6 +108,7 @@ describe('persons of recent ids', () => {
       { numRuns: 60 },
     );
     expect(known).toBeGreaterThan(1000);
+    expect(unloaded).toBeGreaterThan(20);
   });
 
   it('a creation that has fallen is known after the next look, and what is not known is not claimed', () => {
@@ -131,6 +141,40 @@ describe('persons of recent ids', () => {
     recent.clear();
     expect(recent.bytes).toBe(small);
     expect(recent.find(1, ...at('id-99'))).toBeUndefined();
+  });
+
+  it('whoever asks for the creation of more ids than there is room for gets more of it, and keeps what was known', () => {
+    let bytesMax = 72 * 2 ** 20;
+    const recent = new RecentIds(() => bytesMax);
+    const someone = person(1, 'someone');
+    const known = (from: number, to: number): number => {
+      let count = 0;
+      for (let n = from; n < to; n++) if (recent.wasCreatedBy(0, 1, ...at(`id-${n}`))) count++;
+      return count;
+    };
+    const remember = (from: number, to: number): void => {
+      for (let n = from; n < to; n++) recent.remember(someone, ...at(`id-${n}`));
+    };
+    expect(known(0, 900_000)).toBe(0);
+    remember(0, 900_000);
+    expect(recent.bytes).toBe(bytesMax);
+    // Some have lost their slot to others.
+    expect(known(0, 900_000)).toBeGreaterThan(600_000);
+    bytesMax *= 2;
+    known(1_000_000, 1_600_000);
+    const before = known(0, 900_000);
+    remember(2_000_000, 2_000_001);
+    expect(recent.bytes).toBe(bytesMax);
+    expect(known(0, 900_000)).toBe(before);
+    expect(recent.find(1, ...at('id-899999'))).toBe(someone);
+  });
+
+  it('without the persons, what is known of their creation stays', () => {
+    const recent = new RecentIds();
+    recent.remember(person(1, 'one'), ...at('one'));
+    recent.forgetPersons();
+    expect(recent.wasCreatedBy(0, 1, ...at('one'))).toBe(true);
+    expect(recent.find(1, ...at('one'))).toBeUndefined();
   });
 
   it('are found by the bytes of the id in the same project, and nobody else is', () => {

@@ -9,8 +9,10 @@ const idWord = 4;
 /** Room for a UUID as text; longer ids are looked up as strings. */
 const idBytesMax = 40;
 const slotBitsMin = 8;
-/** Half a million ids in 36 MiB. */
-const slotBitsMax = 19;
+/** A million ids and more in 144 MiB. */
+const slotBitsMax = 21;
+/** More slots than these, 36 MiB, only for those who ask `wasCreatedBy`: what they save is a look into the store. */
+const slotBitsUnasked = 19;
 /** Of a slot and the reference to its person. */
 const slotBytes = 4 * slotWords + 8;
 const none = -1;
@@ -31,8 +33,16 @@ export class RecentIds {
   #persons = noPersons(slotBitsMin);
   #taken = 0;
   #replaced = 0;
+  /** How often `wasCreatedBy` knew nothing of an id, since that let it grow. */
+  #unknown = 0;
   /** The id that is looked for, as words; what the last one lacks is zero. */
   readonly #id = new Int32Array(idBytesMax / 4);
+  readonly #bytesMax: () => number;
+
+  /** `bytesMax`: what it may grow to, bytes. */
+  constructor(bytesMax: () => number = () => Infinity) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** The memory that it takes. */
   get bytes(): number {
@@ -42,6 +52,7 @@ export class RecentIds {
   /** Whether the id at [from, to) is known here to mean a person that was created at `micros` or before. False: ask `find`. */
   wasCreatedBy(micros: number, projectId: number, bytes: Uint8Array, from: number, to: number): boolean {
     const slot = this.#slotOf(projectId, bytes, from, to);
+    if (slot === none) this.#unknown++;
     return slot !== none && (this.#creations[creationOf(slot)] as number) <= micros;
   }
 
@@ -72,15 +83,38 @@ export class RecentIds {
   }
 
   clear(): void {
-    this.#forget(slotBitsMin);
+    this.#empty(slotBitsMin);
+    this.#unknown = 0;
   }
 
-  /** Forgets everybody as well: who is asked for again is remembered again. */
+  /** Lets go of the persons, and keeps what is known of their creation. */
+  forgetPersons(): void {
+    this.#persons.fill(undefined);
+  }
+
   #grow(): void {
-    if (this.#slotBits < slotBitsMax) this.#forget(this.#slotBits + 1);
+    const bits = this.#slotBits + 1;
+    if (bits > slotBitsMax || slotBytes << bits > this.#bytesMax()) return;
+    if (bits > slotBitsUnasked) {
+      if (this.#unknown < this.#persons.length >> 1) return;
+      this.#unknown = 0;
+    }
+    const slots = this.#slots;
+    const persons = this.#persons;
+    this.#empty(bits);
+    for (let slot = 0; slot < persons.length; slot++) {
+      const words = slots.subarray(slot * slotWords, (slot + 1) * slotWords);
+      const length = (words[1] as number) - lengthMark(0);
+      if (length < 0) continue;
+      let hash = 0;
+      for (let word = 0; 4 * word < length; word++) hash = mix(hash, words[idWord + word] as number);
+      const place = this.#placeIn(this.#setOf(hash, words[0] as number));
+      this.#slots.set(words, place * slotWords);
+      this.#persons[place] = persons[slot];
+    }
   }
 
-  #forget(slotBits: number): void {
+  #empty(slotBits: number): void {
     this.#slotBits = slotBits;
     this.#slots = new Int32Array(slotWords << slotBits);
     this.#creations = new Float64Array(this.#slots.buffer);
