@@ -26,6 +26,8 @@ const statementCharsMax = 1_000_000;
 const sqliteBusy = 5;
 /** Memory that the pages of the writer may take. */
 const cacheKibibytes = 64 * 1024;
+/** The same of a reader: a page of a hundred events and their persons lies on some 800 pages, which do not fit into the default of 2 MB. */
+const readerCacheKibibytes = 8 * 1024;
 /** Pages of 4 KiB in the WAL before they are folded into the file: of several windows together, since they change many of the same ones. */
 const pagesPerCheckpoint = 32_768;
 
@@ -319,7 +321,9 @@ async function openWriter(file: string, whenFree: WhenFree): Promise<Handle> {
 }
 
 function openReader(file: string): Handle {
-  return new Handle(new DatabaseSync(file, { readOnly: true, timeout: 0 }));
+  const handle = new Handle(new DatabaseSync(file, { readOnly: true, timeout: 0 }));
+  handle.exec(`pragma cache_size = -${readerCacheKibibytes}`);
+  return handle;
 }
 
 function isRead(query: CompiledQuery): boolean {
