@@ -3,6 +3,8 @@ import { wrongAnswers } from '../../test/support/access-matrix.ts';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { formatRegisters } from '../persons/registers-text.ts';
+import type { Registers } from '../persons/registers.ts';
 import { addWarnings } from '../pipeline/warning-tally.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { groupRoutes } from './groups.ts';
@@ -126,11 +128,18 @@ describe('persons', () => {
 
   it('an address with quotes, backslashes and wildcards is text like any other', async () => {
     const email = String.raw`"50%\_a"@x`;
-    const registers = JSON.stringify({ email: { v: email, t: 1, k: 'set' } });
-    const person = { project_id: app.project.id, uuid: 'odd', created_at_micros: 9, is_identified: 0, registers };
-    await app.db.insertInto('persons').values(person).execute();
+    const said: Registers = new Map([['email', { v: email, t: 1, k: 'set' }]]);
+    const forms = ['single', 'grouped'] as const;
+    const persons = forms.map((form, at) => ({
+      project_id: app.project.id,
+      uuid: `odd ${form}`,
+      created_at_micros: 9 - at,
+      is_identified: 0,
+      registers: formatRegisters(said, form),
+    }));
+    await app.db.insertInto('persons').values(persons).execute();
     const { body } = await get(`persons/?email=${encodeURIComponent(email)}`);
-    expect(body.results.map((each: { id: string }) => each.id)).toEqual(['odd']);
+    expect(body.results.map((each: { id: string }) => each.id)).toEqual(['odd single', 'odd grouped']);
   });
 
   it('retrieves by uuid, and not from another project', async () => {

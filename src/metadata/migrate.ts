@@ -21,6 +21,7 @@ import { notices } from './migrations/0017-notices.ts';
 import { importSchedules } from './migrations/0018-import-schedules.ts';
 import { importLoads } from './migrations/0019-import-loads.ts';
 import { firstIds } from './migrations/0020-first-ids.ts';
+import { groupedRegisters } from './migrations/0021-grouped-registers.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -46,6 +47,7 @@ const migrations: readonly Migration[] = [
   importSchedules,
   importLoads,
   firstIds,
+  groupedRegisters,
 ];
 
 /** The schema version that this program needs. */

@@ -9,7 +9,8 @@ import {
   type GroupTypeRow,
   type SharedGroupChanges,
 } from './group-rows.ts';
-import { applyChanges, formatRegisters, parseRegisters, type Registers } from './registers.ts';
+import { formatRegisters, parseRegisters, registersForm, type RegistersForm } from './registers-text.ts';
+import { applyChanges, type Registers } from './registers.ts';
 
 /** Group types that a project keeps. */
 export const groupTypesMax = 5;
@@ -143,7 +144,8 @@ export class GroupStore {
 
   takeChanges(): GroupChanges {
     const types = this.#newTypes;
-    const groups = this.#changed.map(toRow);
+    const form = registersForm(this.#db);
+    const groups = this.#changed.map((group) => toRow(group, form));
     for (const group of this.#changed) group.isStored = true;
     this.#newTypes = [];
     this.#changed = [];
@@ -202,12 +204,12 @@ function groupOf(row: GroupRow): Group {
   };
 }
 
-function toRow(group: Group): GroupRow {
+function toRow(group: Group, form: RegistersForm): GroupRow {
   return {
     project_id: group.projectId,
     type_index: group.typeIndex,
     group_key: group.key,
     created_at_micros: group.createdAt,
-    registers: formatRegisters(group.registers),
+    registers: formatRegisters(group.registers, form),
   };
 }

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { parseExact } from '../base/exact-json.ts';
 import type { JsonObject } from '../base/json.ts';
 import { KeptBytes, PendingChanges, type Saying } from './pending-changes.ts';
-import { applyChanges, formatRegisters, noChanges, unsetNames, type Registers } from './registers.ts';
+import { formatRegisters } from './registers-text.ts';
+import { applyChanges, noChanges, unsetNames, type Registers } from './registers.ts';
 
 interface Said {
   readonly saying: Saying;
@@ -57,15 +58,15 @@ describe('what is said of a person, looked into later', () => {
           apply(other, each);
         }
         const pending = new PendingChanges();
-        const known = formatRegisters(one);
+        const known = formatRegisters(one, 'single');
         for (const each of all) {
           apply(one, each);
           tell(pending, kept, each);
         }
         const hasChanged = pending.applyTo(other);
         kept.clear();
-        expect(formatRegisters(other)).toBe(formatRegisters(one));
-        expect(hasChanged || formatRegisters(one) === known).toBe(true);
+        expect(formatRegisters(other, 'single')).toBe(formatRegisters(one, 'single'));
+        expect(hasChanged || formatRegisters(one, 'single') === known).toBe(true);
       }),
       { numRuns: 3000 },
     );

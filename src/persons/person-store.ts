@@ -4,6 +4,7 @@ import type { SeenPerson, SharedPersonChanges } from './shared-person-rows.ts';
 import { KeptBytes, type Saying } from './pending-changes.ts';
 import { current, Person, personUuid } from './person.ts';
 import { RecentIds } from './recent-ids.ts';
+import { registersForm, type RegistersForm } from './registers-text.ts';
 import { noChanges, type PropertyChanges } from './registers.ts';
 
 /** Ids of one project, in two generations: what is asked for moves to the young one, what nobody asks for goes with the old. */
@@ -49,6 +50,7 @@ interface NewId {
  */
 export class PersonStore {
   readonly #db: Queries;
+  readonly #form: RegistersForm;
   readonly #bytesMax: () => number;
   /** What is in memory takes about so much. */
   #bytes = 0;
@@ -74,6 +76,7 @@ export class PersonStore {
   /** `bytesMax`: memory for persons and their ids, bytes; more only for those that are not stored yet. */
   constructor(db: Queries, bytesMax: () => number = () => bytesMaxDefault) {
     this.#db = db;
+    this.#form = registersForm(db);
     this.#bytesMax = bytesMax;
     this.recent = new RecentIds(() => bytesMax() / 2);
   }
@@ -286,7 +289,7 @@ export class PersonStore {
 
   #toRow(person: Person): PersonRow {
     this.#bytes -= bytesOf(person);
-    const row = toRow(person);
+    const row = toRow(person, this.#form);
     this.#bytes += bytesOf(person);
     return row;
   }
@@ -367,13 +370,13 @@ function toSeen({ projectId, uuid, version }: Person): SeenPerson {
   return { projectId, uuid, version };
 }
 
-function toRow(person: Person): PersonRow {
+function toRow(person: Person, form: RegistersForm): PersonRow {
   return {
     project_id: person.projectId,
     uuid: person.uuid,
     created_at_micros: person.createdAt,
     is_identified: person.isIdentified ? 1 : 0,
-    registers: person.writeRegisters(),
+    registers: person.writeRegisters(form),
     first_id: person.isStored ? null : person.firstId,
   };
 }

@@ -1,6 +1,7 @@
 import { derivedId } from '../base/ids.ts';
 import { PendingChanges, type KeptBytes, type Saying } from './pending-changes.ts';
-import { applyChanges, formatRegisters, parseRegisters, type PropertyChanges, type Registers } from './registers.ts';
+import { formatRegisters, parseRegisters, type RegistersForm } from './registers-text.ts';
+import { applyChanges, type PropertyChanges, type Registers } from './registers.ts';
 
 /** A person in memory, ahead of the store until the window that changed it is committed. */
 export class Person {
@@ -87,8 +88,8 @@ export class Person {
   }
 
   /** Its registers as they are to be stored. */
-  writeRegisters(): string {
-    if (this.#registers !== null) this.#registersJson = formatRegisters(this.#registers);
+  writeRegisters(form: RegistersForm): string {
+    if (this.#registers !== null) this.#registersJson = formatRegisters(this.#registers, form);
     return this.#registersJson;
   }
 

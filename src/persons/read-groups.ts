@@ -4,7 +4,8 @@ import type { Queries } from '../metadata/queries.ts';
 import { isoOfMicros } from '../base/clock.ts';
 import { likeText } from './like-text.ts';
 import type { GroupRow } from './group-rows.ts';
-import { parseRegisters, propertiesOf } from './registers.ts';
+import { parseRegisters } from './registers-text.ts';
+import { propertiesOf } from './registers.ts';
 
 /** By key. `search`: only keys that contain it, in any case. */
 export async function listGroups(

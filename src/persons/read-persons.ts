@@ -7,7 +7,8 @@ import { paddedChunks } from './chunks.ts';
 import { isoOfMicros } from '../base/clock.ts';
 import { idsOfPersons } from './ids-of-persons.ts';
 import type { PersonRow } from './person-rows.ts';
-import { parseRegisters, propertiesOf } from './registers.ts';
+import { parseRegisters } from './registers-text.ts';
+import { propertiesOf } from './registers.ts';
 
 type PersonColumns = Omit<PersonRow, 'project_id' | 'first_id'>;
 
@@ -63,10 +64,11 @@ export async function listPersons(
 
 /** Newest first, at most 1,000. Looks through the persons of the project: there is no index of properties. */
 export async function personsByEmail(db: Queries, projectId: number, email: string): Promise<PersonRecord[]> {
-  // As registers.ts writes it; LIKE alone knows no case on some databases, so what it finds is looked at again.
-  const text = likeText(`"email":{"v":${JSON.stringify(email)},`);
+  // As registers-text.ts writes it, in both forms; LIKE alone knows no case on some databases, so what it finds is looked at again.
+  const value = JSON.stringify(email);
+  const [grouped, single] = [`"email":${value}`, `"email":{"v":${value},`].map((text) => `%${likeText(text)}%`);
   const rows = await newestFirst(db, projectId)
-    .where(sql<boolean>`registers like ${`%${text}%`} escape '\\'`)
+    .where(sql<boolean>`(registers like ${grouped} escape '\\' or registers like ${single} escape '\\')`)
     .limit(sameEmailMax)
     .execute();
   const persons = await withDistinctIds(db, projectId, rows);

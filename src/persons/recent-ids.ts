@@ -11,7 +11,10 @@ const idBytesMax = 40;
 const slotBitsMin = 8;
 /** A million ids and more in 144 MiB. */
 const slotBitsMax = 21;
-/** More slots than these, 36 MiB, only for those who ask `wasCreatedBy`: what they save is a look into the store. */
+/**
+ * More slots than these, 36 MiB, only where ids are remembered for `wasCreatedBy`, which saves a look into the store. Events that say
+ * something of their persons need these themselves, and the memory for them.
+ */
 const slotBitsUnasked = 19;
 /** Of a slot and the reference to its person. */
 const slotBytes = 4 * slotWords + 8;
@@ -33,7 +36,8 @@ export class RecentIds {
   #persons = noPersons(slotBitsMin);
   #taken = 0;
   #replaced = 0;
-  /** How often `wasCreatedBy` knew nothing of an id, since that let it grow. */
+  /** Since it grew: how many were remembered, and how often `wasCreatedBy` knew nothing of an id. */
+  #remembered = 0;
   #unknown = 0;
   /** The id that is looked for, as words; what the last one lacks is zero. */
   readonly #id = new Int32Array(idBytesMax / 4);
@@ -70,6 +74,7 @@ export class RecentIds {
     const { projectId } = person;
     const length = to - from;
     if (length > idBytesMax || projectId !== (projectId | 0)) return;
+    this.#remembered++;
     if (this.#taken > this.#persons.length >> 1) this.#grow();
     const set = this.#setOf(this.#readId(bytes, from, to), projectId);
     const found = this.#search(set, projectId, length);
@@ -84,7 +89,6 @@ export class RecentIds {
 
   clear(): void {
     this.#empty(slotBitsMin);
-    this.#unknown = 0;
   }
 
   /** Lets go of the persons, and keeps what is known of their creation. */
@@ -95,21 +99,18 @@ export class RecentIds {
   #grow(): void {
     const bits = this.#slotBits + 1;
     if (bits > slotBitsMax || slotBytes << bits > this.#bytesMax()) return;
-    if (bits > slotBitsUnasked) {
-      if (this.#unknown < this.#persons.length >> 1) return;
-      this.#unknown = 0;
-    }
+    if (bits > slotBitsUnasked && 2 * this.#unknown < this.#remembered) return;
     const slots = this.#slots;
     const persons = this.#persons;
     this.#empty(bits);
     for (let slot = 0; slot < persons.length; slot++) {
-      const words = slots.subarray(slot * slotWords, (slot + 1) * slotWords);
-      const length = (words[1] as number) - lengthMark(0);
+      const from = slot * slotWords;
+      const length = (slots[from + 1] as number) - lengthMark(0);
       if (length < 0) continue;
       let hash = 0;
-      for (let word = 0; 4 * word < length; word++) hash = mix(hash, words[idWord + word] as number);
-      const place = this.#placeIn(this.#setOf(hash, words[0] as number));
-      this.#slots.set(words, place * slotWords);
+      for (let word = 0; 4 * word < length; word++) hash = mix(hash, slots[from + idWord + word] as number);
+      const place = this.#placeIn(this.#setOf(hash, slots[from] as number));
+      for (let word = 0; word < slotWords; word++) this.#slots[place * slotWords + word] = slots[from + word] as number;
       this.#persons[place] = persons[slot];
     }
   }
@@ -120,6 +121,8 @@ export class RecentIds {
     this.#creations = new Float64Array(this.#slots.buffer);
     this.#persons = noPersons(slotBits);
     this.#taken = 0;
+    this.#remembered = 0;
+    this.#unknown = 0;
   }
 
   #slotOf(projectId: number, bytes: Uint8Array, from: number, to: number): number {

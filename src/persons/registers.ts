@@ -1,4 +1,3 @@
-import { parseExact } from '../base/exact-json.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /**
@@ -119,15 +118,6 @@ export function mergeRegisters(target: Registers, other: Registers): boolean {
     changed = true;
   }
   return changed;
-}
-
-export function parseRegisters(json: string): Registers {
-  // Sound: only formatRegisters writes this text.
-  return new Map(Object.entries(parseExact(json) as unknown as Record<string, Register>));
-}
-
-export function formatRegisters(registers: Registers): string {
-  return JSON.stringify(Object.fromEntries(registers));
 }
 
 function sameValue(a: JsonValue, b: JsonValue): boolean {

@@ -2,6 +2,7 @@ import type { EventStore } from '../../src/eventstore/eventstore.ts';
 import { usageByDay } from '../../src/eventstore/counts.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { personUuid } from '../../src/persons/person.ts';
+import { parseRegisters } from '../../src/persons/registers-text.ts';
 
 /** Everything that a project has of events, persons and groups, in a form in which two projects can be compared. */
 export interface ProjectState {
@@ -93,8 +94,7 @@ async function groupsOf(db: Metadata, projectId: number): Promise<string[]> {
     .sort();
 }
 
-/** The text of registers with its keys in order. */
+/** Registers with their keys in order. */
 function sorted(registers: string): object {
-  const value = JSON.parse(registers) as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries([...parseRegisters(registers)].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
