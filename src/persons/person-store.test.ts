@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
+import { registersInOrder } from '../../test/support/registers-in-order.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { mergePersons } from './merge-persons.ts';
 import { writePersonChanges, type PersonChanges } from './person-rows.ts';
@@ -66,17 +67,17 @@ async function stateOf(db: Metadata, projectId: number) {
   return {
     persons: persons
       .map((row) =>
-        [number.get(row.uuid), row.created_at_micros, row.is_identified, inOrder(row.registers)].join(' | '),
+        [
+          number.get(row.uuid),
+          row.created_at_micros,
+          row.is_identified,
+          JSON.stringify(registersInOrder(row.registers)),
+        ].join(' | '),
       )
       .sort(),
     orphans: persons.filter((row) => !number.has(row.uuid)).length,
     lost: ids.filter((row) => !persons.some((person) => person.uuid === row.person_uuid)).length,
   };
-}
-
-/** Registers, in order of their names: what stands first depends on what was known when. */
-function inOrder(registers: string): string {
-  return JSON.stringify([...parseRegisters(registers)].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', '__proto__');

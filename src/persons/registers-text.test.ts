@@ -47,7 +47,7 @@ describe('registers as text', () => {
     expect(formatRegisters(person, 'grouped')).toBe(
       `[[${micros},"set",{"plan":"pro","city":"Bern"}],[${micros - 5},"once",{"first":null}],[${micros},"unset",{"gone":null}],[${micros - 5},"beside",{"plan":"free"}]]`,
     );
-    expect(formatRegisters(new Map(), 'grouped')).toBe('[]');
+    expect(formatRegisters(new Map(), 'grouped')).toBe('{}');
   });
 
   it('what earlier versions wrote is read', () => {

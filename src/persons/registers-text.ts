@@ -29,6 +29,8 @@ export function registersForm(db: Queries): RegistersForm {
 }
 
 export function formatRegisters(registers: Registers, form: RegistersForm): string {
+  // So does a person begin of whom nothing was said yet.
+  if (registers.size === 0) return '{}';
   if (form === 'single') return JSON.stringify(Object.fromEntries(registers));
   const groups = new Groups();
   for (const [name, { v, t, k }] of registers) groups.add(t, k, name, v);
