@@ -45,9 +45,20 @@ const shown = (all: Registers): string => JSON.stringify([...all].sort(([a], [b]
 describe('registers as text', () => {
   it('what was said at one time stands together', () => {
     expect(formatRegisters(person, 'grouped')).toBe(
-      `[[${micros},"set",{"plan":"pro","city":"Bern"}],[${micros - 5},"once",{"first":null}],[${micros},"unset",{"gone":null}],[${micros - 5},"beside",{"plan":"free"}]]`,
+      `[[${micros},"set",{"city":"Bern","plan":"pro"}],[${micros - 5},"once",{"first":null}],[${micros},"unset",{"gone":null}],[${micros - 5},"beside",{"plan":"free"}]]`,
     );
     expect(formatRegisters(new Map(), 'grouped')).toBe('{}');
+  });
+
+  it('the same registers are the same text, in whatever order they came to be, also once they were read', () => {
+    fc.assert(
+      fc.property(registers, (all) => {
+        const text = formatRegisters(all, 'grouped');
+        expect(formatRegisters(new Map([...all].toReversed()), 'grouped')).toBe(text);
+        expect(formatRegisters(parseRegisters(text), 'grouped')).toBe(text);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   it('what earlier versions wrote is read', () => {

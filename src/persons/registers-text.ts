@@ -33,8 +33,10 @@ export function formatRegisters(registers: Registers, form: RegistersForm): stri
   if (registers.size === 0) return '{}';
   if (form === 'single') return JSON.stringify(Object.fromEntries(registers));
   const groups = new Groups();
-  for (const [name, { v, t, k }] of registers) groups.add(t, k, name, v);
-  for (const [name, { o }] of registers) if (o !== undefined) groups.add(o.t, 'beside', name, o.v);
+  // By name: the same registers are the same text, in whatever order they came to be.
+  const entries = [...registers].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [name, { v, t, k }] of entries) groups.add(t, k, name, v);
+  for (const [name, { o }] of entries) if (o !== undefined) groups.add(o.t, 'beside', name, o.v);
   return JSON.stringify(groups.list);
 }
 
