@@ -1,6 +1,6 @@
 /**
  * Registers as text, as they are stored. Most properties of a person were said at one time, so what was said at one time, in one way,
- * stands together: `[[1609459200000000,"set",{"plan":"pro","city":"Bern"}],[1609459100000000,"beside",{"plan":"free"}]]`. The time is
+ * stands together: `[[1609459200000000,"set",{"city":"Bern","plan":"pro"}],[1609459100000000,"beside",{"plan":"free"}]]`. The time is
  * that of the event, µs since the epoch. "beside" holds the `$set_once` beside a `$set` or `$unset`, and comes after it.
  *
  * Registers that stand by themselves, `{"plan":{"v":"pro","t":1609459200000000,"k":"set"}}`, are read as well: earlier versions wrote
