@@ -253,8 +253,8 @@ export async function eventsOf(
 }
 
 /**
- * The rows of these identities that stand. To merge duplicates is most of the work, and there hardly ever are any: they are merged
- * where a look without it has shown some. Such a look does not filter: what it left out might be the one that stands.
+ * The rows of these identities that stand. There hardly ever are duplicates, so they are merged only where a look without it has shown
+ * some. Such a look does not filter: what it left out might be the one that stands.
  */
 async function standingRows(
   store: EventStore,

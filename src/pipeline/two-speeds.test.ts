@@ -3,7 +3,6 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 import { fetchImport } from '../../test/support/plugin-rows.ts';
-import { registersInOrder } from '../../test/support/registers-in-order.ts';
 import { scanLimits } from '../batch/limits.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import { bumpConfigRevision } from '../metadata/config-revision.ts';
@@ -120,9 +119,8 @@ async function stateOf({ db, recording }: Bench, project: number) {
   const table = (
     name: 'persons' | 'person_distinct_ids' | 'groups' | 'group_types' | 'ingestion_warnings' | 'dead_letters',
   ) => db.selectFrom(name).selectAll().where('project_id', '=', project);
-  const persons = await table('persons').orderBy('uuid').execute();
   return {
-    persons: persons.map((person) => Object.assign({}, person, { registers: registersInOrder(person.registers) })),
+    persons: await table('persons').orderBy('uuid').execute(),
     ids: await table('person_distinct_ids').orderBy('distinct_id').execute(),
     groups: await table('groups').execute(),
     types: await table('group_types').execute(),

@@ -2,7 +2,7 @@ import type { EventStore } from '../../src/eventstore/eventstore.ts';
 import { usageByDay } from '../../src/eventstore/counts.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { personUuid } from '../../src/persons/person.ts';
-import { registersInOrder } from './registers-in-order.ts';
+import { parseRegisters } from '../../src/persons/registers-text.ts';
 
 /** Everything that a project has of events, persons and groups, in a form in which two projects can be compared. */
 export interface ProjectState {
@@ -67,7 +67,7 @@ async function personsOf(
     .map((person) => {
       const own = (idsOf.get(person.uuid) ?? []).map((row) => row.distinct_id);
       const named = isNamed ? own.find((id) => personUuid(projectId, id) === person.uuid) : undefined;
-      const registers = registersInOrder(person.registers);
+      const registers = sorted(person.registers);
       const isByName = own.length > 1 && own.some((id) => repeated.has(id));
       return JSON.stringify([
         own.sort(),
@@ -90,8 +90,11 @@ async function groupsOf(db: Metadata, projectId: number): Promise<string[]> {
     .where('g.project_id', '=', projectId)
     .execute();
   return rows
-    .map((row) =>
-      JSON.stringify([row.name, row.group_key, Number(row.created_at_micros), registersInOrder(row.registers)]),
-    )
+    .map((row) => JSON.stringify([row.name, row.group_key, Number(row.created_at_micros), sorted(row.registers)]))
     .sort();
+}
+
+/** Registers by name: stores differ in the text that they keep of them. */
+function sorted(text: string): object {
+  return Object.fromEntries([...parseRegisters(text)].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
