@@ -104,6 +104,43 @@ describe('persons in memory, in front of the store', () => {
     );
   });
 
+  describe('when there is room for everybody', () => {
+    const count = 100_000;
+    /** Whether the person of the id is in memory. */
+    const remembers = (store: PersonStore, id: string): boolean => {
+      store.want(1, id);
+      const isKnown = !store.wantsAny;
+      store.begin(0);
+      return isKnown;
+    };
+    /** In two windows, of which only `committed` are stored; `asked`: how many of the first the second asks for. */
+    const twoGenerations = async (asked: number, committed: number): Promise<PersonStore> => {
+      await using metadata = await tempMetadata();
+      const store = new PersonStore(metadata.db);
+      for (const window of [1, 2]) {
+        store.begin(window);
+        for (let n = 0; n < count; n++) store.create(1, `${window}-${n}`, 1000);
+        for (let n = 0; window === 2 && n < asked; n++) store.find(1, `1-${n}`);
+        store.takeChanges();
+        if (window <= committed) store.committed(window);
+      }
+      store.begin(3);
+      return store;
+    };
+
+    it('those whom nobody asks for go when as many others have come, and what is not stored stays', async () => {
+      const store = await twoGenerations(10, 2);
+      expect([remembers(store, '1-9'), remembers(store, '1-10'), remembers(store, '2-0')]).toEqual([true, false, true]);
+      const unstored = await twoGenerations(10, 0);
+      expect([remembers(unstored, '1-10'), remembers(unstored, '2-0')]).toEqual([true, true]);
+    });
+
+    it('none goes where one in fifty is asked for', async () => {
+      const store = await twoGenerations(count / 50 + 1, 2);
+      expect(remembers(store, `1-${count - 1}`)).toBe(true);
+    });
+  });
+
   it('a creation that falls event by event is written once a window, and a later window starts from it', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;

@@ -12,6 +12,8 @@ export class ProjectIds {
   readonly projectId: number;
   young = new Map<string, Person>();
   old = new Map<string, Person>();
+  /** How many of the old were asked for, and are young again. */
+  asked = 0;
 
   constructor(projectId: number) {
     this.projectId = projectId;
@@ -25,6 +27,7 @@ export class ProjectIds {
     if (known === undefined) return undefined;
     this.old.delete(distinctId);
     this.young.set(distinctId, known);
+    this.asked++;
     return current(known);
   }
 }
@@ -34,6 +37,13 @@ export const bytesMaxDefault = 402_653_184;
 /** What an id takes in memory besides its characters, and a person besides its registers: bytes, as measured. */
 const idBytes = 130;
 const personBytes = 270;
+
+/**
+ * After so many new ids the old ones go, too, if fewer than one in so many of them was asked for since the last time: where the slots in
+ * front answer for everybody, persons only cost what V8 spends on marking them.
+ */
+const idsOfGeneration = 100_000;
+const askedOne = 50;
 
 interface NewId {
   readonly projectId: number;
@@ -68,6 +78,8 @@ export class PersonStore {
   #usedBefore: Person[] = [];
   /** What the registers of those take besides the text. */
   #openBytes = 0;
+  /** Put into memory since the last new generation. */
+  #newIdCount = 0;
   readonly #kept = new KeptBytes();
   #newIds: NewId[] = [];
   #merges: { readonly from: Person; readonly into: Person }[] = [];
@@ -84,7 +96,7 @@ export class PersonStore {
   begin(window: number): void {
     this.#window = window;
     this.#wanted.clear();
-    if (this.#isFull()) this.#rotate();
+    if (this.#isFull() || this.#isUnasked()) this.#rotate();
   }
 
   /** The ids of a project, for many look-ups in a row. */
@@ -242,6 +254,7 @@ export class PersonStore {
   reset(): void {
     this.recent.clear();
     this.#bytes = 0;
+    this.#newIdCount = 0;
     this.#projects = new Map();
     this.#byUuid = new Map();
     this.#wanted = new Map();
@@ -284,6 +297,7 @@ export class PersonStore {
 
   #put(ids: ProjectIds, distinctId: string, person: Person): void {
     ids.young.set(distinctId, person);
+    this.#newIdCount++;
     this.#bytes += idBytes + distinctId.length;
   }
 
@@ -314,15 +328,29 @@ export class PersonStore {
     return (bytes * young) / (young + old) > bytesMax / 3;
   }
 
+  /** Whether a generation has come together, and hardly anybody of the one before was asked for meanwhile. */
+  #isUnasked(): boolean {
+    if (this.#newIdCount < idsOfGeneration) return false;
+    let asked = 0;
+    let old = 0;
+    for (const ids of this.#projects.values()) {
+      asked += ids.asked;
+      old += ids.asked + ids.old.size;
+    }
+    return asked * askedOne <= old;
+  }
+
   /** Lets go of what nobody asked for lately, except what is not stored yet. */
   #rotate(): void {
     this.recent.forgetPersons();
+    this.#newIdCount = 0;
     const kept = new Map<string, Person>();
     for (const person of this.#byUuid.values()) if (this.#isUnstored(person)) kept.set(person.uuid, person);
     for (const [projectId, ids] of this.#projects) {
       const gone = ids.old;
       ids.old = ids.young;
       ids.young = new Map();
+      ids.asked = 0;
       for (const [id, person] of gone) if (this.#isUnstored(current(person))) ids.young.set(id, person);
       for (const person of ids.old.values()) keepChain(kept, person);
       for (const person of ids.young.values()) keepChain(kept, person);

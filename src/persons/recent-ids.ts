@@ -1,6 +1,6 @@
 import { current, type Person } from './person.ts';
 
-/** Slots of a set, side by side: an id may lie in any slot of its set. */
+/** Slots of a set, side by side: an id may lie in any slot of its set, and where that is full, of its second set. */
 const ways = 4;
 /** A slot has 64 bytes, a line of the processor's cache: project, length, creation, bytes of the id. */
 const slotWords = 16;
@@ -76,9 +76,9 @@ export class RecentIds {
     if (length > idBytesMax || projectId !== (projectId | 0)) return;
     this.#remembered++;
     if (this.#taken > this.#persons.length >> 1) this.#grow();
-    const set = this.#setOf(this.#readId(bytes, from, to), projectId);
-    const found = this.#search(set, projectId, length);
-    const slot = found === none ? this.#placeIn(set) : found;
+    const hash = mix(this.#readId(bytes, from, to), projectId);
+    const found = this.#search(hash, projectId, length);
+    const slot = found === none ? this.#placeFor(hash) : found;
     const base = slot * slotWords;
     this.#slots[base] = projectId;
     this.#slots[base + 1] = lengthMark(length);
@@ -109,7 +109,7 @@ export class RecentIds {
       if (length < 0) continue;
       let hash = 0;
       for (let word = 0; 4 * word < length; word++) hash = mix(hash, slots[from + idWord + word] as number);
-      const place = this.#placeIn(this.#setOf(hash, slots[from] as number));
+      const place = this.#placeFor(mix(hash, slots[from] as number));
       for (let word = 0; word < slotWords; word++) this.#slots[place * slotWords + word] = slots[from + word] as number;
       this.#persons[place] = persons[slot];
     }
@@ -128,15 +128,26 @@ export class RecentIds {
   #slotOf(projectId: number, bytes: Uint8Array, from: number, to: number): number {
     const length = to - from;
     if (length > idBytesMax) return none;
-    return this.#search(this.#setOf(this.#readId(bytes, from, to), projectId), projectId, length);
+    return this.#search(mix(this.#readId(bytes, from, to), projectId), projectId, length);
   }
 
-  /** The first slot of the set for an id with this hash. */
-  #setOf(idHash: number, projectId: number): number {
-    return (Math.imul(mix(idHash, projectId), 0x85ebca6b) >>> (32 - this.#slotBits)) & -ways;
+  /** The first slot of the set for ids with this hash. */
+  #setOf(hash: number): number {
+    return (Math.imul(hash, 0x85ebca6b) >>> (32 - this.#slotBits)) & -ways;
   }
 
-  #search(set: number, projectId: number, length: number): number {
+  /** The set for those that found the other one full: of half full slots one in twenty ids, else forgotten again and again. */
+  #secondSetOf(hash: number): number {
+    return (Math.imul(hash, 0xc2b2ae35) >>> (32 - this.#slotBits)) & -ways;
+  }
+
+  #search(hash: number, projectId: number, length: number): number {
+    const set = this.#setOf(hash);
+    const found = this.#searchIn(set, projectId, length);
+    return found === none && this.#isFull(set) ? this.#searchIn(this.#secondSetOf(hash), projectId, length) : found;
+  }
+
+  #searchIn(set: number, projectId: number, length: number): number {
     const slots = this.#slots;
     const id = this.#id;
     for (let slot = set; slot < set + ways; slot++) {
@@ -149,8 +160,15 @@ export class RecentIds {
     return none;
   }
 
-  /** An empty slot of the set, or one whose id is forgotten for it. */
-  #placeIn(set: number): number {
+  /** Slots of a set are taken one after another. */
+  #isFull(set: number): boolean {
+    return this.#slots[(set + ways - 1) * slotWords + 1] !== 0;
+  }
+
+  /** An empty slot of its sets, or one whose id is forgotten for it. */
+  #placeFor(hash: number): number {
+    const first = this.#setOf(hash);
+    const set = this.#isFull(first) ? this.#secondSetOf(hash) : first;
     for (let slot = set; slot < set + ways; slot++) {
       if (this.#slots[slot * slotWords + 1] !== 0) continue;
       this.#taken++;

@@ -21,10 +21,8 @@ export function saysOfPerson({ json, spans }: ScannedBatch, index: number): bool
 
 /** Whether the event's person is known to be no younger than the event, told without a look at it. False: ask `findPerson`. */
 export function hasOlderPerson(persons: PersonStore, { context, scan, splicer }: OpenRecord, index: number): boolean {
-  const cell = index * spanStride + span.distinctId;
-  const from = (scan.spans[cell] as number) + 1;
-  const to = (scan.spans[cell + 1] as number) - 1;
-  return persons.recent.wasCreatedBy(splicer.micros[index] as number, context.projectId, scan.json, from, to);
+  const micros = splicer.micros[index] as number;
+  return persons.recent.wasCreatedBy(micros, context.projectId, scan.json, idFrom(scan, index), idTo(scan, index));
 }
 
 /** The event's person, if it is in memory. */
@@ -33,23 +31,40 @@ export function findPerson(
   { context, scan, splicer }: OpenRecord,
   index: number,
 ): Person | undefined {
-  const cell = index * spanStride + span.distinctId;
-  const from = (scan.spans[cell] as number) + 1;
-  const to = (scan.spans[cell + 1] as number) - 1;
-  const recent = persons.recent.find(context.projectId, scan.json, from, to);
+  const recent = persons.recent.find(context.projectId, scan.json, idFrom(scan, index), idTo(scan, index));
   if (recent !== undefined) return recent;
   const person = persons.find(context.projectId, splicer.distinctId(index));
-  if (person !== undefined) persons.recent.remember(person, scan.json, from, to);
+  if (person !== undefined) remember(persons, scan, index, person);
   return person;
+}
+
+/** The person of an id that nobody has; its next event finds it without a string of the id. */
+function createPerson(persons: PersonStore, { context, scan, splicer }: OpenRecord, index: number): Person {
+  const person = persons.create(context.projectId, splicer.distinctId(index), splicer.micros[index] as number);
+  remember(persons, scan, index, person);
+  return person;
+}
+
+function remember(persons: PersonStore, scan: ScannedBatch, index: number, person: Person): void {
+  persons.recent.remember(person, scan.json, idFrom(scan, index), idTo(scan, index));
+}
+
+/** The bytes of the id, without its quotes. */
+function idFrom({ spans }: ScannedBatch, index: number): number {
+  return (spans[index * spanStride + span.distinctId] as number) + 1;
+}
+
+function idTo({ spans }: ScannedBatch, index: number): number {
+  return (spans[index * spanStride + span.distinctId + 1] as number) - 1;
 }
 
 /** Does to its person what the event says. The person was loaded if there is one. */
 export function updateSpliced(persons: PersonStore, record: OpenRecord, index: number): void {
-  const { context, scan, splicer } = record;
+  const { scan, splicer } = record;
   const micros = splicer.micros[index] as number;
   const known = findPerson(persons, record, index);
   if (known !== undefined && micros < known.createdAt) persons.lowerCreatedAt(known, micros);
-  const person = known ?? persons.create(context.projectId, splicer.distinctId(index), micros);
+  const person = known ?? createPerson(persons, record, index);
   // The order of applyChanges.
   learn(persons, person, scan, index, 'setOnce', micros);
   learn(persons, person, scan, index, 'set', micros);

@@ -1,10 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findKafkaJars } from '../../../test/support/kafka-broker.ts';
 import { startKafkaCluster, type KafkaClusterNode } from '../../../test/support/kafka-cluster.ts';
 import { kafkaBrokers } from '../../../test/support/kafka-servers.ts';
+import { backoffMs } from '../../base/retry.ts';
 import { record, texts } from '../conformance.ts';
 import { LogUnavailableError, type EventLogReader } from '../eventlog.ts';
 import { openCluster, type KafkaLogOptions } from './cluster.ts';
@@ -15,6 +17,7 @@ import { openKafkaLogWriter } from './writer.ts';
 const slots = 2;
 const senders = 16;
 const kills = 2;
+const unavailableMsMax = 60_000;
 /** Of one read: so that ranges end anywhere. */
 const readLimits = { events: 37, bytes: 1_000_000 };
 
@@ -137,13 +140,18 @@ async function readAlong(reader: EventLogReader, sent: AbortSignal): Promise<str
   return found;
 }
 
-/** A reader may say that it cannot go on for now; then it is asked again. */
+/**
+ * A reader may say that it cannot go on for now: a new leader knows what was confirmed only once another broker has asked it for records.
+ * It is asked again as a pipeline does, with pauses that grow, for as long as brokers that lack processors may take.
+ */
 async function whenThere<T>(read: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries += 1) {
+  const until = performance.now() + unavailableMsMax;
+  for (let attempt = 0; ; attempt += 1) {
     try {
       return await read();
     } catch (error) {
-      if (!(error instanceof LogUnavailableError) || tries === 20) throw error;
+      if (!(error instanceof LogUnavailableError) || performance.now() > until) throw error;
+      await sleep(backoffMs(attempt, 50, 1000));
     }
   }
 }
