@@ -18,7 +18,7 @@ beforeEach(async () => {
   app = await startTestApp((db, { clock }) => {
     const door = { accept: async () => {} };
     routes = [
-      ...personRoutes({ db }),
+      ...personRoutes({ db, clock }),
       ...groupRoutes({ db }),
       ...ingestionWarningRoutes({ db, clock }),
       ...deadLetterRoutes({ db, clock, door, eventBytesMax: 1_000_000 }),

@@ -1,9 +1,11 @@
 import { Type, type Static } from 'typebox';
+import type { Clock } from '../base/clock.ts';
 import { orNotFound } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { personPageSchema, personQuerySchema, personSchema, type PersonRecord } from '../contract/persons.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { createPersonCounts, type PersonCounts } from '../persons/person-counts.ts';
 import {
   listPersons,
   personByUuid,
@@ -15,7 +17,9 @@ import {
 const common = { method: 'GET', scope: 'person:read', tag: 'Persons' } as const;
 
 /** People, as their events tell. */
-export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
+export function personRoutes(deps: { readonly db: Metadata; readonly clock: Clock }): ApiRoute[] {
+  const { db } = deps;
+  const counts = createPersonCounts(deps);
   return [
     apiRoute({
       ...common,
@@ -26,7 +30,7 @@ export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
       handler: async (request) => {
         const project = request.project().id;
         const page = pageOf(request.query);
-        const { count, persons } = await personsAsked(db, project, request.query, page);
+        const { count, persons } = await personsAsked({ db, counts }, project, request.query, page);
         return { status: 200, body: toPage(request.url, request.rawQuery, page, count, persons) };
       },
     }),
@@ -45,7 +49,7 @@ export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
 }
 
 async function personsAsked(
-  db: Metadata,
+  { db, counts }: { readonly db: Metadata; readonly counts: PersonCounts },
   project: number,
   { distinct_id: distinctId, email, search }: Static<typeof personQuerySchema>,
   page: { readonly limit: number; readonly offset: number },
@@ -56,7 +60,9 @@ async function personsAsked(
     const found = (await searchPersons(db, project, search)).filter(fits);
     return { count: found.length, persons: found.slice(page.offset, page.offset + page.limit) };
   }
-  if (distinctId === undefined && email === undefined) return listPersons(db, project, page);
+  if (distinctId === undefined && email === undefined) {
+    return { count: await counts.of(project), persons: await listPersons(db, project, page) };
+  }
   const found =
     distinctId === undefined
       ? await personsByEmail(db, project, email ?? '')

@@ -71,12 +71,12 @@ export interface ApiDeps {
   readonly forgetProject: (projectId: number) => void;
 }
 
-/** Every operation of the management API, its own description included. */
 async function countActive({ db, clock }: Pick<ApiDeps, 'db' | 'clock'>, projectId: number): Promise<number> {
   const configs = await listConfigs(db, { projectId, family: 'transformation', now: clock.now() });
   return configs.filter(({ enabled }) => enabled).length;
 }
 
+/** Every operation of the management API, its own description included. */
 export function apiRoutes(deps: ApiDeps): ApiRoute[] {
   const { db, store } = deps;
   const trials = serviceTrialDeps(db, deps.trials);
@@ -113,7 +113,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...statusRoutes(deps),
     ...importedEventsRoutes({ store, activeTransformations: (projectId) => countActive(deps, projectId) }),
     ...usageRoutes({ store }),
-    ...personRoutes({ db }),
+    ...personRoutes(deps),
     ...groupRoutes({ db }),
     ...ingestionWarningRoutes(deps),
     ...deadLetterRoutes(deps),

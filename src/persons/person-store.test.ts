@@ -120,7 +120,8 @@ describe('persons in memory, in front of the store', () => {
       for (const window of [1, 2]) {
         store.begin(window);
         for (let n = 0; n < count; n++) store.create(1, `${window}-${n}`, 1000);
-        for (let n = 0; window === 2 && n < asked; n++) store.find(1, `1-${n}`);
+        const again = window === 2 ? Array.from({ length: asked }, (_, n) => `1-${n}`) : [];
+        for (const id of again) store.find(1, id);
         store.takeChanges();
         if (window <= committed) store.committed(window);
       }

@@ -54,7 +54,7 @@ describe('persons with their ids', () => {
   it('ids are sorted, whatever their order in the store', async () => {
     await using store = await tempMetadata();
     await addPersons(store.db, 3);
-    const { persons } = await listPersons(store.db, projectId, page);
+    const persons = await listPersons(store.db, projectId, page);
     expect(persons.map((person) => person.distinct_ids)).toEqual([
       ['a2', 'z2'],
       ['a1', 'z1'],

@@ -52,14 +52,9 @@ export async function listPersons(
   db: Queries,
   projectId: number,
   page: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly count: number; readonly persons: PersonRecord[] }> {
-  const { count } = await db
-    .selectFrom('persons')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow();
+): Promise<PersonRecord[]> {
   const rows = await newestFirst(db, projectId).limit(page.limit).offset(page.offset).execute();
-  return { count: Number(count), persons: await withDistinctIds(db, projectId, rows) };
+  return await withDistinctIds(db, projectId, rows);
 }
 
 /** Newest first, at most 1,000. Looks through the persons of the project: there is no index of properties. */
