@@ -25,6 +25,7 @@ export function personRoutes(deps: { readonly db: Metadata; readonly clock: Cloc
       ...common,
       path: '/api/projects/:project_id/persons',
       summary: 'List persons, newest first, or find those of an id, its beginning or an email address',
+      description: 'Of 20,000 persons and more `count` may be ten seconds old.',
       query: personQuerySchema,
       responses: { 200: personPageSchema },
       handler: async (request) => {

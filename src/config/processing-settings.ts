@@ -14,7 +14,7 @@ export const processingSettings = {
     default: 402_653_184,
     min: 1_048_576,
     max: 1_099_511_627_776,
-    help: 'Memory for persons that events came of lately, about 400 bytes for one without properties; from two thirds of it on, those that have been away longest are forgotten. They are read again when they return.',
+    help: 'Memory for persons that events came of lately, about 400 bytes for one without properties; from two thirds of it on, those that have been away longest are forgotten, and where hardly anybody is asked for again, as soon as 100,000 others have come. They are read again when they return.',
   },
   storeMemoryBytesMax: {
     env: 'MILLRACE_STORE_MEMORY_BYTES_MAX',
