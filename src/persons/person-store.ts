@@ -78,8 +78,8 @@ export class PersonStore {
   #usedBefore: Person[] = [];
   /** What the registers of those take besides the text. */
   #openBytes = 0;
-  /** Put into memory since the last new generation. */
-  #newIdCount = 0;
+  /** Ids that came into memory since the last new generation. */
+  #cameCount = 0;
   readonly #kept = new KeptBytes();
   #newIds: NewId[] = [];
   #merges: { readonly from: Person; readonly into: Person }[] = [];
@@ -254,7 +254,7 @@ export class PersonStore {
   reset(): void {
     this.recent.clear();
     this.#bytes = 0;
-    this.#newIdCount = 0;
+    this.#cameCount = 0;
     this.#projects = new Map();
     this.#byUuid = new Map();
     this.#wanted = new Map();
@@ -297,7 +297,7 @@ export class PersonStore {
 
   #put(ids: ProjectIds, distinctId: string, person: Person): void {
     ids.young.set(distinctId, person);
-    this.#newIdCount++;
+    this.#cameCount++;
     this.#bytes += idBytes + distinctId.length;
   }
 
@@ -330,7 +330,7 @@ export class PersonStore {
 
   /** Whether a generation has come together, and hardly anybody of the one before was asked for meanwhile. */
   #isUnasked(): boolean {
-    if (this.#newIdCount < idsOfGeneration) return false;
+    if (this.#cameCount < idsOfGeneration) return false;
     let asked = 0;
     let old = 0;
     for (const ids of this.#projects.values()) {
@@ -343,7 +343,7 @@ export class PersonStore {
   /** Lets go of what nobody asked for lately, except what is not stored yet. */
   #rotate(): void {
     this.recent.forgetPersons();
-    this.#newIdCount = 0;
+    this.#cameCount = 0;
     const kept = new Map<string, Person>();
     for (const person of this.#byUuid.values()) if (this.#isUnstored(person)) kept.set(person.uuid, person);
     for (const [projectId, ids] of this.#projects) {
