@@ -39,11 +39,11 @@ const idBytes = 130;
 const personBytes = 270;
 
 /**
- * After so many new ids the old ones go, too, if fewer than one in so many of them was asked for since the last time: where the slots in
- * front answer for everybody, persons only cost what V8 spends on marking them.
+ * After so many new ids the old ones go, too, if fewer than one in `oldPerAsked` of them was asked for since the last time: where the
+ * slots in front answer for everybody, persons only cost what V8 spends on marking them.
  */
 const idsOfGeneration = 100_000;
-const askedOne = 50;
+const oldPerAsked = 50;
 
 interface NewId {
   readonly projectId: number;
@@ -337,7 +337,7 @@ export class PersonStore {
       asked += ids.asked;
       old += ids.asked + ids.old.size;
     }
-    return asked * askedOne <= old;
+    return asked * oldPerAsked <= old;
   }
 
   /** Lets go of what nobody asked for lately, except what is not stored yet. */
