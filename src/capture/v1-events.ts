@@ -1,3 +1,4 @@
+import { isNobody } from '../base/nobody-ids.ts';
 import { scanProblems, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo, isNullAt, isObjectAt, isStringAt, stringAt } from '../batch/spans.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
@@ -16,14 +17,8 @@ export interface ConvertedEvent {
 }
 
 const textBytesMax = 200;
-/** Ids that stand for many people, or for a mistake. */
-const illegalIds = new Set(
-  `0,00000000-0000-0000-0000-000000000000,[object object],anonymous,anonymous-user,backend,distinct_id,distinctid,email,
-false,guest,id,nan,none,not_authenticated,null,system,true,undefined,user`
-    .split(',')
-    .map((id) => id.trim()),
-);
-
+/** Beside the ids that mean nobody: v1 makes no person of what is called like a role. */
+const roleIds: ReadonlySet<string> = new Set(['backend', 'system', 'user']);
 /** Every event of a v1 batch, in order. Throws V1Error when a uuid is missing, invalid or there twice. */
 export function convertV1Events(scan: ScannedBatch, sdk: SdkInfo): ConvertedEvent[] {
   const seen = new Set<string>();
@@ -56,7 +51,7 @@ function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEven
   if (added === undefined) return refuse('invalid_options');
   addLibrary(added, event['properties'], sdk);
   const distinctId = String(event['distinct_id']).trim();
-  const isIllegal = illegalIds.has(distinctId.toLowerCase());
+  const isIllegal = isNobody(distinctId) || roleIds.has(distinctId.toLowerCase());
   if (isIllegal) added['$process_person_profile'] = false;
   const head = { event: event['event'], distinct_id: distinctId, uuid, timestamp: event['timestamp'] };
   return {

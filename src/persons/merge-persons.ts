@@ -1,5 +1,5 @@
 import type { WarningOccurrence } from '../contract/warnings.ts';
-import { isIllegalId } from './illegal-ids.ts';
+import { isNobody } from '../base/nobody-ids.ts';
 import type { Person } from './person.ts';
 import { mergeRegisters } from './registers.ts';
 import type { PersonStore } from './person-store.ts';
@@ -21,7 +21,7 @@ export interface MergeRequest {
 export function mergePersons(store: PersonStore, request: MergeRequest): WarningOccurrence | null {
   const { projectId, targetId, otherId, micros } = request;
   if (targetId === otherId) return null;
-  const illegal = isIllegalId(targetId) ? targetId : isIllegalId(otherId) ? otherId : null;
+  const illegal = isNobody(targetId) ? targetId : isNobody(otherId) ? otherId : null;
   if (illegal !== null) return illegalWarning(illegal, request);
   const target = store.find(projectId, targetId);
   const other = store.find(projectId, otherId);

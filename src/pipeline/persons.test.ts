@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { nobodyIds, nobodyUuid } from '../base/nobody-ids.ts';
 import { findGroup, listGroupTypes } from '../persons/read-groups.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
@@ -32,31 +33,31 @@ async function warningTypes(): Promise<string[]> {
 
 describe('merging', () => {
   it('two unknown ids become one identified person', async () => {
-    await send(identify('user', 'anon', { $set: { plan: 'team' } }));
-    expect(await bench.person('anon')).toMatchObject({
-      distinct_ids: ['anon', 'user'],
+    await send(identify('user', 'device', { $set: { plan: 'team' } }));
+    expect(await bench.person('device')).toMatchObject({
+      distinct_ids: ['device', 'user'],
       is_identified: true,
       properties: { plan: 'team' },
     });
   });
 
   it('a known anonymous person gets the name, its properties stay', async () => {
-    await send(event('seen', 'anon', { $set: { a: 1 } }), identify('user', 'anon', { $set: { b: 2 } }));
+    await send(event('seen', 'device', { $set: { a: 1 } }), identify('user', 'device', { $set: { b: 2 } }));
     const person = await bench.person('user');
-    expect(person).toMatchObject({ distinct_ids: ['anon', 'user'], is_identified: true, properties: { a: 1, b: 2 } });
-    expect((await bench.person('anon'))?.uuid).toBe(person?.uuid);
+    expect(person).toMatchObject({ distinct_ids: ['device', 'user'], is_identified: true, properties: { a: 1, b: 2 } });
+    expect((await bench.person('device'))?.uuid).toBe(person?.uuid);
   });
 
   it('two known persons: the target wins by property, the older created_at stands, all ids move', async () => {
     await send(
-      event('seen', 'anon', { $set: { a: 'anon', both: 'anon' } }, '2026-01-01T00:00:00Z'),
+      event('seen', 'device', { $set: { a: 'device', both: 'device' } }, '2026-01-01T00:00:00Z'),
       event('seen', 'user', { $set: { both: 'user' } }, '2026-02-01T00:00:00Z'),
       event('$create_alias', 'user', { alias: 'third' }),
-      identify('user', 'anon', { $set: { c: 3 } }),
+      identify('user', 'device', { $set: { c: 3 } }),
     );
-    expect(await bench.person('anon')).toMatchObject({
-      distinct_ids: ['anon', 'third', 'user'],
-      properties: { a: 'anon', both: 'user', c: 3 },
+    expect(await bench.person('device')).toMatchObject({
+      distinct_ids: ['device', 'third', 'user'],
+      properties: { a: 'device', both: 'user', c: 3 },
       created_at: '2026-01-01T00:00:00.000000Z',
       is_identified: true,
     });
@@ -71,11 +72,20 @@ describe('merging', () => {
     expect((await bench.person('anon2'))?.distinct_ids).toEqual(['anon1', 'anon2', 'one', 'two']);
   });
 
-  it.each(['anonymous', '0', ' ', '"null"'])('nobody is merged by the id %j, the event is stored', async (id) => {
-    await send(event('seen', 'user'), event('$create_alias', 'user', { alias: id }));
-    expect((await bench.person('user'))?.distinct_ids).toEqual(['user']);
-    expect(await warningTypes()).toEqual(['cannot_merge_with_illegal_distinct_id 1']);
-    expect(bench.recording.rows).toHaveLength(2);
+  const nobodies = [...nobodyIds, nobodyUuid, nobodyUuid.replaceAll('-', ''), '"null"', 'NIL', { a: 1 }, ['x'], true];
+
+  it.each(nobodies)('nobody is identified, linked or merged by the id %j, and every event is stored', async (id) => {
+    await send(
+      event('$identify', 'alice', { $anon_distinct_id: id }),
+      event('$create_alias', 'bob', { alias: id }),
+      event('$identify', id, { $anon_distinct_id: 'device' }),
+      event('seen', id),
+    );
+    expect((await bench.person('alice'))?.distinct_ids).toEqual(['alice']);
+    expect((await bench.person('bob'))?.distinct_ids).toEqual(['bob']);
+    expect(await bench.person('device')).toBeUndefined();
+    expect(await warningTypes()).toEqual(['cannot_merge_with_illegal_distinct_id 3']);
+    expect(bench.recording.rows).toHaveLength(4);
   });
 
   it('merging with itself or with nothing changes nothing', async () => {
@@ -230,8 +240,8 @@ describe('what makes and changes a person', () => {
 
   it('the same requests again change nobody', async () => {
     const events = [
-      event('seen', 'anon', { $set: { a: 1 } }),
-      identify('user', 'anon', { $set: { b: 2 } }),
+      event('seen', 'device', { $set: { a: 1 } }),
+      identify('user', 'device', { $set: { b: 2 } }),
       event('$groupidentify', 'user', { $group_type: 'company', $group_key: 'acme', $group_set: { c: 3 } }),
     ];
     const state = async () => ({

@@ -32,8 +32,8 @@ describe('the pipeline on PostgreSQL', () => {
     for (const round of [0, 10]) {
       const batch = [
         event(round + 1, 'seen', 'a\0b', { $set: { nul: '\0', lone: '\ud800', ['key\0']: 1 } }),
-        event(round + 2, 'seen', 'anon', { $set: { plan: 'x' } }),
-        event(round + 3, '$identify', 'user', { $anon_distinct_id: 'anon', $set: { b: round } }),
+        event(round + 2, 'seen', 'device', { $set: { plan: 'x' } }),
+        event(round + 3, '$identify', 'user', { $anon_distinct_id: 'device', $set: { b: round } }),
         event(round + 4, '$merge_dangerously', 'a\0b', { alias: 'user' }),
         event(round + 5, '$groupidentify', 'g', {
           $group_type: 'company\0',
@@ -47,8 +47,8 @@ describe('the pipeline on PostgreSQL', () => {
       await bench.drain();
       await bench.stop();
     }
-    expect(await bench.person('anon')).toMatchObject({
-      distinct_ids: ['anon', 'a\ufffdb', 'user'],
+    expect(await bench.person('device')).toMatchObject({
+      distinct_ids: ['a\ufffdb', 'device', 'user'],
       properties: { plan: 'x', b: 10, nul: '\0', lone: '\ud800', ['key\0']: 1 },
       created_at: '2026-11-20T11:00:00.123456Z',
       is_identified: true,

@@ -33,8 +33,8 @@ async function fill(bench: Bench, projectId: number): Promise<void> {
   });
   const group = { $group_type: 'company', $group_key: 'k', $group_set: { a: 1 } };
   const batch = [
-    event(1, 'seen', 'anon'),
-    event(2, '$identify', 'user', { $anon_distinct_id: 'anon', $set: { a: 1 } }),
+    event(1, 'seen', 'device'),
+    event(2, '$identify', 'user', { $anon_distinct_id: 'device', $set: { a: 1 } }),
     event(3, '$groupidentify', 'user', group),
     event(4, 'dropped', 'user'),
     event(5, 'failing', 'user'),

@@ -2,7 +2,7 @@ import { storedId } from '../../batch/stored-id.ts';
 import type { StoreReader } from '../../eventstore/eventstore.ts';
 import { mergePairs } from '../../eventstore/profile-reads.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { isIllegalId } from '../../persons/illegal-ids.ts';
+import { isNobody } from '../../base/nobody-ids.ts';
 import { personsWithIds } from '../../persons/rebuild-rows.ts';
 
 /** Ids that can only be understood together, and the persons that they are now. */
@@ -55,7 +55,7 @@ async function tiedIds(
   const tied = new Set<string>();
   for (const [distinctId, given] of await mergePairs(store, projectId, of)) {
     const other = storedId(given);
-    if (isIllegalId(distinctId) || isIllegalId(other)) continue;
+    if (isNobody(distinctId) || isNobody(other)) continue;
     for (const id of [distinctId, other]) if (!known.has(id)) tied.add(id);
   }
   return [...tied];

@@ -17,7 +17,8 @@ import { withPlain } from '../plain-table.ts';
 import { readable, readList } from '../read-list.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
-import { isJunkId, readObjects } from '../read-objects.ts';
+import { readObjects } from '../read-objects.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
 import { groupsOf } from './groups.ts';
 import { mappingExample } from './mapping-example.ts';
 import type { BagRule } from './bag-rule.ts';
@@ -137,7 +138,7 @@ function groupFault(record: Json, event: string, { groups }: Rules): string | un
 function eventsOf(record: Json, head: Head, { rules, writer, ...names }: Context): readonly WireEvent[] {
   const { event, distinctId, timestamp } = head;
   const properties = propertiesOf(record, rules, names);
-  if (isJunkId(distinctId)) properties['$process_person_profile'] = false;
+  if (isNobody(distinctId)) properties['$process_person_profile'] = false;
   const uuid = uuidOf(record, head, rules, writer);
   return [
     ...links(record, distinctId, timestamp, rules, writer),
@@ -164,7 +165,7 @@ function links(
   writer: EventWriter,
 ): ReturnType<EventWriter['identify']> {
   const device = idOf(anonymousId?.read(record));
-  if (device === undefined || isJunkId(device) || isJunkId(distinctId)) return [];
+  if (device === undefined || isNobody(device) || isNobody(distinctId)) return [];
   return writer.identify(distinctId, device, timestamp);
 }
 

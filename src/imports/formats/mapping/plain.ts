@@ -10,7 +10,7 @@ import type {
   PlainTime,
   PlainUuid,
 } from '../plain-table.ts';
-import { isJunkId } from '../read-objects.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
 import { idOf, setMember, type Json, type Properties } from '../read-values.ts';
 import { settledTexts } from '../settle-properties.ts';
 import { utc } from '../times.ts';
@@ -119,9 +119,9 @@ function identityOf({ distinctId, anonymousId }: Rules, ask: Ask): PlainTable['i
     paths,
     read: (values): PlainIdentity | undefined => {
       const id = idOf(readId(values));
-      if (id === undefined || isJunkId(id)) return undefined;
+      if (id === undefined || isNobody(id)) return undefined;
       const device = idOf(readDevice(values));
-      const link = device === undefined || isJunkId(device) ? undefined : { user: id, device };
+      const link = device === undefined || isNobody(device) ? undefined : { user: id, device };
       return { distinctId: id, link, properties: {} };
     },
   };

@@ -16,7 +16,8 @@ import { addPersonOfEvent } from '../add-person-of-event.ts';
 import { withPlain } from '../plain-table.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOf, type Json, type Properties } from '../read-values.ts';
-import { isJunkId, readObjects } from '../read-objects.ts';
+import { readObjects } from '../read-objects.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
 import { epochTime, textTime, zoneOption, type Zone } from '../times.ts';
 
 const uuidOfInsertId = createUuids(insertIdNamespace);
@@ -137,7 +138,7 @@ function plainEvent(
   const device = deviceOf(source);
   if (user !== undefined) properties['$mixpanel_user_id'] = user;
   if (device !== undefined) properties['$mixpanel_device_id'] = device;
-  if (isJunkId(distinctId)) properties['$process_person_profile'] = false;
+  if (isNobody(distinctId)) properties['$process_person_profile'] = false;
   else addPersonOfEvent(properties);
   const groups = groupsOf(source, context.groups);
   if (groups !== undefined) properties['$groups'] = groups;

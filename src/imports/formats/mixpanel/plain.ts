@@ -1,4 +1,4 @@
-import { isJunkId } from '../read-objects.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
 import { namedByText, type PlainIdentity, type PlainTable } from '../plain-table.ts';
 import { setMember, type Properties } from '../read-values.ts';
 import { groupsOf } from './groups.ts';
@@ -74,7 +74,7 @@ function membersOf(keys: readonly string[], values: readonly unknown[]): Propert
 function readIdentity(values: readonly unknown[]): PlainIdentity | undefined {
   const source = membersOf(idKeys, values);
   const distinctId = distinctIdOf(source);
-  if (distinctId === undefined || isJunkId(distinctId)) return undefined;
+  if (distinctId === undefined || isNobody(distinctId)) return undefined;
   const user = userOf(source);
   const device = deviceOf(source);
   return {

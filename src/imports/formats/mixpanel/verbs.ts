@@ -1,6 +1,6 @@
 import { plainIdOf } from './ids.ts';
 import { kindOf, type Json, type Properties } from '../read-values.ts';
-import { isJunkId } from '../read-objects.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
 
 /** One link between two ids. */
 interface Link {
@@ -55,7 +55,7 @@ function mergeOf(value: unknown): Verb {
 }
 
 function linked(event: string, id: string, others: readonly string[], property: string): Verb {
-  if (isJunkId(id) || others.some(isJunkId)) {
+  if (isNobody(id) || others.some(isNobody)) {
     return { kind: 'skipped', reason: `${event} with an id that means nobody` };
   }
   const useful = others.filter((other) => other !== id);

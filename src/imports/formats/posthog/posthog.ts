@@ -1,6 +1,7 @@
 import { createReaderMemory, type Links } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
@@ -210,7 +211,8 @@ function readPerson(record: Json, { writer, person, zone, links }: Context): Rec
     created ?? written,
     { alias: personId },
   );
-  const isNew = links !== undefined && distinctId !== personId && links.isNew(link.uuid);
+  const isLink = distinctId !== personId && !isNobody(distinctId) && !isNobody(personId);
+  const isNew = links !== undefined && isLink && links.isNew(link.uuid);
   return imported([
     ...(isNew ? [link] : []),
     writer.generated(['$set', distinctId, canonicalJson(set) ?? ''], '$set', distinctId, written, { $set: set }),

@@ -7,6 +7,7 @@ import { utc } from '../times.ts';
 import { contextPaths } from './context.ts';
 import { pageEvent, screenEvent } from './event-names.ts';
 import { messageIdParts } from './message-id.ts';
+import { messageIds } from './message-ids.ts';
 import { hostOf, textOf } from './message-values.ts';
 
 /** What `given` of the reader takes for no value. */
@@ -64,12 +65,9 @@ function nameOf([type, event]: readonly unknown[]): string | undefined {
 }
 
 function identityOf([userId, anonymousId]: readonly unknown[]): PlainIdentity | undefined {
-  const user = textOf(userId);
-  const anonymous = textOf(anonymousId);
-  const distinctId = user ?? anonymous;
-  if (distinctId === undefined) return undefined;
-  const other = user !== undefined && anonymous !== user ? anonymous : undefined;
-  return { distinctId, link: undefined, properties: given('$anon_distinct_id', other) };
+  const ids = messageIds(userId, anonymousId);
+  if (ids === undefined) return undefined;
+  return { distinctId: ids.distinctId, link: undefined, properties: given('$anon_distinct_id', ids.anonymousId) };
 }
 
 function given(name: string, value: string | undefined): Properties {

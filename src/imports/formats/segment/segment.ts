@@ -1,5 +1,6 @@
 import { isObject } from '../../../base/json.ts';
 import { derivedId } from '../../../base/ids.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { leftOut } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
@@ -14,6 +15,7 @@ import { pageEvent, screenEvent } from './event-names.ts';
 import { messageIdParts } from './message-id.ts';
 import { unwrapped } from './envelope.ts';
 import { segmentExample } from './example.ts';
+import { messageIds, type MessageIds } from './message-ids.ts';
 import { hostOf, textOf } from './message-values.ts';
 import { segmentPlain } from './plain.ts';
 import { isWarehouseRow, messageOfRow, warehouseTables } from './warehouse.ts';
@@ -32,7 +34,7 @@ export const repeatedMessage = 'a messageId that came before';
  *
  * - The time of an event is `timestamp`, which the sender's library has corrected already; only where it is missing
  *   `originalTimestamp`, `sentAt` or `receivedAt` stand in, in this order.
- * - distinct_id is `userId`, else `anonymousId`.
+ * - distinct_id is `userId`, else `anonymousId`; an id that means nobody is passed over.
  * - The uuid follows from `messageId` and its occurrence in the file, so a file sent again changes nothing, and of an
  *   archive in which a messageId comes several times every line is kept.
  */
@@ -157,15 +159,15 @@ function mapSegmentMessage(message: unknown): { idParts: string[]; event: Omit<W
   if (!isObject(message)) return 'expected a JSON object';
   const body = bodyOf(message);
   if (typeof body === 'string') return body;
-  const distinctId = textOf(message['userId']) ?? textOf(message['anonymousId']);
-  if (distinctId === undefined) return 'expected userId or anonymousId';
+  const ids = messageIds(message['userId'], message['anonymousId']);
+  if (ids === undefined) return 'expected userId or anonymousId';
   const timestamp = timeOf(message);
   if (timestamp === undefined) return 'expected a timestamp';
   const messageId = textOf(message['messageId']);
   const idParts =
     messageId === undefined ? ['segment-content', JSON.stringify(message)] : [...messageIdParts, messageId];
-  const properties = { ...contextProperties(message), ...body.properties };
-  return { idParts, event: { event: body.event, distinct_id: distinctId, timestamp, properties } };
+  const properties = { ...contextProperties(message, ids), ...body.properties };
+  return { idParts, event: { event: body.event, distinct_id: ids.distinctId, timestamp, properties } };
 }
 
 /** Name and own properties of the event, by type of message. */
@@ -193,7 +195,10 @@ function bodyOf(message: Json): { event: string; properties: Json } | string {
       const alias = textOf(message['previousId']);
       return alias === undefined
         ? 'expected previousId'
-        : { event: '$create_alias', properties: { ...setOf(personTraits(message)), alias } };
+        : {
+            event: '$create_alias',
+            properties: { ...setOf(personTraits(message)), ...(!isNobody(alias) && { alias }) },
+          };
     }
     case 'group':
       return groupBody(message);
@@ -222,7 +227,7 @@ function groupBody(message: Json): { event: string; properties: Json } | string 
   return { event: '$groupidentify', properties };
 }
 
-function contextProperties(message: Json): Json {
+function contextProperties(message: Json, { anonymousId }: MessageIds): Json {
   const found: Record<string, unknown> = {};
   for (const [property, path] of Object.entries(contextPaths)) {
     const value = at(message, path);
@@ -232,11 +237,7 @@ function contextProperties(message: Json): Json {
   if (host !== undefined) found['$host'] = host;
   const ip = textOf(at(message, 'context.ip')) ?? textOf(message['request_ip']);
   if (ip !== undefined) found['$ip'] = ip;
-  const anonymousId = textOf(message['anonymousId']);
-  const userId = textOf(message['userId']);
-  if (userId !== undefined && anonymousId !== undefined && anonymousId !== userId) {
-    found['$anon_distinct_id'] = anonymousId;
-  }
+  if (anonymousId !== undefined) found['$anon_distinct_id'] = anonymousId;
   return found;
 }
 
