@@ -88,6 +88,27 @@ const httpAlone = {
   },
 };
 
+/**
+ * Of a CommonJS package that is imported lazily, esbuild exports nothing but `default`; Node exports its names as well. The built program
+ * exports what Node does, so that `const { name } = await import('package')` is the same in both.
+ */
+const namesOfNode = {
+  name: 'names of Node',
+  setup({ onResolve, onLoad }) {
+    const isBundled = (path) =>
+      !notBundled.some((name) => path === name || path.startsWith(name.replace(/\*?$/, name.endsWith('*') ? '' : '/')));
+    onResolve({ filter: /^@?[a-z]/ }, ({ kind, path, importer }) =>
+      kind === 'dynamic-import' && importer.startsWith(sources) && !path.startsWith('node:') && isBundled(path)
+        ? { path, namespace: 'names of Node' }
+        : null,
+    );
+    onLoad({ filter: /./, namespace: 'names of Node' }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((name) => /^[$\w]+$/.test(name));
+      return { contents: `export { ${names.join(', ')} } from '${path}';`, resolveDir: root };
+    });
+  },
+};
+
 const target = join(root, 'dist');
 // Whoever starts the program meanwhile finds the old one or the new one, never half of it.
 const made = `${target}-${process.pid}`;
@@ -111,7 +132,7 @@ await build({
   sourcesContent: false,
   legalComments: 'none',
   logLevel: 'warning',
-  plugins: [places, httpAlone],
+  plugins: [places, httpAlone, namesOfNode],
 });
 try {
   await buildAssembly(relative(root, made));

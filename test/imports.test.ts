@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allFiles, isMember, parseFiles, type Import, type SourceFile } from './source-tree.ts';
+import { allFiles, isMember, parseFiles, read, type Import, type SourceFile } from './source-tree.ts';
 
 function words(text: TemplateStringsArray): string[] {
   return text.join('').split(/\s+/);
@@ -230,6 +230,12 @@ describe('who may import whom', () => {
           : undefined,
       ),
     ).toEqual([]);
+  });
+
+  it('e2e tests run the built program: none runs a command of the sources in its own process', () => {
+    const inProcess = /\brunCommand\b|openCommandShell\((?!.*run: spawnCommand)|\.\.\/support\/command-store/;
+    const found = allFiles().filter((path) => path.startsWith('test/e2e/') && inProcess.test(read(path)));
+    expect(found).toEqual([]);
   });
 
   it('the console knows the types of the contract and its plain tables, and nothing else of src; src knows nothing of it', () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { commandTree } from '../support/command-tree.ts';
-import { runCommand, type Finished } from '../support/command.ts';
+import { spawnCommand, type Finished } from '../support/command.ts';
 import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -40,7 +40,7 @@ async function send(batch: readonly object[]): Promise<void> {
 }
 
 const run = (...args: readonly string[]): Promise<Finished> =>
-  runCommand(args, { env: { MILLRACE_URL: server.url, MILLRACE_API_KEY: personalKey } });
+  spawnCommand(args, { env: { MILLRACE_URL: server.url, MILLRACE_API_KEY: personalKey } });
 
 async function shown(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await run(...args);
@@ -145,7 +145,7 @@ describe('dead letters', () => {
     expect(dry.code).toBe(exitCodes.rejected.code);
     expect((await run('dead-letters', 'replay', id)).code).toBe(exitCodes.rejected.code);
     const edit = (editor: string): Promise<Finished> =>
-      runCommand(['dead-letters', 'edit', id], {
+      spawnCommand(['dead-letters', 'edit', id], {
         env: { MILLRACE_URL: server.url, MILLRACE_API_KEY: personalKey, EDITOR: editor },
       });
     expect((await edit('true')).stderr).toContain('nothing was changed');

@@ -8,7 +8,7 @@ import type { PreflightResult } from '../../src/contract/import-preflight.ts';
 import { exitCodes, type ExitReason } from '../../src/cli/exit-codes.ts';
 import { testBucketServer } from '../support/bucket-server.ts';
 import { openCommandShell } from '../support/command-shell.ts';
-import { runCommand } from '../support/command.ts';
+import { spawnCommand } from '../support/command.ts';
 import { mixpanelLines } from '../support/import-command.ts';
 import {
   apiGet,
@@ -248,7 +248,7 @@ async function tryImport(row: Row, more: readonly string[] = []) {
   const state = join(scene.dir, `state-${Math.random().toString(36).slice(2)}`);
   const args = await row.args(scene);
   const where = args.includes('--state-dir') ? [] : ['--state-dir', state];
-  const { code, stdout, stderr } = await runCommand(['import', ...args, ...where, '--json', ...more]);
+  const { code, stdout, stderr } = await spawnCommand(['import', ...args, ...where, '--json', ...more]);
   const [first = ''] = stdout.split('\n');
   if (first === '') return { code, stderr, result: undefined, begun: [] };
   const begun = (await readdir(state).catch(() => [])).filter((name) => !name.startsWith('preflight-'));
@@ -291,23 +291,23 @@ describe('the preflight of an import', () => {
     [['--from-date', '2024-02-01', '--to-date', '2024-01-01'], '--to-date: expected a time after --from-date'],
     [['--trial', '--limit', '5'], '--trial'],
   ])('%s contradict each other and are refused at once', async (words, sentence) => {
-    const { code, stderr } = await runCommand(['import', 'mixpanel', scene.file, ...whole(scene), ...words]);
+    const { code, stderr } = await spawnCommand(['import', 'mixpanel', scene.file, ...whole(scene), ...words]);
     expect([code, stderr]).toEqual([exitCodes.usage.code, expect.stringContaining(sentence)]);
   });
 
   it('alone it shows one page and begins nothing; with everything right the import ends verified', async () => {
     const args = ['mixpanel', scene.file, ...whole(scene), '--state-dir', join(scene.dir, 'right')];
-    const page = await runCommand(['import', 'preflight', ...args]);
+    const page = await spawnCommand(['import', 'preflight', ...args]);
     expect([page.code, page.stdout.split('\n').every((line) => line === '' || line.startsWith('fine'))]).toEqual([
       0,
       true,
     ]);
-    expect(await runCommand(['import', 'list', '--state-dir', join(scene.dir, 'right'), '--json'])).toMatchObject({
+    expect(await spawnCommand(['import', 'list', '--state-dir', join(scene.dir, 'right'), '--json'])).toMatchObject({
       code: 0,
       stdout: '',
     });
     expect((await counted()).total.historical).toBe(0);
-    const done = await runCommand(['import', ...args]);
+    const done = await spawnCommand(['import', ...args]);
     expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('verify exact')]);
   });
 
@@ -320,13 +320,13 @@ describe('the preflight of an import', () => {
     // Events of its own: of what another import has stored the verification waits for the target to show more.
     const lines = mixpanelLines(200).join('\n').replaceAll('evt-', 'readme-');
     await writeFile(join(folder, 'export.jsonl.gz'), gzipSync(lines));
-    await using shell = await openCommandShell();
+    await using shell = await openCommandShell({ run: spawnCommand });
     const words = script
       .replace('npx millrace', '')
       .replaceAll('\\\n', ' ')
       .replace('"$MILLRACE_API_KEY"', 'phx_wrong');
     const args = words.replace('./', `${folder}/`).trim().split(/\s+/);
-    const refused = await runCommand([...args, '--state-dir', join(folder, 'refused')]);
+    const refused = await spawnCommand([...args, '--state-dir', join(folder, 'refused')]);
     expect([refused.code, refused.stderr]).toEqual([exitCodes.auth.code, expect.stringContaining('personal key')]);
     expect(await shell.run(`MILLRACE_API_KEY=${personalKey}\n${script}`, folder)).toContain('verify exact');
   });

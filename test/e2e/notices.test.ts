@@ -1,7 +1,7 @@
 /** Notices by the real program: a run that fails is told, whatever happens to the service in between. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { runCommand, type Finished } from '../support/command.ts';
+import { spawnCommand, type Finished } from '../support/command.ts';
 import { testServer } from '../support/outbound-server.ts';
 import { personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -43,7 +43,7 @@ async function until(is: () => boolean): Promise<void> {
 const onServer =
   ({ url }: TestServer) =>
   (...args: readonly string[]): Promise<Finished> =>
-    runCommand(args, { env: { MILLRACE_URL: url, MILLRACE_API_KEY: personalKey } });
+    spawnCommand(args, { env: { MILLRACE_URL: url, MILLRACE_API_KEY: personalKey } });
 
 async function dataOf<T>(finished: Promise<Finished>): Promise<T> {
   const { code, stdout, stderr } = await finished;

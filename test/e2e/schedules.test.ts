@@ -1,7 +1,7 @@
 /** Scheduled imports by the real program, again and again, from sources of three kinds. Doubled: the export API of Mixpanel. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../support/command.ts';
+import { spawnCommand } from '../support/command.ts';
 import { startExportServer } from '../support/export-server.ts';
 import { apiSend, type RunAnswer } from '../support/import-runs.ts';
 import { startPostgresServer } from '../support/postgres-source.ts';
@@ -50,7 +50,7 @@ describe('a scheduled import', { timeout: 180_000 }, () => {
     const { id: project } = await apiSend<{ id: number }>(server, 'POST', '/api/projects/', { name: plugin });
     const command = async <T>(...args: readonly string[]): Promise<T> => {
       const env = { MILLRACE_URL: server.url, MILLRACE_API_KEY: personalKey };
-      const { code, stdout, stderr } = await runCommand([...args, '--project', String(project), '--json'], { env });
+      const { code, stdout, stderr } = await spawnCommand([...args, '--project', String(project), '--json'], { env });
       if (code !== 0) throw new Error(`expected ${args.join(' ')} to go well, got ${code}: ${stderr}`);
       return JSON.parse(stdout) as T;
     };

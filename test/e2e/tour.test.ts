@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openCommandShell } from '../support/command-shell.ts';
+import { spawnCommand } from '../support/command.ts';
 import { readBlocks } from '../support/page-blocks.ts';
 import { shareOf } from '../support/page-commands.ts';
 import { apiGet, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
@@ -47,7 +48,7 @@ const looks = /npx millrace [\w-]+ (list|counts)\b/;
 it('the tour can be followed word by word: every block runs and prints what the page shows', async () => {
   await using data = await tempDataDir();
   await using folder = await tempDataDir();
-  await using shell = await openCommandShell({ exports: true });
+  await using shell = await openCommandShell({ exports: true, run: spawnCommand });
   const server = await startServer(data.path);
   let key = '';
   const run = async (commands: string): Promise<string> => {

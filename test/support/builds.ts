@@ -10,7 +10,9 @@ export const consoleDist = join(root, 'console/dist');
 
 /** Builds the service and the console unless what lies there is newer than the sources. Vitest calls it before the first e2e test. */
 export default function build(): void {
-  const isBuilt = ['src', 'assembly'].every((folder) => isNewer('dist/millrace.js', folder));
+  const isBuilt = ['src', 'assembly', 'scripts/build-server.js', 'package-lock.json'].every((path) =>
+    isNewer('dist/millrace.js', path),
+  );
   if (!isBuilt) run('scripts/build-server.js');
   if (!isNewer('console/dist/index.html', 'console')) run('scripts/build-console.js');
 }
@@ -19,10 +21,14 @@ function run(script: string): void {
   execFileSync(process.execPath, [join(root, script)], { stdio: 'inherit' });
 }
 
-function isNewer(built: string, folder: string): boolean {
+function isNewer(built: string, source: string): boolean {
   if (!existsSync(join(root, built))) return false;
-  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
-  const sources = names.filter((name) => !name.startsWith('dist'));
-  const newest = Math.max(...sources.map((name) => statSync(join(root, folder, name)).mtimeMs));
+  const newest = Math.max(...filesOf(join(root, source)).map((path) => statSync(path).mtimeMs));
   return statSync(join(root, built)).mtimeMs > newest;
+}
+
+function filesOf(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => !name.startsWith('dist')).map((name) => join(path, name));
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { ageFiles } from './age-files.ts';
-import { runCommand } from './command.ts';
+import { runCommand, type Finished, type RunOptions } from './command.ts';
 
 const client = fileURLToPath(new URL('./command-client.mjs', import.meta.url));
 
@@ -26,15 +26,22 @@ export interface CommandShell extends AsyncDisposable {
 export interface ShellOptions {
   /** Whether the command line finds what the script exports, as a process does. */
   readonly exports?: boolean;
+  /** Default: in this process, from the sources. */
+  readonly run?: RunsCommand;
 }
 
-export async function openCommandShell({ exports = false }: ShellOptions = {}): Promise<CommandShell> {
+type RunsCommand = (args: readonly string[], options: Pick<RunOptions, 'env'>) => Promise<Finished>;
+
+export async function openCommandShell({
+  exports = false,
+  run = runCommand,
+}: ShellOptions = {}): Promise<CommandShell> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-shell-'));
   const socket = join(folder, 'socket');
   // A process has one working directory: one command after the other.
   let last: Promise<unknown> = Promise.resolve();
   const server = createServer({ allowHalfOpen: true }, (connection) => {
-    last = last.then(() => answer(connection, exports));
+    last = last.then(() => answer(connection, exports, run));
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   const command = `shift; "${process.execPath}" "${client}" "${socket}" "$@"`;
@@ -59,14 +66,14 @@ interface Request {
   readonly env: Record<string, string>;
 }
 
-async function answer(connection: Socket, exports: boolean): Promise<void> {
+async function answer(connection: Socket, exports: boolean, run: RunsCommand): Promise<void> {
   const { args, cwd, env } = JSON.parse(await text(connection)) as Request;
   // As for a person, who reads on before the next command.
   await ageFiles(cwd);
   const home = process.cwd();
   process.chdir(cwd);
   try {
-    connection.end(JSON.stringify(await runCommand(args, exports ? { env } : {})));
+    connection.end(JSON.stringify(await run(args, exports ? { env } : {})));
   } finally {
     process.chdir(home);
   }
