@@ -38,8 +38,8 @@ export function databaseFileSettings(settings: SettingValues, host: SourceHost):
 }
 
 /** The one file at the path. Throws SettingsError when there are several. */
-export async function findDatabaseFile(path: string, host: SourceHost): Promise<FoundFile> {
-  const [file, second] = await findFiles([path], host);
+export async function findDatabaseFile(path: string, host: SourceHost, signal: AbortSignal): Promise<FoundFile> {
+  const [file, second] = await findFiles([path], host, signal);
   if (file === undefined || second !== undefined) {
     throw wrongSetting('path', `expected one file, got several at ${path}`);
   }

@@ -54,8 +54,8 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   const deps = { path, query, host };
   return {
     concurrency: 1,
-    async listParts() {
-      const file = await findDatabaseFile(path, host);
+    async listParts(_range, { signal }) {
+      const file = await findDatabaseFile(path, host, signal);
       const { shown, bytes } = file;
       const detail = { path: file.path, shown };
       return [{ key: shortKey(shown), bytes, identity: await identityNow(detail, host), stable: false, detail }];

@@ -104,7 +104,13 @@ describe('files that are not to be read', () => {
     'sub/../../outside.json',
     '{a,..}/outside.json',
     'upload:../outside.json',
+    '{.,x}{.,y}/outside.json',
     'upload:a/b',
+    'upload:..',
+    'upload:{.,x}{.,y}',
+    '{1..20000}.json',
+    '{a,b}'.repeat(16),
+    'upload:{1..20000}',
     ' \n',
   ])('%j is refused as a setting', (paths) => {
     expect(() => open(paths)).toThrow(SettingsError);
@@ -130,6 +136,36 @@ describe('files that are not to be read', () => {
     await symlink(dir, join(allowed, 'up'));
     await expect(open('up/outside.json').listParts({}, context)).rejects.toThrow('may not be read');
     await expect(open('up/*.json').listParts({}, context)).rejects.toThrow('may not be read');
+  });
+
+  it('what lies beside the allowed directory and the uploads is not named, whatever the pattern', async () => {
+    await put('uploads-of-others.json', '{"file":"others"}\n');
+    await symlink(dir, join(allowed, 'up'));
+    const patterns = ['[.][.]/*', '[.][.]/outside.json', '?[.]/*', '*/../outside.json', '[.]./*', '.?/*', '.*/*'];
+    const uploads = ['upload:[.][.]', 'upload:?[.]', 'upload:.?', 'upload:.*'];
+    const links = ['up/*', 'up/outside.json', 'up/none.json', '*/outside.json', '[u]p/none.json'];
+    for (const path of [...patterns, ...uploads, ...links]) {
+      const failure = await Promise.resolve()
+        .then(() => open(path).listParts({}, context))
+        .catch((error: unknown) => error);
+      expect({ path, isError: failure instanceof Error }).toEqual({ path, isError: true });
+      const named = String(failure).replace(path, '');
+      expect({ path, named }).toEqual({ path, named: expect.not.stringMatching(/outside\.json|none\.json|others/) });
+    }
+  });
+
+  it('deep patterns end: each directory is looked at once for each name that is left', async () => {
+    const depth = 30;
+    await mkdir(join(allowed, ...Array.from({ length: depth }, () => 'd')), { recursive: true });
+    const path = `${'**/d/'.repeat(depth / 2)}**/none.json`;
+    await expect(open(path).listParts({}, context)).rejects.toThrow('found none');
+    expect(Object.keys(await read(open('**/**/**/b.json')))).toEqual(['allowed/b.json']);
+    expect(Object.keys(await read(open('sub/**')))).toEqual(['allowed/sub/deep/c.csv']);
+  });
+
+  it('a search ends with the signal', async () => {
+    const signal = AbortSignal.abort(new Error('cancelled'));
+    await expect(open('**/x').listParts({}, { signal })).rejects.toThrow('cancelled');
   });
 
   it('a link that is put in place of a file after it was listed is refused', async () => {

@@ -49,7 +49,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   return {
     concurrency: 2,
     async listParts(_range, { signal, sleep }) {
-      const found = await findFiles(paths, host);
+      const found = await findFiles(paths, host, signal);
       const look = ({ path, shown }: FoundFile): Promise<FoundFile> => lookAt(path, shown, host);
       await awaitWriters(found, { look, now: host.now, sleep, signal });
       return found.map((file) => partOf(file, found.length > 1));

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { glob, lstat, readdir, realpath, stat } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { lstat, realpath, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 import { SourceError, type SourceHost, type UploadedFile } from '../source.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
+import { expandBraces, PatternError } from '../../base/file-pattern.ts';
+import { createFileWalk, type FileWalk } from './walk-files.ts';
 
 /** A file to import. */
 export interface FoundFile {
@@ -21,8 +23,7 @@ export type FilePlaces = Pick<SourceHost, 'allowedDirs' | 'uploadsDir' | 'upload
 
 export const uploadPrefix = 'upload:';
 const pattern = /[*?[\]{}]/;
-/** Also within braces of a pattern. */
-const upwards = /(^|[\\/{,])\.\.([\\/},]|$)/;
+const upwards = /(^|[\\/])\.\.([\\/]|$)/;
 const filesMax = 100_000;
 
 /** Throws SettingsError for what can be seen to be wrong without looking at the disk. */
@@ -30,13 +31,24 @@ export function checkPaths(paths: readonly string[], { allowedDirs, uploadsDir, 
   if (paths.length === 0) throw wrongSetting('paths', 'expected at least one path, one a line');
   for (const path of paths) {
     if (path.includes('\0')) throw wrongSetting('paths', 'expected paths without zero bytes');
-    if (path.startsWith(uploadPrefix)) {
-      if (uploadsDir === undefined && uploads === undefined)
-        throw wrongSetting('paths', `files cannot be uploaded here, got: ${path}`);
-      if (/[\\/]/.test(path)) throw wrongSetting('paths', `expected ${uploadPrefix}name without a slash, got: ${path}`);
-    } else if (allowedDirs !== undefined && upwards.test(path)) {
+    const upload = path.startsWith(uploadPrefix) ? path.slice(uploadPrefix.length) : undefined;
+    if (upload !== undefined && uploadsDir === undefined && uploads === undefined)
+      throw wrongSetting('paths', `files cannot be uploaded here, got: ${path}`);
+    if (upload !== undefined && /[\\/]/.test(upload))
+      throw wrongSetting('paths', `expected ${uploadPrefix}name without a slash, got: ${path}`);
+    const isFree = upload === undefined && allowedDirs === undefined;
+    if (alternativesOf(upload ?? path).some((each) => upwards.test(each)) && !isFree)
       throw wrongSetting('paths', `expected a path without "..", got: ${path}`);
-    }
+  }
+}
+
+/** Throws SettingsError when they are too many. */
+function alternativesOf(path: string): string[] {
+  try {
+    return expandBraces(path);
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    throw wrongSetting('paths', `${error.message} (${path.slice(0, 100)})`);
   }
 }
 
@@ -44,15 +56,19 @@ export function checkPaths(paths: readonly string[], { allowedDirs, uploadsDir, 
  * The files that the paths name, in the order of the paths and sorted by name within each; each once.
  * @throws SourceError when a path names nothing, or something outside of the directories that may be read
  */
-export async function findFiles(paths: readonly string[], places: FilePlaces): Promise<FoundFile[]> {
+export async function findFiles(
+  paths: readonly string[],
+  places: FilePlaces,
+  signal?: AbortSignal,
+): Promise<FoundFile[]> {
   const found = new Map<string, FoundFile>();
+  const search = createSearch(places, signal);
   for (const path of paths) {
-    const named = await filesOf(path, places);
+    const named = await filesOf(path, places, search);
     if (named.length === 0)
       throw new SourceError(`expected a file at ${path}, found none: check the path or the pattern`);
     for (const file of named) if (!found.has(file.path)) found.set(file.path, file);
-    if (found.size > filesMax)
-      throw new SourceError(`expected at most ${filesMax} files, got more: import them in several runs`);
+    if (found.size > filesMax) throw tooManyFiles();
   }
   return [...found.values()];
 }
@@ -107,26 +123,55 @@ export function shortKey(text: string): string {
   return `${text.slice(0, 200)}…${text.slice(-260)} ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 
-async function filesOf(path: string, places: FilePlaces): Promise<FoundFile[]> {
+interface FileSearch {
+  readonly walk: FileWalk;
+  /** Throws for what lies outside of the directories that may be read. */
+  readonly mayEnter: (real: string, dir: string) => void;
+}
+
+/** For all paths together, so that their number is no way around the limits of a search. */
+function createSearch(places: FilePlaces, signal: AbortSignal | undefined): (path: string) => Promise<FileSearch> {
+  const open = async (path: string): Promise<FileSearch> => {
+    const roots = await rootsOf(path, places);
+    const mayEnter = (real: string, dir: string): void => {
+      if (roots?.some((root) => isWithin(root, real)) === false) throw outside(dir, places);
+    };
+    return { walk: createFileWalk({ mayEnter, signal }), mayEnter };
+  };
+  let uploads: Promise<FileSearch> | undefined;
+  let dirs: Promise<FileSearch> | undefined;
+  return (path) => (path.startsWith(uploadPrefix) ? (uploads ??= open(path)) : (dirs ??= open(path)));
+}
+
+async function filesOf(
+  path: string,
+  places: FilePlaces,
+  search: (path: string) => Promise<FileSearch>,
+): Promise<FoundFile[]> {
   const upload = uploadedElsewhere(path, places);
   if (upload !== undefined) return ((await places.uploads?.find(upload)) ?? []).map(foundUpload);
   if (path.startsWith(uploadPrefix)) {
     const dir = places.uploadsDir ?? '';
-    const files = await expand(join(dir, path.slice(uploadPrefix.length)));
+    const files = await expand(dir, path.slice(uploadPrefix.length), await search(path));
     return await lookAtAll(files, places, (file) => uploadPrefix + relative(dir, file));
   }
-  const { allowedDirs } = places;
-  if (allowedDirs?.length === 0) throw outside(path, places);
-  // Before the disk is asked, so that nobody learns what lies elsewhere.
-  if (
-    isAbsolute(path) &&
-    allowedDirs?.some((dir) => isInside(resolve(dir), path) || resolve(dir) === resolve(path)) === false
-  ) {
-    throw outside(path, places);
+  if (places.allowedDirs?.length === 0) throw outside(path, places);
+  const found: FoundFile[] = [];
+  for (const [base, below] of placesOf(path, places)) {
+    const files = await expand(base, below, await search(path));
+    found.push(...(await lookAtAll(files, places, (file) => file)));
   }
-  const bases = isAbsolute(path) || allowedDirs === undefined ? [''] : allowedDirs;
-  const files = (await Promise.all(bases.map((base) => expand(resolve(base, path))))).flat();
-  return await lookAtAll(files, places, (file) => file);
+  return found;
+}
+
+/** Directories, and what of the path is looked for below each. What lies elsewhere is refused before the disk is asked for it. */
+function placesOf(path: string, places: FilePlaces): readonly (readonly [base: string, below: string])[] {
+  const { allowedDirs } = places;
+  if (!isAbsolute(path)) return (allowedDirs ?? ['.']).map((dir) => [resolve(dir), path]);
+  if (allowedDirs === undefined) return [[parse(path).root, relative(parse(path).root, path)]];
+  const base = allowedDirs.map((dir) => resolve(dir)).find((dir) => isWithin(dir, path));
+  if (base === undefined) throw outside(path, places);
+  return [[base, relative(base, path)]];
 }
 
 async function lookAtAll(
@@ -139,59 +184,74 @@ async function lookAtAll(
   return found;
 }
 
-/** A path that exists is taken as it is, also where its name looks like a pattern. */
-async function expand(path: string): Promise<string[]> {
-  if (await exists(path)) return await filesAt(path);
-  if (!pattern.test(path)) return [];
-  const matches: string[] = [];
-  for await (const match of glob(path)) {
-    matches.push(match);
-    if (matches.length > filesMax) break;
+/** A path that exists is taken as it is, also where its name looks like a pattern. A directory stands for all files below it. */
+async function expand(base: string, below: string, { walk, mayEnter }: FileSearch): Promise<string[]> {
+  const path = join(base, below);
+  try {
+    const isFile = await exists(base, below, mayEnter);
+    const files = new Set<string>();
+    for (const each of isFile || !pattern.test(below) ? [] : expandBraces(below)) {
+      for (const match of await walk.matches(base, each)) {
+        for (const file of await filesAt(match, walk)) files.add(file);
+        if (files.size > filesMax) throw tooManyFiles();
+      }
+    }
+    return isFile ? await filesAt(path, walk) : [...files];
+  } catch (error) {
+    throw asSourceError(error, path);
   }
-  const files = await Promise.all(matches.toSorted().map(filesAt));
-  return files.flat();
 }
 
-async function exists(path: string): Promise<boolean> {
+function tooManyFiles(): SourceError {
+  return new SourceError(`expected at most ${filesMax} files, got more: import them in several runs`);
+}
+
+/** Says nothing of what lies elsewhere: a link may lead there. */
+async function exists(base: string, below: string, mayEnter: FileSearch['mayEnter']): Promise<boolean> {
+  const path = join(base, below);
   try {
+    if (relative(base, path) !== '') mayEnter(await realpath(dirname(path)), path);
     await lstat(path);
     return true;
   } catch (error) {
     if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'ENAMETOOLONG')) return false;
-    throw asSourceError(error, path);
+    throw error;
   }
 }
 
-/** A directory stands for all files below it but hidden ones; links to files are files, those to directories are left out. */
-async function filesAt(path: string): Promise<string[]> {
-  try {
-    if (!(await stat(path)).isDirectory()) return [path];
-    const found: string[] = [];
-    for (const entry of await readdir(path, { withFileTypes: true, recursive: true })) {
-      const file = join(entry.parentPath, entry.name);
-      if (relative(path, file).split(sep).some(isHidden)) continue;
-      if (entry.isFile() || (entry.isSymbolicLink() && (await stat(file)).isFile())) found.push(file);
-    }
-    return found.toSorted();
-  } catch (error) {
-    throw asSourceError(error, path);
-  }
-}
-
-function isHidden(name: string): boolean {
-  return name.startsWith('.');
+async function filesAt(path: string, walk: FileWalk): Promise<string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const files = await walk.below(path);
+  if (files.length > filesMax) throw tooManyFiles();
+  return files;
 }
 
 /** Undefined: every place may be read. */
 async function rootsOf(shown: string, { allowedDirs, uploadsDir }: FilePlaces): Promise<string[] | undefined> {
   const dirs = shown.startsWith(uploadPrefix) ? [uploadsDir ?? ''] : allowedDirs;
   if (dirs === undefined) return undefined;
-  return await Promise.all(dirs.filter((dir) => dir !== '').map((dir) => realpath(dir)));
+  const roots = await Promise.all(dirs.filter((dir) => dir !== '').map(realOf));
+  return roots.filter((root) => root !== undefined);
+}
+
+/** Undefined: it is not there. */
+async function realOf(dir: string): Promise<string | undefined> {
+  try {
+    return await realpath(dir);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
 }
 
 function isInside(root: string, path: string): boolean {
+  return relative(root, path) !== '' && isWithin(root, path);
+}
+
+/** Also the root itself. */
+function isWithin(root: string, path: string): boolean {
   const way = relative(root, path);
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 function outside(shown: string, { allowedDirs = [] }: FilePlaces): SourceError {

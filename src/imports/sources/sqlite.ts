@@ -33,8 +33,8 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   const { path, query } = databaseFileSettings(settings, host);
   return {
     concurrency: 1,
-    async listParts() {
-      const file = await findDatabaseFile(path, host);
+    async listParts(_range, { signal }) {
+      const file = await findDatabaseFile(path, host, signal);
       const { shown, bytes, identity } = file;
       // One select sees the database as it was when the select began.
       const about = { bytes, identity, stable: false, isSnapshot: true };

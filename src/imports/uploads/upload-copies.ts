@@ -1,7 +1,8 @@
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, statfs } from 'node:fs/promises';
-import { dirname, join, matchesGlob } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { createNameMatcher, expandBraces } from '../../base/file-pattern.ts';
 import { SourceError, SourceWaitError, type UploadedFile, type UploadedFiles } from '../source.ts';
 import { StagingMissingError } from '../staging.ts';
 import { findUpload, listUploads, readUpload, type StagedUpload, type StagedUploadsDeps } from './staged-uploads.ts';
@@ -29,7 +30,8 @@ export function createUploadCopies(deps: StagedUploadsDeps, { projectId, dir }: 
       const exact = await findUpload(deps.db, projectId, pattern);
       if (exact !== undefined) return [toFile(exact)];
       const all = await listUploads(deps.db, projectId);
-      return all.filter(({ name }) => matchesGlob(name, pattern)).map(toFile);
+      const matchers = expandBraces(pattern).map(createNameMatcher);
+      return all.filter(({ name }) => matchers.some((matches) => matches(name))).map(toFile);
     },
     async copy(name) {
       const upload = await findUpload(deps.db, projectId, name);
