@@ -15,10 +15,21 @@ export function settleOptions(command: Command, terminal: Terminal): void {
     const value: unknown = command.getOptionValue(name);
     if (!hasOption(command, name) || typeof value !== 'string' || !value.startsWith('@')) continue;
     command.setOptionValueWithSource(name, textOrFile(flag, value), command.getOptionValueSource(name));
+    command.setOptionValue(fileOption(name), value);
   }
   takeOldNames(command, terminal);
   leaveForeignKey(command, terminal);
   takeProfile(command, terminal.process);
+}
+
+/** How an option names the file from which its value was taken: `@key.txt`; undefined: it names none. */
+export function takenFrom(command: Command, name: string): string | undefined {
+  const file: unknown = command.getOptionValue(fileOption(name));
+  return typeof file === 'string' ? file : undefined;
+}
+
+function fileOption(name: string): string {
+  return `${name}File`;
 }
 
 /** MILLRACE_API_KEY is for the service of MILLRACE_URL: where events go elsewhere, it stays here. */

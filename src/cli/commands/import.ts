@@ -72,19 +72,24 @@ function addHere(imports: Command, terminal: Terminal): void {
     .option('--report <file>', 'write the report; .html gives the page, anything else JSON')
     .addOption(new Option('--replace [run]', 'only with "import start --config"').hideHelp())
     .addOption(new Option('--follow', 'an import ends: it follows nothing').argParser(refuseFollow).hideHelp())
-    .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
+    .action(async (format: string, paths: readonly string[], options: ImportOptions, command: Command) => {
       const { runHere } = await loadRunHere();
-      await runHere(terminal, requestOf(format, paths, options, process.cwd()), options);
+      await runHere(terminal, requestOf(format, paths, options, process.cwd()), options, command);
     });
 
   const check = imports.command('check').description('convert and examine everything, send nothing, say what is wrong');
   addRunOptions(addServerOptions(addTargetOptions(addSourceOptions(check, false)))).action(
-    async (format: string | undefined, paths: readonly string[], given: ImportOptions & StartOptions) => {
+    async (
+      format: string | undefined,
+      paths: readonly string[],
+      given: ImportOptions & StartOptions,
+      command: Command,
+    ) => {
       const options = { ...given, check: true };
       if (options.config !== undefined) return start(terminal, { ...options, watch: true }, options.config);
       if (format === undefined) throw new CommandError('usage', 'expected a format and paths, or --config');
       const { runHere } = await loadRunHere();
-      await runHere(terminal, requestOf(format, paths, options, process.cwd()), options);
+      await runHere(terminal, requestOf(format, paths, options, process.cwd()), options, command);
     },
   );
 

@@ -49,6 +49,14 @@ export function openSource(request: ImportRequest, tempDir: string): OpenedSourc
   };
 }
 
+/** Whether the value of a setting must not be shown: one that the import app calls a secret, or does not know. */
+export function isSecretSetting(request: ImportRequest, key: string): boolean {
+  return pluginsOf(request).some(({ plugin: { fields } }) => {
+    const field = fields.find((each) => each.key === key);
+    return field === undefined || field.secret === true;
+  });
+}
+
 /** A table that is joined: local, or at an address. Errors: SourceError. */
 export function tableSource(request: ImportRequest, path: string, tempDir: string): Source {
   try {

@@ -10,11 +10,13 @@ import { describeChanges } from '../../imports/stages/export/source-changes.ts';
 import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../metadata/database.ts';
+import type { Command } from 'commander';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { chooseImport } from './choose-import.ts';
 import { startEngine, type EngineDeps } from './engine.ts';
 import { follow } from './follow.ts';
+import { givenImport } from './given-import.ts';
 import { identityOf } from './identity.ts';
 import type { ImportOptions } from './import-options.ts';
 import { readText, rejectedLines } from './local-results.ts';
@@ -43,7 +45,12 @@ const pollMsMost = 200;
 const letGoMsMax = 30_000;
 
 /** Does an import in this process, or goes on with it. Errors: CommandError as it ended. */
-export async function runHere(terminal: Terminal, asked: ImportRequest, options: HereOptions): Promise<void> {
+export async function runHere(
+  terminal: Terminal,
+  asked: ImportRequest,
+  options: HereOptions,
+  command: Command,
+): Promise<void> {
   await using here = await transformHere(terminal, withTimes(asked));
   const { request } = here;
   const identity = identityOf(request);
@@ -54,7 +61,7 @@ export async function runHere(terminal: Terminal, asked: ImportRequest, options:
   if (options.preflight && previousRun !== undefined) {
     await passPreflight(terminal, here, identity, { ...options, again: true });
   }
-  await describeImport(dir, request);
+  await describeImport(dir, request, givenImport(command, here));
   await withStore(dir, async (db) => {
     const { run, how } = await prepareRun(db, dir, request, previousRun);
     const first = viewOfRun(run, Date.now());
@@ -149,7 +156,7 @@ async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options
   await writeFiles(terminal, staging, dir.id, view, options);
   const command = await commandOf(dir);
   const end = endOf(view, findings, {
-    paused: `the same command goes on: ${command}`,
+    paused: `resume it with: ${command}`,
     failed: `the command: ${command}`,
   });
   if (end !== undefined) throw end;

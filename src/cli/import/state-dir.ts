@@ -1,36 +1,31 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { slowHash } from '../../base/slow-hash.ts';
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { TimeRange } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
-import { choiceWords } from './choice-words.ts';
-import { defaultStateDir } from './import-options.ts';
+import { shellText, type WordGroup } from '../given-words.ts';
 import type { ImportRequest } from './request.ts';
 
 /** What an import of the command line is, kept beside its state. Holds no secret. */
 export interface StoredImport {
   readonly version: 1;
   readonly source: string;
-  readonly paths: readonly string[];
-  /** Keys only, here and below: a value may be a secret. */
-  readonly settings: readonly string[];
   readonly format: string;
-  readonly format_options: readonly string[];
-  readonly has_names: boolean;
-  /** Absent: nothing was chosen. */
-  readonly choose?: ImportChoice;
-  /** Absent: none. Settings by their keys only. */
-  readonly transform?: { readonly path: string; readonly settings: readonly string[] };
-  readonly range: TimeRange;
-  readonly limit: number | null;
   /** Address of the target; null: none was given. */
   readonly url: string | null;
   /** Of the project's key: a hash, so that imports to the same project are known. */
   readonly target_key: string | null;
-  /** Left out by earlier versions. */
-  readonly has_personal_key?: boolean;
+  /** The command that was given last. */
+  readonly command: GivenCommand;
+}
+
+/** A command as it was typed, with placeholders for what is secret. */
+export interface GivenCommand {
+  /** Its working directory: paths in it may be relative. */
+  readonly cwd: string;
+  /** In front of the arguments: `millrace import`. */
+  readonly name: string;
+  readonly words: readonly WordGroup[];
 }
 
 /** The directory of one import: `<state dir>/<id>`. */
@@ -100,31 +95,19 @@ export function isBegun(dir: ImportDir): boolean {
   return existsSync(join(dir.path, descriptionFile));
 }
 
-/** From then on the import is one that was begun. By the process that holds it. */
+/** From then on the import is one that was begun. By the process that holds it, each time that its command is given. */
 export async function describeImport(
   dir: ImportDir,
-  { source, paths, settings, options, transform, projectKey, apiKey }: ImportRequest,
+  { source, options, projectKey }: ImportRequest,
+  command: GivenCommand,
 ): Promise<void> {
-  if (isBegun(dir)) return;
-  // What stands behind a question mark may be a signature that opens the address.
-  const shown = paths.map((path) => (/^https?:/.test(path) ? path.replace(/\?.*$/s, '?…') : path));
   const stored: StoredImport = {
     version: 1,
     source,
-    paths: shown,
-    settings: Object.keys(settings),
     format: options.format,
-    format_options: Object.keys(options.formatOptions),
-    has_names: options.names !== undefined,
-    ...(options.choice === undefined ? {} : { choose: options.choice }),
-    ...(transform === undefined
-      ? {}
-      : { transform: { path: transform.path, settings: Object.keys(transform.settings) } }),
-    range: options.range,
-    limit: options.limit ?? null,
     url: options.target.kind === 'http' ? options.target.url : null,
     target_key: projectKey === undefined ? null : slowHash(projectKey),
-    has_personal_key: apiKey !== undefined,
+    command,
   };
   const file = join(dir.path, descriptionFile);
   await writeFile(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
@@ -136,35 +119,13 @@ export async function descriptionOf(dir: ImportDir): Promise<StoredImport> {
   return JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
 }
 
-/** The command that goes on with it, without what is secret; `whole`: of a trial its full form. */
-export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise<string> {
-  const stored = await descriptionOf(dir);
-  const { format, range, limit, url } = stored;
-  const stateDir = dirname(dir.path);
-  const words = [
-    'millrace',
-    'import',
-    format,
-    ...stored.paths,
-    ...(stored.source === 'files' ? [] : ['--source', stored.source]),
-    ...stored.settings.flatMap((key) => ['--setting', `${key}=…`]),
-    ...stored.format_options.flatMap((key) => ['--format-option', `${key}=…`]),
-    ...(stored.has_names ? ['--names', '…'] : []),
-    ...choiceWords(stored.choose ?? {}, range),
-    ...(stored.transform === undefined ? [] : ['--transform', stored.transform.path]),
-    ...(stored.transform?.settings ?? []).flatMap((key) => ['--transform-setting', `${key}=…`]),
-    ...(range.from === undefined ? [] : ['--from-date', range.from]),
-    ...(range.to === undefined ? [] : ['--to-date', range.to]),
-    ...(limit === null || whole ? [] : ['--limit', String(limit)]),
-    ...(url === null ? [] : ['--to', url]),
-    '--project-key',
-    '…',
-    ...(stored.has_personal_key === true ? ['--api-key', '…'] : []),
-    ...(stateDir === resolve(defaultStateDir) ? [] : ['--state-dir', stateDir]),
-  ];
-  return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');
-}
+/** Of a trial its full form is the same command without these. */
+const limits: ReadonlySet<string> = new Set(['--limit', '--trial']);
 
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+/** The command that resumes it, without what is secret; `whole`: of a trial its full form. */
+export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise<string> {
+  const { cwd, name, words } = (await descriptionOf(dir)).command;
+  const given = words.filter(([flag = '']) => !(whole && limits.has(flag))).flat();
+  const there = cwd === process.cwd() ? '' : `cd ${shellText([cwd])} && `;
+  return `${there}${name} ${shellText(given)}`;
 }

@@ -21,20 +21,25 @@ export interface TransformHere extends AsyncDisposable {
   readonly request: ImportRequest;
   /** Undefined: the command names none. */
   readonly openTransform: OpenRunTransform | undefined;
+  /** Keys of the transform's settings that may be shown: those that it declares, and does not call secret. */
+  readonly shownSettings: ReadonlySet<string>;
 }
 
 /** Reads and compiles the code, which then runs in the sandbox. Errors: CommandError, with file and line, before anything is fetched. */
 export async function transformHere(terminal: Terminal, request: ImportRequest): Promise<TransformHere> {
   const { transform } = request;
-  if (transform === undefined) return { request, openTransform: undefined, [Symbol.asyncDispose]: async () => {} };
+  if (transform === undefined) {
+    return { request, openTransform: undefined, shownSettings: new Set(), [Symbol.asyncDispose]: async () => {} };
+  }
   const host = openTrialHost(settingsFrom({}, terminal.process).settings, terminal.process);
   try {
-    const { name, identity, subject } = await read(host, transform);
+    const { name, identity, subject, declared } = await read(host, transform);
     const recipe: RunTransform = { name, hash: slowHash(canonicalJson({ identity, settings: transform.settings })) };
     return {
       request: { ...request, options: { ...request.options, transform: recipe } },
       openTransform: async (_asked, receivedAt) =>
         openTransform({ ...host, now: Date.now }, subject, { name, projectId: 0, receivedAt }),
+      shownSettings: new Set(declared.filter(({ secret }) => secret !== true).map(({ key }) => key)),
       [Symbol.asyncDispose]: () => host.close(),
     };
   } catch (error) {
@@ -48,17 +53,21 @@ interface Found {
   /** Of the code. */
   readonly identity: unknown;
   readonly subject: TransformSubject;
+  /** Fields as the plugin declares them; none, where it declares nothing. */
+  readonly declared: readonly PluginField[];
 }
 
 async function read(host: TrialHost, { path, settings }: AskedTransform): Promise<Found> {
   if (!existsSync(path)) {
     const code = builtIn(path);
     const { slug: name, fields, version } = code;
-    return { name, identity: [name, version], subject: { code, fields, ...toldTo(fields, settings), configId: 0 } };
+    const subject = { code, fields, ...toldTo(fields, settings), configId: 0 };
+    return { name, identity: [name, version], subject, declared: fields };
   }
   const { name, program: code, sources, fields: declared } = await readPlugin(path, host.packages);
   const fields = declared ?? fieldsGiven({ values: settings, files: new Map() });
-  return { name, identity: sources, subject: { code, fields, ...toldTo(fields, settings), configId: 0 } };
+  const subject = { code, fields, ...toldTo(fields, settings), configId: 0 };
+  return { name, identity: sources, subject, declared: declared ?? [] };
 }
 
 /** What the command says, of which a file of the plugin's settings is the text of one. Errors: CommandError usage. */

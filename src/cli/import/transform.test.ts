@@ -131,7 +131,7 @@ describe('code that changes what a command imports', () => {
     expect(endpoint.kept).toHaveLength(299);
     const [id = ''] = await readdir(made.state);
     const description = await readFile(join(made.state, id, 'import.json'), 'utf8');
-    expect(JSON.parse(description)).toMatchObject({ transform: { path: folder, settings: ['token'] } });
+    expect(description).toContain('token=…');
     expect(`${done.stdout}${done.stderr}${description}`).not.toContain('s3cret');
     const missing = await made.start(endpoint.url, ['--transform', folder]);
     expect([missing.code, missing.stdout]).toEqual([
