@@ -1,7 +1,7 @@
 import type * as Avsc from 'avsc';
 import { createRequire } from 'node:module';
 import { isObject } from '../../base/json.ts';
-import { dateOf, decimal, integerOf, isoTime, jsonValue } from './parquet-values.ts';
+import { dateOf, decimal, integerOf, isoTime, jsonValue, timeOfDay } from './parquet-values.ts';
 
 /** Reads a value of a block and says where the next one begins; beyond the end of the bytes: the block is cut off. */
 export interface AvroDecoder {
@@ -23,9 +23,11 @@ export function avroDecoder(schema: Avsc.Schema): AvroDecoder {
   const avsc = createRequire(import.meta.url)('avsc') as typeof Avsc;
   const long = exactLong(avsc.types);
   const logical = logicalTypes(avsc.types);
+  const longOf = longHook(long, logical);
+  const listOf = listHook(avsc.types);
   const type = avsc.Type.forSchema(schema, {
     registry: { long },
-    typeHook: longHook(long, logical),
+    typeHook: (part, options) => listOf(part, options) ?? longOf(part),
     logicalTypes: logical,
     omitRecordMethods: true,
     wrapUnions: 'auto',
@@ -36,6 +38,72 @@ export function avroDecoder(schema: Avsc.Schema): AvroDecoder {
       return { value: plain(value), next: offset === -1 ? Infinity : offset };
     },
   };
+}
+
+/** What avsc reads a value of: where it stands in the block. */
+interface Tap {
+  readonly buf: Buffer;
+  pos: number;
+  readLong(): number | bigint;
+  readString(): string | undefined;
+}
+
+interface ItemType {
+  _read(tap: Tap): unknown;
+}
+
+type ListClass<Member extends string> = new (
+  schema: Avsc.Schema,
+  options: unknown,
+) => Avsc.Type & Readonly<Record<Member, ItemType>>;
+
+/** Items without any content in one list, which take no bytes. */
+const emptyItemsMax = 100_000;
+
+/**
+ * avsc believes the number of items that a list claims, and reads on behind the end of the block: a few bytes would fill the
+ * memory. Here a list ends where the block does.
+ */
+function listHook(types: AvroTypes): (schema: Avsc.Schema, options: unknown) => Avsc.Type | undefined {
+  // Sound: they are made so by avsc itself, and what reads is called by the name of this method.
+  const ArrayType = types.ArrayType as unknown as ListClass<'itemsType'>;
+  const MapType = types.MapType as unknown as ListClass<'valuesType'>;
+  class LimitedArray extends ArrayType {
+    _read(tap: Tap): unknown[] {
+      const items: unknown[] = [];
+      readItems(tap, () => items.push(this.itemsType._read(tap)));
+      return items;
+    }
+  }
+  class LimitedMap extends MapType {
+    _read(tap: Tap): Record<string, unknown> {
+      const members: [string, unknown][] = [];
+      readItems(tap, () => members.push([tap.readString() ?? '', this.valuesType._read(tap)]));
+      return Object.fromEntries(members);
+    }
+  }
+  return (schema, options) => {
+    if (!isObject(schema)) return undefined;
+    if (schema['type'] === 'array') return new LimitedArray(schema as unknown as Avsc.Schema, options);
+    return schema['type'] === 'map' ? new LimitedMap(schema as unknown as Avsc.Schema, options) : undefined;
+  };
+}
+
+/** Blocks of items, each behind their number; a negative one is followed by their length in bytes. */
+function readItems(tap: Tap, read: () => void): void {
+  let empty = 0;
+  for (let count = Number(tap.readLong()); count !== 0; count = Number(tap.readLong())) {
+    if (count < 0) tap.readLong();
+    for (let left = Math.abs(count); left > 0; left -= 1) {
+      const before = tap.pos;
+      read();
+      if (tap.pos > tap.buf.length) throw new RangeError(`a list claims ${Math.abs(count)} items, more than there are`);
+      // A length below zero leads back.
+      if (tap.pos > before) continue;
+      empty += 1;
+      if (empty > emptyItemsMax) throw new RangeError(`a list has more than ${emptyItemsMax} items without content`);
+    }
+  }
 }
 
 /** Branches of unions that cannot be told apart by their values come wrapped, others bare. */
@@ -119,9 +187,4 @@ function decimalOf(schema: Avsc.Schema): FromStored {
 /** Of a time that no zone belongs to, only what the clock shows. */
 function withoutZone(time: string | number): string | number {
   return typeof time === 'string' ? time.slice(0, -1) : time;
-}
-
-function timeOfDay(micros: bigint): string {
-  const time = isoTime(micros);
-  return typeof time === 'string' ? time.slice(11, -1) : String(micros);
 }

@@ -1,30 +1,16 @@
-import { pipeline, Readable, type Transform } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { createZstdDecompress } from 'node:zlib';
 import { SourceError, SourceWaitError } from '../source.ts';
 import type { ReadHints } from './piece.ts';
 
-const outputBytes = 256 * 1024;
+export const outputBytes = 256 * 1024;
 /** Small files compress as they like. */
 const unguardedBytesDefault = 256 * 1024 * 1024;
 
 /**
- * The bytes of a gzip file of any number of members.
- * @throws SourceWaitError when it is damaged or ends early: the transfer may have been cut
- */
-export async function* gunzipChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
-  const decoder = createGunzip({ chunkSize: outputBytes });
-  // What the source throws reaches the reader of the decoder, which the pipeline destroys with it.
-  pipeline(Readable.from(chunks, { objectMode: false }), decoder, () => {});
-  try {
-    for await (const chunk of decoder) yield chunk as Buffer;
-  } catch (error) {
-    throw asDamage(error, 'gzip', name, decoder.bytesWritten);
-  }
-}
-
-/**
- * The same for zstd. A decoder ends with its frame when another follows in the same piece; then a new one takes over, so that
+ * The bytes of a zstd file of any number of frames. A decoder ends with its frame when another follows in the same piece; then a new one takes over, so that
  * no frame is lost.
+ * @throws SourceWaitError when it is damaged or ends early: the transfer may have been cut
  */
 export async function* unzstdChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   const source = chunks[Symbol.asyncIterator]();
@@ -50,7 +36,7 @@ export async function* unzstdChunks(chunks: AsyncIterable<Buffer>, name: string)
 }
 
 /** What the decoder left of the piece in which its frame ended; undefined: that was all, or it broke. Never rejects. */
-async function feedFrame(
+export async function feedFrame(
   decoder: Transform & { readonly bytesWritten: number },
   first: Buffer,
   source: AsyncIterator<Buffer>,
@@ -90,7 +76,7 @@ async function written(decoder: Transform, chunk: Buffer): Promise<void> {
 }
 
 /** Errors of zlib become what the source can be told; others (of the source itself) stay as they are. */
-function asDamage(error: unknown, kind: string, name: string, at: number): unknown {
+export function asDamage(error: unknown, kind: string, name: string, at: number): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!/^(Z_|ZSTD_)/.test(code)) return error;
   const what = code === 'Z_BUF_ERROR' ? 'ends too early' : 'is damaged';

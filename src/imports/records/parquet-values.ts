@@ -1,10 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import type { ParquetParsers, SchemaElement } from 'hyparquet';
 import { exactNumberFrom } from '../../base/exact-json.ts';
 
 /** A value of a column that is there, as JSON can hold it. */
 export type Convert = (value: unknown) => unknown;
 
-const text = new TextDecoder();
 /** Digits that every number of JavaScript holds exactly. */
 const exactDigits = 15;
 
@@ -14,8 +14,17 @@ export const parquetParsers: Partial<ParquetParsers> = {
   timestampFromNanoseconds: (nanos: bigint) => isoTime(nanos / 1000n),
   dateFromDays: (days: number) => dateOf(days * 86_400_000)?.slice(0, 10) ?? days,
   // What is JSON in a column is for the format to read.
-  jsonFromBytes: (bytes: Uint8Array) => bytes && text.decode(bytes),
+  jsonFromBytes: textOf,
+  stringFromBytes: textOf,
 };
+
+/** Bytes that are no UTF-8 are kept as base64: characters in their stead would lose them. */
+function textOf(bytes: Uint8Array): string;
+function textOf(bytes: Uint8Array | undefined): string | undefined;
+function textOf(bytes: Uint8Array | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(isUtf8(bytes) ? 'utf8' : 'base64');
+}
 
 export function isoTime(micros: bigint): string | number {
   const rest = ((micros % 1000n) + 1000n) % 1000n;
@@ -29,16 +38,24 @@ export function dateOf(millis: number): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-/** Decimals are read as the integers that they are stored as, because a product of numbers would not be exact. */
+export function timeOfDay(micros: bigint): string {
+  const time = isoTime(micros);
+  return typeof time === 'string' ? time.slice(11, -1) : String(micros);
+}
+
+/**
+ * Decimals are read as the integers that they are stored as, because a product of numbers would not be exact, and what the reader
+ * does not know as the bytes that it is.
+ */
 export function plainSchema(element: SchemaElement): SchemaElement {
-  if (!isExactDecimal(element)) return element;
+  const isBytes = element.converted_type === 'INTERVAL' || element.converted_type === 'BSON';
+  if (!isDecimal(element) && !isBytes) return element;
   const { converted_type: _converted, logical_type: _logical, ...plain } = element;
   return plain;
 }
 
-function isExactDecimal({ type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
-  const isDecimal = converted === 'DECIMAL' || logical?.type === 'DECIMAL';
-  return isDecimal && type !== undefined && type !== 'BYTE_ARRAY';
+function isDecimal({ type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  return type !== undefined && (converted === 'DECIMAL' || logical?.type === 'DECIMAL');
 }
 
 /** A column of the file with what lies in it: records, lists, maps. */
@@ -86,10 +103,34 @@ function isKind({ converted_type: converted, logical_type: logical }: SchemaElem
 }
 
 function leafOf(element: SchemaElement): Convert {
-  if (!isExactDecimal(element)) return jsonValue;
-  const { logical_type: logical } = element;
+  const { converted_type: converted, logical_type: logical } = element;
+  const unit = timeUnitOf(element);
+  if (unit !== undefined) return (value) => (isInteger(value) ? timeOfDay(microsOf(integerOf(value), unit)) : null);
+  if (converted === 'INTERVAL') return (value) => (value instanceof Uint8Array ? durationOf(value) : null);
+  if (!isDecimal(element)) return element.type === 'BYTE_ARRAY' && converted !== 'BSON' ? textOrValue : jsonValue;
   const scale = element.scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0);
   return (value) => (isInteger(value) ? decimal(integerOf(value), scale) : jsonValue(value));
+}
+
+function textOrValue(value: unknown): unknown {
+  return value instanceof Uint8Array ? textOf(value) : jsonValue(value);
+}
+
+type TimeUnit = 'MILLIS' | 'MICROS' | 'NANOS';
+
+function timeUnitOf({ converted_type: converted, logical_type: logical }: SchemaElement): TimeUnit | undefined {
+  if (logical?.type === 'TIME') return logical.unit;
+  return converted === 'TIME_MILLIS' ? 'MILLIS' : converted === 'TIME_MICROS' ? 'MICROS' : undefined;
+}
+
+function microsOf(time: bigint, unit: TimeUnit): bigint {
+  return unit === 'MILLIS' ? time * 1000n : unit === 'MICROS' ? time : time / 1000n;
+}
+
+/** Months, days and milliseconds as ISO 8601 writes a duration: `P1M2DT3.004S`. */
+function durationOf(interval: Uint8Array): string {
+  const bytes = Buffer.from(interval);
+  return `P${bytes.readUInt32LE(0)}M${bytes.readUInt32LE(4)}DT${bytes.readUInt32LE(8) / 1000}S`;
 }
 
 function isInteger(value: unknown): value is bigint | number | Uint8Array {

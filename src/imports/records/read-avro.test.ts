@@ -110,7 +110,7 @@ const sync = Buffer.alloc(16, 7);
 
 function whole(value: number): Buffer {
   const bytes: number[] = [];
-  for (let rest = value * 2; ; rest = Math.floor(rest / 128)) {
+  for (let rest = value < 0 ? -value * 2 - 1 : value * 2; ; rest = Math.floor(rest / 128)) {
     bytes.push(rest < 128 ? rest : (rest % 128) + 128);
     if (rest < 128) return Buffer.from(bytes);
   }
@@ -140,17 +140,26 @@ const packers: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 
 /** An object container file, two records a block. */
 function avroFile(codec: string, records: readonly unknown[] = rows): Buffer {
-  const meta = { 'avro.schema': JSON.stringify(schema), 'avro.codec': codec };
+  const blocks = Array.from({ length: Math.ceil(records.length / 2) }, (_, index) => {
+    const block = records.slice(index * 2, index * 2 + 2);
+    const packed = packers[codec]?.(Buffer.concat(block.map((each) => type.toBuffer(each)))) ?? Buffer.alloc(0);
+    return { count: block.length, packed };
+  });
+  return containerOf(schema, blocks, codec);
+}
+
+interface Block {
+  readonly count: number;
+  readonly packed: Buffer;
+}
+
+function containerOf(of: unknown, blocks: readonly Block[], codec = 'null'): Buffer {
+  const meta = { 'avro.schema': JSON.stringify(of), 'avro.codec': codec };
   const entries = Object.entries(meta).map(([key, value]) =>
     Buffer.concat([sized(Buffer.from(key)), sized(Buffer.from(value))]),
   );
-  const parts = [Buffer.from('Obj\u0001'), whole(2), ...entries, whole(0), sync];
-  for (let at = 0; at < records.length; at += 2) {
-    const block = records.slice(at, at + 2);
-    const packed = packers[codec]?.(Buffer.concat(block.map((each) => type.toBuffer(each)))) ?? Buffer.alloc(0);
-    parts.push(whole(block.length), sized(packed), sync);
-  }
-  return Buffer.concat(parts);
+  const written = blocks.flatMap(({ count, packed }) => [whole(count), sized(packed), sync]);
+  return Buffer.concat([Buffer.from('Obj\u0001'), whole(2), ...entries, whole(0), sync, ...written]);
 }
 
 const hints = { name: 'events.avro', tempDir: 'none', signal: new AbortController().signal };
@@ -197,5 +206,55 @@ describe('Avro files', () => {
   it('a packing that is not known is named', async () => {
     const bytes = Buffer.from(avroFile('null').toString('latin1').replace('\u0008null', '\u0008lz99'), 'latin1');
     await expect(parsed(bytes)).rejects.toThrow('expected an Avro file packed with null, deflate, snappy, zstandard');
+  });
+});
+
+describe('numbers of records and items that an Avro file claims', () => {
+  const texts = Buffer.concat([sized(Buffer.from('a')), sized(Buffer.from('b')), sized(Buffer.from('c'))]);
+
+  it.each([
+    ['two of three', 2, /block 1 is damaged or truncated: 2 bytes follow the 2 records/],
+    ['none of three', 0, /6 bytes follow the 0 records/],
+    ['less than none', -3, /expected a number of records, got -3/],
+    ['four of three', 4, /goes on beyond its block/],
+    ['4e9 of three', 4e9, /should hold 4000000000 records, and has 6 bytes/],
+  ])('%s: the file is refused, and no record is dropped', async (_name, count, message) => {
+    await expect(read(containerOf('string', [{ count, packed: texts }]))).rejects.toThrow(message);
+    expect(await parsed(containerOf('string', [{ count: 3, packed: texts }]))).toEqual(['a', 'b', 'c']);
+  });
+
+  it('records without content may be many, but not 4e9', async () => {
+    const nulls = (count: number): Buffer => containerOf('null', [{ count, packed: Buffer.alloc(0) }]);
+    expect(await parsed(nulls(1000))).toHaveLength(1000);
+    await expect(read(nulls(4e9))).rejects.toThrow(/should hold 4000000000 records/);
+  });
+
+  it.each([
+    ['an array of texts', { type: 'array', items: 'string' }],
+    ['an array of nothing', { type: 'array', items: 'null' }],
+    ['a map of texts', { type: 'map', values: 'string' }],
+    [
+      'an array in a record',
+      { type: 'record', name: 'R', fields: [{ name: 'a', type: { type: 'array', items: 'long' } }] },
+    ],
+  ])('%s that claims 4e9 items is refused without reading them', async (_name, of) => {
+    for (const count of [4e9, -4e9]) {
+      const packed = Buffer.concat([whole(count), whole(1), sized(Buffer.from('a'))]);
+      await expect(read(containerOf(of, [{ count: 1, packed }]))).rejects.toThrow(/does not fit the schema/);
+    }
+  });
+
+  it('arrays and maps are read in blocks, with and without their length', async () => {
+    const of = { type: 'map', values: { type: 'array', items: 'string' } };
+    const list = Buffer.concat([
+      whole(-1),
+      whole(2),
+      sized(Buffer.from('x')),
+      whole(1),
+      sized(Buffer.from('y')),
+      whole(0),
+    ]);
+    const packed = Buffer.concat([whole(1), sized(Buffer.from('__proto__')), list, whole(0)]);
+    expect((await read(containerOf(of, [{ count: 1, packed }]))).lines).toEqual(['{"__proto__":["x","y"]}']);
   });
 });

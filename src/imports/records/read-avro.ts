@@ -7,6 +7,8 @@ import { createLineWriter, type Piece } from './piece.ts';
 
 /** Decompressed bytes of one block: writers make blocks of some hundred KB. */
 const blockBytesMax = 256 * 1024 * 1024;
+/** Records without any content in one block, which take no bytes. */
+const emptyRecordsMax = 100_000;
 const syncBytes = 16;
 const avroMagic = Buffer.from('Obj\u0001');
 
@@ -36,16 +38,30 @@ export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): As
     const values = await unpack(packed).catch((error: unknown) => {
       throw damaged(name, `block ${block} cannot be unpacked`, error);
     });
-    for (let at = 0, left = count; left > 0; left -= 1) {
+    checkCount(count, values.length, `${name}, block ${block}`);
+    let at = 0;
+    for (let left = count; left > 0; left -= 1) {
       const { value, next } = decoded(decoder, values, at, `${name}, block ${block}`);
       at = next;
       writer.text(JSON.stringify(value));
       const piece = writer.take();
       if (piece !== undefined) yield piece;
     }
+    if (at < values.length) {
+      const rest = `${values.length - at} bytes follow the ${count} records that it should hold`;
+      throw damaged(`${name}, block ${block}`, rest);
+    }
   }
   const last = writer.take(true);
   if (last !== undefined) yield last;
+}
+
+/** A record takes a byte at least, unless its schema holds nothing. */
+function checkCount(count: number, bytes: number, place: string): void {
+  if (count < 0) throw damaged(place, `expected a number of records, got ${count}`);
+  if (count > bytes && (bytes > 0 || count > emptyRecordsMax)) {
+    throw damaged(place, `it should hold ${count} records, and has ${bytes} bytes`);
+  }
 }
 
 function decoded(decoder: AvroDecoder, block: Buffer, at: number, place: string): ReturnType<AvroDecoder['decode']> {
@@ -82,7 +98,9 @@ async function readHeader(bytes: Bytes, name: string): Promise<Header> {
   const unpack = unpackers[codec];
   if (unpack === undefined) {
     const known = Object.keys(unpackers).join(', ');
-    throw new SourceError(`expected an Avro file packed with ${known}, got ${name} with ${codec}: write it anew`);
+    throw new SourceError(
+      `expected an Avro file packed with ${known}, got ${name} with ${codec}: write it with one of these`,
+    );
   }
   try {
     const schema = JSON.parse(meta.get('avro.schema')?.toString() ?? '') as Schema;

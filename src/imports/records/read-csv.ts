@@ -201,14 +201,18 @@ function problemOf(values: readonly string[], header: readonly string[], garbled
 
 /** Names that are empty or there already get one of their own. */
 function headerOf(values: readonly string[]): string[] {
-  const names: string[] = [];
+  const names = new Set<string>();
+  /** Of each name, the number that its next namesake tries first. */
+  const numbers = new Map<string, number>();
   for (const [index, value] of values.entries()) {
     const name = value.trim() === '' ? `column_${index + 1}` : value.trim();
+    let number = numbers.get(name) ?? 2;
     let own = name;
-    for (let again = 2; names.includes(own); again += 1) own = `${name}_${again}`;
-    names.push(own);
+    for (; names.has(own); number += 1) own = `${name}_${number}`;
+    numbers.set(name, number);
+    names.add(own);
   }
-  return names;
+  return [...names];
 }
 
 function objectOf(header: readonly string[], values: readonly string[]): string {

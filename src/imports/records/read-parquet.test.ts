@@ -1,8 +1,10 @@
+import { parquetMetadata } from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SourceError } from '../source.ts';
 import { readRecordFile } from './read-records.ts';
 import { collect } from './record-files.fixture.ts';
 
@@ -101,5 +103,95 @@ describe('Parquet', () => {
     });
     expect(rows.length).toBe(count);
     expect(rows.every((row, index) => JSON.stringify(row) === `{"n":${index},"text":"row ${index}"}`)).toBe(true);
+  });
+});
+
+describe('Parquet files of pyarrow', () => {
+  const folder = join(import.meta.dirname, '../../../test/fixtures/parquet');
+  const files = ['pages.parquet', 'pages-v2.parquet'];
+  const readBytes = async (bytes: Buffer): Promise<unknown[]> => {
+    const dir = await mkdtemp(join(tmpdir(), 'millrace-parquet-'));
+    try {
+      const path = join(dir, 'a.parquet');
+      await writeFile(path, bytes);
+      const hints = { name: 'a.parquet', signal: new AbortController().signal, tempDir: dir };
+      return (await collect(readRecordFile(path, hints))).lines.map((line) => JSON.parse(line) as unknown);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  };
+
+  it.each(files)(
+    '%s: bytes, times of the day, wide decimals, halves and unsigned numbers keep what they are',
+    async (file) => {
+      expect(await readBytes(await readFile(join(folder, file)))).toEqual([
+        {
+          event: 'a',
+          bytes: 'plain',
+          at: '23:59:59.123456',
+          at_ms: '23:59:59.123',
+          at_ns: '23:59:59.123456',
+          big: '123456789012345678901234567890123456789012.5',
+          half: 1.5,
+          float: 0.5,
+          unsigned: '18446744073709551615',
+        },
+        {
+          event: 'b',
+          bytes: 'AP/+',
+          at: '00:00:01.000',
+          at_ms: '00:00:01.000',
+          at_ns: '00:00:00.000001',
+          big: -0.5,
+          half: null,
+          float: null,
+          unsigned: 0,
+        },
+        {
+          event: 'ü€',
+          bytes: null,
+          at: null,
+          at_ms: null,
+          at_ns: null,
+          big: null,
+          half: null,
+          float: null,
+          unsigned: null,
+        },
+      ]);
+    },
+  );
+
+  it.each(files)(
+    '%s: a page with a wrong checksum is refused, with the file, the row group and the column',
+    async (file) => {
+      const bytes = await readFile(join(folder, file));
+      const metadata = parquetMetadata(new Uint8Array(bytes).buffer);
+      for (const [group, { columns }] of metadata.row_groups.entries()) {
+        for (const { meta_data: column } of columns) {
+          if (column === undefined) continue;
+          const start = Number(column.dictionary_page_offset ?? column.data_page_offset);
+          const last = start + Number(column.total_compressed_size) - 1;
+          const changed = Buffer.from(bytes);
+          changed[last] = (changed[last] ?? 0) ^ 1;
+          await expect(readBytes(changed)).rejects.toThrow(
+            new RegExp(
+              `a\\.parquet is damaged in row group ${group + 1}, column ${column.path_in_schema[0]}: the checksum`,
+            ),
+          );
+        }
+      }
+    },
+  );
+
+  it('a schema that claims more columns than it has is refused', async () => {
+    const bytes = Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'a', data: ['x'], type: 'STRING' }] }));
+    // The root's number of children: one, as a zigzag number behind its name.
+    const at = bytes.lastIndexOf('root') + 'root'.length;
+    expect(bytes.subarray(at, at + 2)).toEqual(Buffer.from([0x15, 2]));
+    const claimed = Buffer.concat([bytes.subarray(0, at + 1), Buffer.from([0xfe, 0xff, 0xff, 0xff, 0x0f])]);
+    const rest = bytes.subarray(at + 2);
+    rest.writeUInt32LE(rest.readUInt32LE(rest.length - 8) + 4, rest.length - 8);
+    await expect(readBytes(Buffer.concat([claimed, rest]))).rejects.toThrow(SourceError);
   });
 });

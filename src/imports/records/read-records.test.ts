@@ -167,6 +167,14 @@ describe('what is no record', () => {
   it('columns of CSV with the same name or none get names of their own', async () => {
     expect((await readText('a,a,,b\n1,2,3,4')).lines).toEqual(['{"a":"1","a_2":"2","column_3":"3","b":"4"}']);
   });
+
+  it('so do 20,000 columns of one name', async () => {
+    const count = 20_000;
+    const { lines } = await readText(`${'a,'.repeat(count)}a_7\n${'1,'.repeat(count)}2`);
+    const row = JSON.parse(lines[0] ?? '') as Record<string, string>;
+    expect(Object.keys(row)).toHaveLength(count + 1);
+    expect([row['a'], row['a_2'], row[`a_${count}`], row['a_7_2']]).toEqual(['1', '1', '1', '2']);
+  });
 });
 
 describe('damage', () => {
@@ -207,6 +215,62 @@ describe('damage', () => {
     const error = await readBack(cutAt(bytes, [100, 5000]), hints).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SourceWaitError);
     expect(error).toMatchObject({ unlimited: false, message: expect.stringMatching(message) });
+  });
+
+  describe('bytes behind the end of gzip data', () => {
+    const members = Buffer.concat([gzipSync('{"a":1}\n'), gzipSync(''), gzipSync('{"a":2}\n')]);
+    const every = Array.from({ length: 2000 }, (_, at) => at);
+
+    it.each([
+      ['zeros are padding', Buffer.alloc(700)],
+      ['one zero is padding', Buffer.alloc(1)],
+      ['there are none', Buffer.alloc(0)],
+    ])('%s', async (_name, behind) => {
+      const bytes = Buffer.concat([members, behind]);
+      for (const at of [[], every]) {
+        expect(parsed(await readBack(cutAt(bytes, at), hints))).toEqual([{ a: 1 }, { a: 2 }]);
+      }
+    });
+
+    it.each([
+      ['words', Buffer.from('garbage\n')],
+      ['one byte', Buffer.from('x')],
+      ['zeros, then words', Buffer.concat([Buffer.alloc(700), Buffer.from('x')])],
+      ['half a header', Buffer.from([0x1f])],
+    ])('%s are refused, where they begin', async (_name, behind) => {
+      const bytes = Buffer.concat([members, behind]);
+      for (const at of [[], every]) {
+        const error = await readBack(cutAt(bytes, at), hints).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(SourceError);
+        expect(String(error)).toMatch(`the gzip data of a ends at byte ${members.length}, and something else follows`);
+      }
+    });
+
+    it('a member that does not match its checksum is named with its bytes', async () => {
+      const bytes = Buffer.from(members);
+      const last = bytes.length - 8;
+      bytes[last] = (bytes[last] ?? 0) ^ 1;
+      await expect(readBack(cutAt(bytes, every), hints)).rejects.toThrow(
+        new RegExp(`does not match its checksum between bytes \\d+ and ${bytes.length}`),
+      );
+    });
+
+    it('names, comments, extra fields and checksums of a header are passed over', async () => {
+      const plain = gzipSync('{"a":3}\n');
+      const more = Buffer.concat([Buffer.from([3, 0, 1, 2, 3]), Buffer.from('name\0comment\0'), Buffer.from([9, 9])]);
+      const head = Buffer.from(plain.subarray(0, 10));
+      head[3] = 2 + 4 + 8 + 16;
+      const bytes = Buffer.concat([head, more, plain.subarray(10)]);
+      for (const at of [[], every]) expect(parsed(await readBack(cutAt(bytes, at), hints))).toEqual([{ a: 3 }]);
+    });
+  });
+
+  it('of a file on disk it is said once: it is the same the next time', async () => {
+    const path = join(tempDir, 'cut.gz');
+    writeFileSync(path, cut(gzipSync(sound)));
+    const error = await collect(readRecordFile(path, hints)).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SourceError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/gzip data of a ends too early at byte \d+/) });
   });
 
   it('an error of the source comes through as it is', async () => {

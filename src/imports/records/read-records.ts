@@ -1,8 +1,9 @@
-import { SourceError, type ForeignFiles, type RecordChunk } from '../source.ts';
+import { SourceError, SourceWaitError, type ForeignFiles, type RecordChunk } from '../source.ts';
 import { fileChunks, type ChunkMemory } from './file-chunks.ts';
 import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
-import { gunzipChunks, guardRatio, unzstdChunks } from './decompress.ts';
+import { guardRatio, unzstdChunks } from './decompress.ts';
+import { gunzipChunks } from './gunzip-chunks.ts';
 import { byteOrderMark, containerOf, textFormOf, type Container } from './detect.ts';
 import { readValues } from './read-values.ts';
 import { readLines, readTexts } from './read-lines.ts';
@@ -34,12 +35,20 @@ export async function* readRecords(chunks: AsyncIterable<Buffer>, hints: ReadHin
   yield* withBytes(readAny(watched(chunks, hints, progress), contextOf(hints, progress)), progress);
 }
 
-/** The same for a file on disk; archives and Parquet files are read where they lie. Throws the file system's errors too. */
+/**
+ * The same for a file on disk; archives and Parquet files are read where they lie.
+ * @throws SourceError also when it is truncated or damaged, since it is so the next time; the file system's errors too
+ */
 export async function* readRecordFile(path: string, hints: ReadHints): AsyncGenerator<RecordChunk> {
   const progress = { bytes: 0 };
   const memory: ChunkMemory = { isReused: false };
   const chunks = watched(fileChunks(path, memory), hints, progress);
-  yield* withBytes(readAny(chunks, { ...contextOf(hints, progress), path, memory }), progress);
+  try {
+    yield* withBytes(readAny(chunks, { ...contextOf(hints, progress), path, memory }), progress);
+  } catch (error) {
+    if (!(error instanceof SourceWaitError) || error.unlimited) throw error;
+    throw new SourceError(error.message, { advice: 'goOn', cause: error });
+  }
 }
 
 interface Context extends ReadHints {
