@@ -2,26 +2,32 @@
  * Runs a command with a ClickHouse cluster of its own: `node scripts/with-clickhouse.ts [--optional] -- command …`.
  *
  * Where a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as servers of their own
- * on loopback with ClickHouse Keeper, data in a temp directory, gone afterwards. Else a stand-in of one process, the engine (chDB)
- * behind ClickHouse's HTTP interface: shards are databases, NOTHING REPLICATES, and the output says so; with --optional the
- * command then runs without any.
+ * on loopback with ClickHouse Keeper, data in a temp directory, gone afterwards. Else, with --optional, one real server without a
+ * cluster where python3 can load the library of chDB, which contains the whole of ClickHouse (scripts/serve-chdb.py), or none at
+ * all. Else a stand-in of one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING
+ * REPLICATES, and the output says so.
  *
- * The command finds it through CLICKHOUSE_URL, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. Of real servers
- * CLICKHOUSE_REPLICA_PIDS holds the process ids, in the order of MILLRACE_CLICKHOUSE_REPLICAS.
+ * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. Of
+ * real replicas CLICKHOUSE_REPLICA_PIDS holds the process ids, in the order of MILLRACE_CLICKHOUSE_REPLICAS.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { arch, platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { freePort, parseCommand, runCommand } from './with-server.ts';
 
 const usage = 'usage: node scripts/with-clickhouse.ts [--optional] -- command [argument …]';
 const shards = 2;
 const replicas = 3;
 const cluster = 'millrace';
+/** Not `default`: some builds of the engine keep that one for themselves. */
+const user = 'millrace';
 const password = 'millrace-test';
 const database = 'millrace';
 const startMs = 120_000;
@@ -39,10 +45,12 @@ async function main(args: readonly string[]): Promise<number> {
   const work = (env: Env): Promise<number> => runCommand(command.program, command.args, env);
   const binary = findBinary();
   if (binary !== undefined) return await withServers(binary, work);
-  const missing = 'no ClickHouse server: expected `clickhouse` on the PATH or at CLICKHOUSE_BINARY, found none';
+  const missing = 'no ClickHouse cluster: expected `clickhouse` on the PATH or at CLICKHOUSE_BINARY, found none';
   if (command.options.has('--optional')) {
-    console.error(`${missing}; tests that need one are skipped, and REPLICATION WAS NOT TESTED`);
-    return await work({});
+    const library = findLibrary();
+    const instead = library === undefined ? 'tests that need a server are skipped' : 'one server takes its place';
+    console.error(`${missing}; ${instead}, and REPLICATION WAS NOT TESTED`);
+    return library === undefined ? await work({}) : await withSingleServer(library, work);
   }
   console.error(`${missing}; a stand-in over chDB takes its place: REPLICATION WAS NOT TESTED`);
   return await withStandIn(work);
@@ -52,6 +60,35 @@ function findBinary(): string | undefined {
   const named = process.env['CLICKHOUSE_BINARY'];
   const onPath = (process.env['PATH'] ?? '').split(':').map((path) => join(path, 'clickhouse'));
   return [...(named === undefined ? [] : [named]), ...onPath].find((path) => existsSync(path));
+}
+
+/** chDB's library, where python3 is there to load it. */
+function findLibrary(): string | undefined {
+  const python = spawnSync('python3', ['-c', 'import ctypes'], { stdio: 'ignore' });
+  if (python.status !== 0) return undefined;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(`@chdb/lib-${platform}-${arch}-gnu`)), 'libchdb.so');
+  } catch {
+    return undefined;
+  }
+}
+
+async function withSingleServer(library: string, work: (env: Env) => Promise<number>): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), 'millrace-clickhouse-'));
+  const node: Node = { shard: 0, replica: 0, ports: await freePorts() };
+  const log = join(directory, 'out.log');
+  await writeFile(join(directory, 'config.xml'), singleConfigOf(directory, node));
+  const program = fileURLToPath(new URL('serve-chdb.py', import.meta.url));
+  const output = openSync(log, 'a');
+  const server = spawn('python3', [program, library, directory], { cwd: directory, stdio: ['ignore', output, output] });
+  try {
+    await untilReady(node, log, 'SELECT 1');
+    await ask(node, `CREATE DATABASE IF NOT EXISTS ${database}`);
+    return await work({ CLICKHOUSE_URL: urlOf(node) });
+  } finally {
+    await stop(server);
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
 async function withStandIn(work: (env: Env) => Promise<number>): Promise<number> {
@@ -93,34 +130,38 @@ async function withServers(binary: string, work: (env: Env) => Promise<number>):
           .join(','),
       ).join(';');
     return await work({
-      CLICKHOUSE_URL: `http://default:${password}@127.0.0.1:${nodes[0]?.ports.http}/${database}`,
+      CLICKHOUSE_URL: urlOf(nodes[0] as Node),
       MILLRACE_CLICKHOUSE_CLUSTER: cluster,
       MILLRACE_CLICKHOUSE_REPLICAS: byShard(({ ports }) => `127.0.0.1:${ports.http}`),
       CLICKHOUSE_REPLICA_PIDS: byShard((_, at) => servers[at]?.pid ?? 0),
     });
   } finally {
-    for (const server of servers) {
-      if (server.exitCode !== null || server.signalCode !== null) continue;
-      const gone = once(server, 'exit');
-      server.kill('SIGKILL');
-      await gone;
-    }
+    for (const server of servers) await stop(server);
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const gone = once(server, 'exit');
+  server.kill('SIGKILL');
+  await gone;
+}
+
+function urlOf({ ports }: Node): string {
+  return `http://${user}:${password}@127.0.0.1:${ports.http}/${database}`;
 }
 
 async function makeNodes(): Promise<Node[]> {
   const nodes: Node[] = [];
   for (let shard = 0; shard < shards; shard++) {
-    for (let replica = 0; replica < replicas; replica++) {
-      nodes.push({
-        shard,
-        replica,
-        ports: { http: await freePort(), tcp: await freePort(), interserver: await freePort() },
-      });
-    }
+    for (let replica = 0; replica < replicas; replica++) nodes.push({ shard, replica, ports: await freePorts() });
   }
   return nodes;
+}
+
+async function freePorts(): Promise<Node['ports']> {
+  return { http: await freePort(), tcp: await freePort(), interserver: await freePort() };
 }
 
 async function startServer(
@@ -149,7 +190,7 @@ function configOf(
   hasKeeper: boolean,
 ): string {
   const member = ({ ports: { tcp } }: Node): string =>
-    `<replica><host>127.0.0.1</host><port>${tcp}</port><user>default</user><password>${password}</password></replica>`;
+    `<replica><host>127.0.0.1</host><port>${tcp}</port><user>${user}</user><password>${password}</password></replica>`;
   const shardOf = (at: number): string =>
     `<shard><internal_replication>true</internal_replication>${nodes
       .filter((node) => node.shard === at)
@@ -165,9 +206,7 @@ function configOf(
 <http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port><interserver_http_port>${ports.interserver}</interserver_http_port>
 <path>${home}/data/</path><tmp_path>${home}/tmp/</tmp_path><user_files_path>${home}/files/</user_files_path>
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
-<users><default><password>${password}</password><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota>
-<access_management>1</access_management></default></users>
-<profiles><default/></profiles><quotas><default/></quotas>
+<users>${userOf(user, password)}</users><profiles><default/></profiles><quotas><default/></quotas>
 <macros><shard>${shard + 1}</shard><replica>${replica + 1}</replica></macros>
 <zookeeper><node><host>127.0.0.1</host><port>${keeper.port}</port></node></zookeeper>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
@@ -177,19 +216,39 @@ ${hasKeeper ? keeperServer : ''}
 `;
 }
 
+function userOf(name: string, secret: string): string {
+  return `<${name}><password>${secret}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+<access_management>1</access_management></${name}>`;
+}
+
+/** The library runs its first statements as a user `default` without a password. */
+function singleConfigOf(home: string, { ports }: Node): string {
+  return `<clickhouse>
+<listen_host>127.0.0.1</listen_host><http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port>
+<user_files_path>${home}</user_files_path><users_config>${home}/config.xml</users_config>
+<max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
+<users>${userOf('default', '')}${userOf(user, password)}</users><profiles><default/></profiles><quotas><default/></quotas>
+</clickhouse>
+`;
+}
+
 async function ask({ ports }: Node, sql: string): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${ports.http}/`, {
     method: 'POST',
     body: sql,
-    headers: { 'x-clickhouse-user': 'default', 'x-clickhouse-key': password },
+    headers: { 'x-clickhouse-user': user, 'x-clickhouse-key': password },
   });
   if (!response.ok) throw new Error(`expected ClickHouse to run ${sql}, got: ${await response.text()}`);
 }
 
-async function untilReady(node: Node, log: string): Promise<void> {
+async function untilReady(
+  node: Node,
+  log: string,
+  question = "SELECT 1 FROM system.zookeeper WHERE path = '/' LIMIT 1",
+): Promise<void> {
   const deadline = Date.now() + startMs;
   for (;;) {
-    const isReady = await ask(node, "SELECT 1 FROM system.zookeeper WHERE path = '/' LIMIT 1").then(
+    const isReady = await ask(node, question).then(
       () => true,
       () => false,
     );

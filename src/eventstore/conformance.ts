@@ -306,6 +306,15 @@ function queryTests(store: () => EventStore): void {
     }
   });
 
+  it('binds lists and texts of a megabyte, larger than a field of a form may be', async () => {
+    const ids = Array.from({ length: 5000 }, (_, i) => `${i}-'\\"\t\0鞋👟-${'ü'.repeat(100)}`);
+    const counts = [...ids.keys()];
+    const sql = `SELECT length({ids:Array(String)}) AS ids, {last:String} IN {ids:Array(String)} AS found,
+  arraySum({counts:Array(Int64)}) AS sum, {text:String} = arrayStringConcat({ids:Array(String)}) AS same`;
+    const params = { ids, last: ids.at(-1) ?? '', counts, text: ids.join('') };
+    expect(await store().query(sql, params)).toEqual([{ ids: '5000', found: 1, sum: '12497500', same: 1 }]);
+  });
+
   it('binds every kind of parameter; 64-bit integers come back as strings', async () => {
     const params = { i: 7, big: 9_223_372_036_854_775_807n, neg: -5n, yes: true, no: false, list: [1, 2], none: [] };
     const sql = `SELECT {i:Int32} AS i, {big:Int64} AS big, {neg:Int64} AS neg, {yes:Bool} AS yes, {no:Bool} AS no,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { insertError, queryError } from './engine-errors.ts';
-import { StoreDeniedError, StoreUnavailableError } from './eventstore.ts';
+import { engineCode, insertError, queryError } from './engine-errors.ts';
+import { ServerAwayError, StoreDeniedError, StoreUnavailableError } from './eventstore.ts';
 
 describe('errors of the engine', () => {
   const inserts: readonly [string, boolean][] = [
@@ -22,10 +22,25 @@ describe('errors of the engine', () => {
     ['Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)', true],
     ['Code: 62. DB::Exception: Syntax error. (SYNTAX_ERROR)', false],
     ['Code: 164. DB::Exception: Cannot execute query in readonly mode. (READONLY)', false],
+    ['Code: 1000, e.code() = 0, HTML Form Exception: Field value too long', false],
     ['something else', false],
   ];
   it.each(queries)('of a query, "%.40s" is trouble of the store: %s', (message, unavailable) => {
     expect(queryError(message) instanceof StoreUnavailableError).toBe(unavailable);
+  });
+
+  it.each([209, 210, 225, 242, 279, 319, 667, 999])('code %i sends the work to another replica', (code) => {
+    const message = `Code: ${code}. DB::Exception: Trouble of this server. (NAME)`;
+    expect([insertError(message), queryError(message)]).toEqual([
+      expect.any(ServerAwayError),
+      expect.any(ServerAwayError),
+    ]);
+  });
+
+  it('a form that the server refuses has a code, too', () => {
+    expect(engineCode('Poco::Exception. Code: 1000, e.code() = 0, HTML Form Exception: Field value too long')).toBe(
+      1000,
+    );
   });
 
   it('of a query that the user has no right to is named as such', () => {

@@ -33,14 +33,16 @@ const cutOffCodes = new Set([
   225, // NO_ZOOKEEPER
   242, // TABLE_IS_READ_ONLY
   279, // ALL_CONNECTION_TRIES_FAILED
+  319, // UNKNOWN_STATUS_OF_INSERT: the quorum is unknown; the same token at another replica settles it
+  667, // NOT_INITIALIZED: the table is still being opened
   999, // KEEPER_EXCEPTION
 ]);
 
 const accessDenied = 497;
 
-/** The code in the engine's own message form `Code: 241. DB::Exception: …`; 0 when there is none. */
+/** The code in the engine's own message forms `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; 0 when there is none. */
 export function engineCode(message: string): number {
-  return Number(/\bCode: (\d+)\./.exec(message)?.[1] ?? 0);
+  return Number(/\bCode: (\d+)[.,]/.exec(message)?.[1] ?? 0);
 }
 
 export function insertError(message: string, cause?: unknown): Error {

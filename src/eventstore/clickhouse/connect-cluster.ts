@@ -189,13 +189,14 @@ interface ReplicaState {
 
 /** Well while each shard has enough replicas to take inserts, and none of them misses parts. */
 async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> {
-  for (const [at, shard] of shards.entries()) {
-    const states = await Promise.all(shard.servers.map(replicaState));
+  // Side by side: a replica that hangs takes seconds to be found out, and a probe does not wait for one shard after another.
+  const statesByShard = await Promise.all(shards.map((shard) => Promise.all(shard.servers.map(replicaState))));
+  for (const [at, states] of statesByShard.entries()) {
     const working = states.filter((state) => state?.isReadOnly === false).length;
-    const needed = Math.floor(shard.servers.length / 2) + 1;
+    const needed = Math.floor(states.length / 2) + 1;
     if (working < needed) {
       const detail =
-        `Shard ${at + 1} of the ClickHouse cluster has ${working} of ${shard.servers.length} replicas that take inserts, ` +
+        `Shard ${at + 1} of the ClickHouse cluster has ${working} of ${states.length} replicas that take inserts, ` +
         `and needs ${needed}: look at its servers and at ClickHouse Keeper.`;
       return { ok: false, detail };
     }
@@ -205,8 +206,9 @@ async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> 
   return { ok: true, detail: '' };
 }
 
-/** Undefined: it does not answer. */
+/** Undefined when the replica does not answer: the others decide whether the shard is well, and soon enough for a probe. */
 async function replicaState(server: ClickhouseServer): Promise<ReplicaState | undefined> {
+  if (!(await server.answers())) return undefined;
   try {
     const readOnly = await server.rows<{ found: string }>(
       `SELECT count() AS found FROM system.replicas

@@ -6,8 +6,10 @@ import {
   type ClickHouseClient,
   type ClickHouseSettings,
 } from '@clickhouse/client';
-import { insertError, queryError } from '../engine-errors.ts';
+import { engineCode, insertError, queryError } from '../engine-errors.ts';
 import { ServerAwayError, type QueryParam, type RowBatch } from '../eventstore.ts';
+import { splitLargeParams } from './large-params.ts';
+import { whileAnswering } from './while-answering.ts';
 
 /** One ClickHouse server over HTTP: what its client does, with our errors. */
 export interface ClickhouseServer {
@@ -58,18 +60,21 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
       ...readSettings,
     },
   });
+  const isAnswering = (): Promise<boolean> => answers(url);
   return {
-    async insert(query, batch) {
-      try {
-        const result = await writer.exec({ query, values: Readable.from(batch.chunks, { objectMode: false }) });
-        await drain(result.stream);
-      } catch (error) {
-        throw engineFailure(error, insertError);
-      }
-    },
-    command: (sql) => command(writer, sql),
-    rows: (sql, params = {}) => rows(reader, sql, params),
-    answers: () => answers(url),
+    insert: (query, batch) =>
+      whileAnswering(isAnswering, async (signal) => {
+        try {
+          const values = Readable.from(batch.chunks, { objectMode: false });
+          const result = await writer.exec({ query, values, abort_signal: signal });
+          await drain(result.stream);
+        } catch (error) {
+          throw engineFailure(error, insertError);
+        }
+      }),
+    command: (sql) => whileAnswering(isAnswering, (signal) => command(writer, sql, signal)),
+    rows: (sql, params = {}) => whileAnswering(isAnswering, (signal) => rows(reader, sql, params, signal)),
+    answers: isAnswering,
     async close() {
       await writer.close();
       await reader.close();
@@ -77,9 +82,9 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
   };
 }
 
-async function command(client: ClickHouseClient, sql: string): Promise<void> {
+async function command(client: ClickHouseClient, sql: string, signal: AbortSignal): Promise<void> {
   try {
-    await client.command({ query: sql });
+    await client.command({ query: sql, abort_signal: signal });
   } catch (error) {
     throw engineFailure(error, queryError);
   }
@@ -89,9 +94,16 @@ async function rows<Row>(
   client: ClickHouseClient,
   sql: string,
   params: Readonly<Record<string, QueryParam>>,
+  signal: AbortSignal,
 ): Promise<Row[]> {
+  const bound = splitLargeParams(sql, params);
   try {
-    const result = await client.query({ query: sql, query_params: { ...params }, format: 'JSONEachRow' });
+    const result = await client.query({
+      query: bound.sql,
+      query_params: { ...bound.params },
+      format: 'JSONEachRow',
+      abort_signal: signal,
+    });
     return await result.json<Row>();
   } catch (error) {
     throw engineFailure(error, queryError);
@@ -108,10 +120,15 @@ async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const chunk of stream) void chunk;
 }
 
+/**
+ * What the client throws is the engine's exception, a refusal with the engine's code that the client does not parse (a form that its
+ * HTTP handler rejects), or trouble of the connection. Only the last means that the server is away.
+ */
 function engineFailure(error: unknown, judge: (message: string, cause: unknown) => Error): Error {
   if (error instanceof ClickHouseError) return judge(`Code: ${error.code}. ${error.message}`, error);
   const { code, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: '' };
-  // A network error's own message names the address, and this sentence is told to whoever asks for the service's health.
+  if (engineCode(message) !== 0) return judge(message, error);
+  // A network error's own message names the address, and this sentence is shown to whoever asks for the service's health.
   return new ServerAwayError(`The ClickHouse server cannot be reached: ${code ?? message}`, { cause: error });
 }
