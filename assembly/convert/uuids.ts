@@ -112,11 +112,26 @@ function prepareParts(micros: i64): bool {
   end = message + nameSpaceBytes;
   for (let at: u32 = 0; at < uuidPartCount; at++) {
     if (!putPart(changetype<Part>(uuidParts + <usize>at * PART_BYTES), micros)) return false;
-    if (at + 1 != uuidPartsGiven || end - message - nameSpaceBytes != 36) continue;
-    if (!readUuid(message + nameSpaceBytes)) continue;
-    kind = GIVEN;
-    return true;
+    if (at + 1 != uuidPartsGiven) continue;
+    const given = message + nameSpaceBytes;
+    if (end - given == 36 && readUuid(given)) {
+      kind = GIVEN;
+      return true;
+    }
+    if (mayBeUuid(given)) return false;
   }
+  return true;
+}
+
+/** Whether what stands from there to the end may be a UUID in another spelling (src/base/uuids.ts), which the reader sees. */
+function mayBeUuid(from: usize): bool {
+  if (end - from < 32) return false;
+  const first = byteAt(from);
+  const last = byteAt(end - 1);
+  if (first <= 0x20 || first >= 0x7f || last <= 0x20 || last >= 0x7f) return true;
+  if (first == 0x7b || ((first | 0x20) == 0x75 && byteAt(from + 3) == 0x3a)) return true;
+  if (end - from != 32) return false;
+  for (let at = from; at < end; at++) if (nibble(byteAt(at)) < 0) return false;
   return true;
 }
 

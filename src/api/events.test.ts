@@ -96,6 +96,13 @@ describe('reading events over the API', () => {
     expect((await get(`events/${uuid(6)}`)).body).toMatchObject({ person: null });
   });
 
+  it.each([uuid(5).replaceAll('-', ''), `{${uuid(5)}}`, `urn:uuid:${uuid(5).toUpperCase()}`])(
+    'finds an event by its uuid as %s',
+    async (spelt) => {
+      expect((await get(`events/${encodeURIComponent(spelt)}`)).body).toMatchObject({ id: uuid(5) });
+    },
+  );
+
   it.each([uuid(99), uuid(77), 'no-uuid'])('answers 404 for %s, which this project does not have', async (id) => {
     expect(await get(`events/${id}`)).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });

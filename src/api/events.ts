@@ -13,8 +13,9 @@ import {
   type EventListQuery,
 } from '../contract/events.ts';
 import type { PersonRecord } from '../contract/persons.ts';
+import { canonicalUuid } from '../base/uuids.ts';
 import { countEvents, TooManyCountsError } from '../eventstore/counts.ts';
-import { decodeCursor, encodeCursor, isUuid } from '../eventstore/cursor.ts';
+import { decodeCursor, encodeCursor } from '../eventstore/cursor.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { EventFilter, PropertyFilter } from '../eventstore/filters.ts';
 import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
@@ -85,8 +86,8 @@ function retrieveRoute({ store, persons }: EventRouteDeps): ApiRoute {
     responses: { 200: eventSchema },
     handler: async (request) => {
       const project = request.project().id;
-      const { uuid } = request.params;
-      const event = isUuid(uuid) ? await fromStore(() => getEvent(store, project, uuid)) : undefined;
+      const uuid = canonicalUuid(request.params.uuid);
+      const event = uuid ? await fromStore(() => getEvent(store, project, uuid)) : undefined;
       if (!event) throw new ApiError('not_found', 'Event not found.');
       const [body] = await shownEvents([event], project, persons);
       return { status: 200, body };
@@ -141,7 +142,8 @@ async function idsOfPerson(
   persons: EventRouteDeps['persons'],
 ): Promise<readonly string[] | undefined> {
   if (uuid === undefined) return undefined;
-  const person = isUuid(uuid) ? await persons.byUuid(projectId, uuid.toLowerCase()) : undefined;
+  const known = canonicalUuid(uuid);
+  const person = known ? await persons.byUuid(projectId, known) : undefined;
   return person?.distinct_ids ?? [];
 }
 

@@ -12,7 +12,7 @@ import {
   type DraftStep,
 } from '../contract/transformation-tests.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
-import { isUuid } from '../eventstore/cursor.ts';
+import { canonicalUuid } from '../base/uuids.ts';
 import { isoOfMicros } from '../eventstore/micros.ts';
 import { getEvent, listEvents, type StoredEvent } from '../eventstore/reads.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
@@ -199,7 +199,8 @@ async function subjectOf(
   checkScope(request.principal, 'query:read');
   const project = request.project().id;
   if (uuid !== undefined) {
-    const named = isUuid(uuid) ? await fromStore(() => getEvent(store, project, uuid)) : undefined;
+    const known = canonicalUuid(uuid);
+    const named = known ? await fromStore(() => getEvent(store, project, known)) : undefined;
     if (named !== undefined) return storedEvent(named);
     throw new ApiError('does_not_exist', `There is no stored event "${uuid}".`, { attr: 'event_id' });
   }

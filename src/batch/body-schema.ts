@@ -1,3 +1,4 @@
+import { uuidPattern } from '../base/uuids.ts';
 import { distinctIdCharsMax, nameCharsMax } from './limits.ts';
 
 /**
@@ -7,7 +8,7 @@ import { distinctIdCharsMax, nameCharsMax } from './limits.ts';
 
 const uuid = {
   type: 'string',
-  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  pattern: uuidPattern,
   examples: ['0199a7c4-6f3e-7c1a-9d55-2b1f0c6e8a10'],
 } as const;
 
@@ -23,7 +24,9 @@ const eventProperties = {
   distinct_id: distinctId,
   uuid: {
     ...uuid,
-    description: 'The same uuid for the same event is stored once, however often it is sent. Default: a new one.',
+    description:
+      'The same uuid for the same event is stored once, however often it is sent. With or without dashes, in braces, behind urn:uuid: ' +
+      'and in any case it is the same uuid. Default: a new one; of a historical event, one that follows from its content.',
   },
   timestamp: {
     type: 'string',

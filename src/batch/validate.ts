@@ -1,3 +1,4 @@
+import { canonicalUuid } from '../base/uuids.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import { isStorableTime, isTooFarAhead, ownTime } from './event-time.ts';
@@ -7,7 +8,6 @@ import {
   fieldFrom,
   fieldTo,
   flagsOf,
-  hasBackslash,
   isNullAt,
   isNumberAt,
   isObjectAt,
@@ -152,19 +152,23 @@ function missingId(got: string): Refusal {
   );
 }
 
-/** 8-4-4-4-12 hexadecimal digits, in either case. */
+/** A UUID in any spelling. */
 function checkUuid(scan: ScannedBatch, index: number): Refusal | undefined {
   const from = fieldFrom(scan, index, 'uuid');
   if (from < 0 || isNullAt(scan.json, from)) return undefined;
   const to = fieldTo(scan, index, 'uuid');
   if (isStringAt(scan.json, from) && (to - from === 2 || isUuidAt(scan.json, from, to))) return undefined;
   const got = excerpt(scan.json, from, to);
-  return bad('invalid_event_uuid', 'uuid', `expected "uuid" to be a UUID (8-4-4-4-12 hexadecimal digits), got: ${got}`);
+  return bad(
+    'invalid_event_uuid',
+    'uuid',
+    `expected "uuid" to be a UUID (32 hexadecimal digits, with or without dashes), got: ${got}`,
+  );
 }
 
 function isUuidAt(json: Buffer, from: number, to: number): boolean {
   if (to - from === 38 && isUuidText(json, from)) return true;
-  return hasBackslash(json, from, to) && isUuidText(Buffer.from(`"${stringAt(json, from, to)}"`), 0);
+  return canonicalUuid(stringAt(json, from, to)) !== undefined;
 }
 
 function isUuidText(json: Buffer, from: number): boolean {

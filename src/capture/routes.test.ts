@@ -329,6 +329,9 @@ describe('events that are not valid', () => {
     ['null properties', { ...event, properties: null }],
     ['an empty uuid', { ...event, uuid: '' }],
     ['a uuid in capitals', { ...event, uuid: uuid.toUpperCase() }],
+    ['a uuid without dashes', { ...event, uuid: uuid.replaceAll('-', '') }],
+    ['a uuid in braces', { ...event, uuid: `{${uuid}}` }],
+    ['a uuid as urn, with white space', { ...event, uuid: `\turn:uuid:${uuid} ` }],
     [
       'null for what may be absent',
       { ...event, uuid: null, offset: null, $set: null, $set_once: null, timestamp: null },

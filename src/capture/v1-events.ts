@@ -1,13 +1,17 @@
+import { canonicalUuid } from '../base/uuids.ts';
 import { isNobody } from '../base/nobody-ids.ts';
 import { scanProblems, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo, isNullAt, isObjectAt, isStringAt, stringAt } from '../batch/spans.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
-import { isUuid, rfc3339, type SdkInfo, type V1Headers } from './v1-headers.ts';
+import { rfc3339, type SdkInfo, type V1Headers } from './v1-headers.ts';
 import { V1Error } from './v1-error.ts';
 
 /** A v1 event turned into one that the log and the pipeline know. */
 export interface ConvertedEvent {
+  /** As the client wrote it, which finds its result by it. */
   readonly uuid: string;
+  /** In the one spelling of the store. */
+  readonly stored: string;
   /** Why the event is dropped; undefined: it is taken. */
   readonly drop: string | undefined;
   /** What the client should know about an event that was taken. */
@@ -25,9 +29,9 @@ export function convertV1Events(scan: ScannedBatch, sdk: SdkInfo): ConvertedEven
   const events: ConvertedEvent[] = [];
   for (let i = 0; i < scan.count; i++) {
     const event = convert(scan, i, sdk);
-    if (seen.has(event.uuid))
+    if (seen.has(event.stored))
       throw new V1Error('duplicate_event_uuid', `expected each uuid once, got twice: ${event.uuid}`);
-    seen.add(event.uuid);
+    seen.add(event.stored);
     events.push(event);
   }
   return events;
@@ -35,9 +39,10 @@ export function convertV1Events(scan: ScannedBatch, sdk: SdkInfo): ConvertedEven
 
 function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEvent {
   const original = scan.json.subarray(fieldFrom(scan, index, 'event'), fieldTo(scan, index, 'event'));
-  const uuid = uuidOf(scan, index);
+  const { sent, stored } = uuidOf(scan, index);
   const refuse = (reason: string): ConvertedEvent => ({
-    uuid,
+    uuid: sent,
+    stored,
     drop: reason,
     details: undefined,
     json: Buffer.concat([Buffer.from(`["${reason}",`), original, Buffer.from(']')]),
@@ -53,9 +58,10 @@ function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEven
   const distinctId = String(event['distinct_id']).trim();
   const isIllegal = isNobody(distinctId) || roleIds.has(distinctId.toLowerCase());
   if (isIllegal) added['$process_person_profile'] = false;
-  const head = { event: event['event'], distinct_id: distinctId, uuid, timestamp: event['timestamp'] };
+  const head = { event: event['event'], distinct_id: distinctId, uuid: stored, timestamp: event['timestamp'] };
   return {
-    uuid,
+    uuid: sent,
+    stored,
     drop: undefined,
     details: isIllegal ? 'person_processing_disabled' : undefined,
     json: Buffer.concat([
@@ -66,14 +72,15 @@ function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEven
   };
 }
 
-function uuidOf(scan: ScannedBatch, index: number): string {
+function uuidOf(scan: ScannedBatch, index: number): { readonly sent: string; readonly stored: string } {
   const from = fieldFrom(scan, index, 'uuid');
   const to = fieldTo(scan, index, 'uuid');
   if (from < 0 || isNullAt(scan.json, from) || to - from === 2) {
     throw new V1Error('missing_event_uuid', `expected batch[${index}].uuid to be a UUID, got: none`);
   }
-  const text = isStringAt(scan.json, from) ? stringAt(scan.json, from, to).trim() : '';
-  if (isUuid(text)) return text;
+  const sent = isStringAt(scan.json, from) ? stringAt(scan.json, from, to) : '';
+  const stored = canonicalUuid(sent);
+  if (stored !== undefined) return { sent: sent.trim(), stored };
   throw new V1Error('invalid_event_uuid', `expected batch[${index}].uuid to be a UUID, got: something else`);
 }
 

@@ -50,6 +50,17 @@ const batch = (events: readonly unknown[], more: object = {}): object => ({
 });
 
 describe('a v1 request that is taken', () => {
+  it('the uuid of an event is one in every spelling: the result is found by the one sent, stored is the canonical one', async () => {
+    const spelt = [uuid(1).replaceAll('-', ''), `{${uuid(2)}}`, `urn:uuid:${uuid(3)}`, uuid(4).toUpperCase()];
+    const answer = await send(batch(spelt.map((each, n) => event(n + 1, { uuid: each }))));
+    expect(Object.keys(answer.json().results).toSorted()).toEqual(spelt.toSorted());
+    expect((await capture.events()).slice(-4).map((each) => (each as { uuid: string }).uuid)).toEqual(
+      [1, 2, 3, 4].map(uuid),
+    );
+    const twice = await send(batch([event(1), event(1, { uuid: uuid(1).replaceAll('-', '') })]));
+    expect([twice.statusCode, twice.json().error]).toEqual([400, 'duplicate_event_uuid']);
+  });
+
   it('gives a result for every event in order, and the log a batch that the pipeline knows', async () => {
     const answer = await send(batch([event(2, { properties: { a: 1 }, session_id: 's', window_id: 'w' }), event(1)]));
     expect(answer.statusCode).toBe(200);

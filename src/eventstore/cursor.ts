@@ -1,7 +1,8 @@
 import type { EventKey } from './reads.ts';
 
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+/** Of what this program wrote. */
 export function isUuid(text: string): boolean {
   return uuidForm.test(text);
 }

@@ -1,6 +1,9 @@
+import { canonicalUuid } from '../base/uuids.ts';
+
 /** JSON Schema as far as coercion looks at it. */
 export interface SchemaShape {
   readonly type?: unknown;
+  readonly format?: unknown;
   readonly properties?: Readonly<Record<string, SchemaShape>>;
   /** A record has one pattern for all of its keys. */
   readonly patternProperties?: Readonly<Record<string, SchemaShape>>;
@@ -25,7 +28,7 @@ export function compileCoercion(schema: SchemaShape): Coercion | undefined {
     case 'boolean':
       return (value, source) => toBoolean(lastOf(value, source), source);
     case 'string':
-      return lastOf;
+      return schema.format === 'uuid' ? (value, source) => toUuid(lastOf(value, source)) : lastOf;
     case 'null':
       return (value, source) => (source === 'text' && value === '' ? null : value);
     case 'array':
@@ -40,6 +43,11 @@ export function compileCoercion(schema: SchemaShape): Coercion | undefined {
 /** A repeated form field or query parameter means its last value where one is wanted. */
 function lastOf(value: unknown, source: ValueSource): unknown {
   return source === 'text' && Array.isArray(value) ? value.at(-1) : value;
+}
+
+/** In the spelling in which ids are stored. */
+function toUuid(value: unknown): unknown {
+  return canonicalUuid(value) ?? value;
 }
 
 function toNumber(value: unknown): unknown {

@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
+import { canonicalUuid } from '../base/uuids.ts';
 import { fieldErrors, type FieldError } from '../contract/errors.ts';
 import { compileCoercion, type SchemaShape, type ValueSource } from './coerce.ts';
 import { fieldErrorOf } from './field-errors.ts';
@@ -7,10 +8,9 @@ import { fieldErrorOf } from './field-errors.ts';
 /** More errors than this in one answer help nobody. */
 const errorsMax = 20;
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const timeForm = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?$/;
 const formats = {
-  uuid: uuidForm,
+  uuid: (text: string) => canonicalUuid(text) !== undefined,
   'date-time': (text: string) => timeForm.test(text) && !Number.isNaN(Date.parse(text.replace(' ', 'T'))),
   date: (text: string) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
   email: /^[^\s@]+@[^\s@]+$/,

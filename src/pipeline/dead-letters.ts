@@ -1,5 +1,6 @@
 import { isoMicros } from '../base/clock.ts';
 import { derivedId } from '../base/ids.ts';
+import { canonicalUuid } from '../base/uuids.ts';
 import { span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
 import { distinctIdText, isNullAt, isStringAt, stringAt } from '../batch/spans.ts';
 import type { WarningType } from '../contract/warnings.ts';
@@ -61,10 +62,11 @@ export function deadEvent(place: DeadLetterPlace, reason: Reason, scan: ScannedB
   const base = place.index * spanStride;
   const from = scan.spans[base + span.event];
   const to = scan.spans[base + span.event + 1];
+  const uuid = shownText(scan, base + span.uuid);
   return toRow(place, reason, Uint8Array.prototype.slice.call(scan.json, from, to), {
     event: shownText(scan, base + span.name),
     distinct_id: shownText(scan, base + span.distinctId),
-    event_uuid: shownText(scan, base + span.uuid),
+    event_uuid: canonicalUuid(uuid) ?? uuid,
   });
 }
 

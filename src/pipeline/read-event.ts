@@ -4,6 +4,7 @@ import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, tex
 import type { WarningOccurrence } from '../contract/warnings.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
+import { canonicalUuid } from '../base/uuids.ts';
 import { assignUuid } from './steps/assign-uuid.ts';
 import { storedId } from '../batch/stored-id.ts';
 
@@ -27,7 +28,7 @@ export function readEvent(
   const plain = isTextEnough ? plainText(context, scan, index) : undefined;
   const { properties, text } =
     plain === undefined ? readProperties(context, scan, index, parse) : { properties: unread, text: plain };
-  const givenUuid = readText(scan, index, 'uuid').toLowerCase();
+  const givenUuid = canonicalUuid(readText(scan, index, 'uuid'));
   const time = resolveTimestamp({
     lane: context.lane,
     receivedAt: context.receivedAt,
@@ -35,9 +36,9 @@ export function readEvent(
     timestamp: ownTime(scan, index),
     offset: readOffset(scan, index),
     ignoreSentAt: properties['$ignore_sent_at'] === true,
-    uuid: givenUuid === '' ? undefined : givenUuid,
+    uuid: givenUuid,
   });
-  const uuid = givenUuid === '' ? assignUuid(context, scan, index, time.micros) : givenUuid;
+  const uuid = givenUuid ?? assignUuid(context, scan, index, time.micros);
   const fullId = distinctIdText(scan.json, fieldFrom(scan, index, 'distinctId'), fieldTo(scan, index, 'distinctId'));
   const distinctId = storedId(fullId);
   if (time.warning !== undefined) {

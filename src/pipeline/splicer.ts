@@ -24,6 +24,7 @@ const meaningful = new Set([
 
 const quote = 0x22;
 const backslash = 0x5c;
+const dash = 0x2d;
 const openObject = 0x7b;
 const noBytes = new Uint8Array(0);
 
@@ -111,6 +112,8 @@ function hasPlainFields(scan: ScannedBatch, index: number, flags: number): boole
   if (props < 0 || json[props] !== openObject) return false;
   const uuid = spans[base + span.uuid] as number;
   if (uuid < 0 || (spans[base + span.uuid + 1] as number) - uuid !== 38 || json[uuid] !== quote) return false;
+  // Of the spellings of a UUID that have 36 characters, the one with dashes.
+  if (json[uuid + 9] !== dash) return false;
   const id = spans[base + span.distinctId] as number;
   const idTo = spans[base + span.distinctId + 1] as number;
   if (json[id] !== quote || idTo - id - 2 > distinctIdCharsMax || !isPlain(json, id + 1, idTo - 1)) return false;

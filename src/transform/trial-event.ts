@@ -1,5 +1,6 @@
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
+import { canonicalUuid } from '../base/uuids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /** An event as a trial takes and shows it. */
@@ -17,7 +18,6 @@ export class TrialEventError extends Error {
   override name = 'TrialEventError';
 }
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const exactTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
@@ -65,8 +65,8 @@ function readProperties(given: JsonObject): JsonObject {
 
 function readUuid(given: JsonValue | undefined): string {
   if (given === undefined || given === null) return newId();
-  const uuid = typeof given === 'string' ? given.toLowerCase() : '';
-  if (!uuidForm.test(uuid)) throw expected('a "uuid" such as 0190a6b3-6f1e-7c3c-9f6b-3d6c5a0f7a11', given);
+  const uuid = canonicalUuid(given);
+  if (uuid === undefined) throw expected('a "uuid" such as 0190a6b3-6f1e-7c3c-9f6b-3d6c5a0f7a11', given);
   return uuid;
 }
 

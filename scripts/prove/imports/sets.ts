@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
-import { isUuid } from '../../../src/imports/formats/derived-uuids.ts';
+import { canonicalUuid } from '../../../src/base/uuids.ts';
 import { ownTime } from '../../../src/batch/event-time.ts';
 import { scanBatch } from '../../../src/batch/scan.ts';
 import { distinctIdText, fieldFrom, fieldTo } from '../../../src/batch/spans.ts';
@@ -62,7 +62,7 @@ export async function storedSet(dataDir: string): Promise<EventSet> {
 function throughDoor(event: WireEvent): { readonly micros: number; readonly distinctId: string } | undefined {
   const marked = { ...event, properties: { ...event.properties, $import_run_id: '0123456789abcdef' } };
   const scan = scanBatch(Buffer.from(`[${JSON.stringify(marked)}]`), limits);
-  if (!validateEvent(scan, 0, 'historical', Date.now()).ok || !isUuid(event.uuid)) return undefined;
+  if (!validateEvent(scan, 0, 'historical', Date.now()).ok || canonicalUuid(event.uuid) === undefined) return undefined;
   const micros = ownTime(scan, 0);
   if (typeof micros !== 'number') return undefined;
   const id = distinctIdText(scan.json, fieldFrom(scan, 0, 'distinctId'), fieldTo(scan, 0, 'distinctId'));

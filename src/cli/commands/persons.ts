@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Static } from 'typebox';
+import { canonicalUuid } from '../../base/uuids.ts';
 import type { eventSchema } from '../../contract/events.ts';
 import type { PersonRecord } from '../../contract/persons.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
@@ -14,7 +15,6 @@ interface Options extends ApiOptions {
   readonly limit: string;
 }
 
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const idsShown = 3;
 
 /** Persons of a running service. */
@@ -115,7 +115,8 @@ async function findPerson(api: ProjectApi, name: string): Promise<PersonRecord> 
   const query = { distinct_id: name };
   const [found] = await listUpTo<PersonRecord>(api, `${api.root}/persons/`, query, 1);
   if (found !== undefined) return found;
-  if (uuidForm.test(name)) return api.get<PersonRecord>(`${api.root}/persons/${name}/`);
+  const uuid = canonicalUuid(name);
+  if (uuid !== undefined) return api.get<PersonRecord>(`${api.root}/persons/${uuid}/`);
   throw new CommandError('notFound', `no person has the distinct_id "${name}"; "millrace persons list --search" finds`);
 }
 

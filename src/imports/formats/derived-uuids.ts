@@ -47,9 +47,3 @@ function uuidText(hex: string): string {
     `${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
   );
 }
-
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-export function isUuid(value: unknown): value is string {
-  return typeof value === 'string' && value.length === 36 && uuidPattern.test(value);
-}

@@ -9,7 +9,7 @@ import { amplitudeNames } from './names.ts';
 import { amplitudePlain } from './plain.ts';
 import { createSessionIds } from './sessions.ts';
 import { exportedRecord } from './warehouse.ts';
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
 import { namesOf, rename } from '../names.ts';
@@ -116,7 +116,8 @@ function timeOf(record: Json): { readonly timestamp: string; readonly from: stri
 
 function uuidOf(record: Json, writer: EventWriter): string {
   const { uuid, $insert_id: insertId } = record;
-  if (isUuid(uuid)) return uuid;
+  const own = canonicalUuid(uuid);
+  if (own !== undefined) return own;
   const id = idOf(insertId);
   // Amplitude itself takes two events of one device with the same $insert_id for one.
   if (id !== undefined) return writer.id('$insert_id', idOf(record['device_id']) ?? '', id);

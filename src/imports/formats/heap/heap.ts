@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { heapExample } from './example.ts';
@@ -163,7 +163,7 @@ const pairPattern = /^\(\d{1,30}, ?(\d{1,30})\)$/;
 function uuidOf(writer: EventWriter, row: Json, sourceName: string): string {
   const id = firstId(row['event_id']);
   if (id === undefined) return writer.contentId(row);
-  return isUuid(id) ? id.toLowerCase() : writer.id('event', id, sourceName);
+  return canonicalUuid(id) ?? writer.id('event', id, sourceName);
 }
 
 const aboutEvent = new Set(

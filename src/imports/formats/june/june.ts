@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
@@ -192,7 +192,7 @@ function identify(writer: EventWriter, { user, device, timestamp }: ReadRow): Re
 function uuidOf(writer: EventWriter, row: Json): string {
   const id = firstId(row['message_id'], row['id']);
   if (id === undefined) return writer.contentId(row);
-  return isUuid(id) ? id.toLowerCase() : writer.id('event', id);
+  return canonicalUuid(id) ?? writer.id('event', id);
 }
 
 function personOf(writer: EventWriter, traits: Json): Properties {

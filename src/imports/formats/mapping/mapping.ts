@@ -1,7 +1,7 @@
 import type { ReaderMemory } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import {
   createEventWriter,
   imported,
@@ -154,7 +154,7 @@ function uuidOf(
   writer: EventWriter,
 ): string {
   if (id === undefined) return writer.contentId(record);
-  return isUuid(id) ? id : writer.id(source, id, name, distinctId, timestamp);
+  return canonicalUuid(id) ?? writer.id(source, id, name, distinctId, timestamp);
 }
 
 function links(

@@ -1,6 +1,6 @@
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { mparticleExample } from './example.ts';
@@ -228,7 +228,8 @@ function propertiesOf(writer: EventWriter, shared: Properties, data: Json): Prop
 
 function uuidOf(writer: EventWriter, { batch, distinctId }: Batch, item: Json, data: Json, index: number): string {
   const message = data['source_message_id'];
-  if (isUuid(message)) return message.toLowerCase();
+  const own = canonicalUuid(message);
+  if (own !== undefined) return own;
   const id = firstId(data['event_id'], message);
   if (id !== undefined) return writer.id('event', id);
   const batchId = idOf(batch['batch_id']);

@@ -1,4 +1,4 @@
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { pendoExample } from './example.ts';
@@ -82,7 +82,8 @@ function createReader(writer: EventWriter, groupType: string): RecordReader {
 function uuidOf(writer: EventWriter, row: Json, visitor: string, timestamp: string, sourceName: string): string {
   const id = idOf(row['eventId']);
   if (id === undefined) return writer.contentId(row);
-  if (isUuid(id)) return id.toLowerCase();
+  const own = canonicalUuid(id);
+  if (own !== undefined) return own;
   return writer.id('event', id, visitor, timestamp, sourceName, idOf(row['elementPath']) ?? '');
 }
 

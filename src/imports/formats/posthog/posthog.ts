@@ -2,7 +2,7 @@ import { createReaderMemory, type Links } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename, type Names } from '../names.ts';
@@ -145,9 +145,9 @@ function readEvent(record: Json, context: Context): RecordResult {
 }
 
 function uuidOf(record: Json, writer: EventWriter): string {
-  if (isUuid(record['uuid'])) return record['uuid'];
   const id = record['id'];
-  if (isUuid(id)) return id;
+  const own = canonicalUuid(record['uuid']) ?? canonicalUuid(id);
+  if (own !== undefined) return own;
   const text = idOf(record['uuid']) ?? idOf(id);
   if (text !== undefined) return writer.id(text);
   return writer.contentId(record) ?? writer.id(JSON.stringify(record));

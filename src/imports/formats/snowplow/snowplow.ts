@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { personId } from '../person-id.ts';
@@ -134,7 +134,8 @@ function read(writer: EventWriter, row: Json): RecordResult {
 
 function uuidOf(writer: EventWriter, row: Json): string {
   const id = row['event_id'];
-  if (isUuid(id)) return id.toLowerCase();
+  const own = canonicalUuid(id);
+  if (own !== undefined) return own;
   const text = idOf(id);
   return text === undefined ? writer.contentId(row) : writer.id('event', text);
 }

@@ -1,4 +1,4 @@
-import { isUuid } from '../derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-id.ts';
@@ -92,7 +92,7 @@ function readEvent(writer: EventWriter, record: Json): Readable {
 function uuidOf(writer: EventWriter, record: Json): string {
   const id = firstId(record['id'], record['timeUUID']);
   if (id === undefined) return writer.contentId(record);
-  return isUuid(id) ? id.toLowerCase() : writer.id('event', id);
+  return canonicalUuid(id) ?? writer.id('event', id);
 }
 
 const readApart = new Set(

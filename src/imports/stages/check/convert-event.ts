@@ -5,7 +5,7 @@ import { distinctIdText, fieldFrom, fieldTo } from '../../../batch/spans.ts';
 import { validateEvent } from '../../../batch/validate.ts';
 import { runMark } from '../../checksum.ts';
 import { unstoredKeys, withoutKeys } from '../../../batch/stored-properties.ts';
-import { isUuid } from '../../formats/derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { storedId } from '../../../batch/stored-id.ts';
 import { isPlainForm, type KeyListener } from './is-plain-form.ts';
@@ -79,7 +79,8 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
 
 function hasPlainFields({ uuid, event, distinct_id: id, properties }: WireEvent): boolean {
   if (typeof event !== 'string' || event.length < 1 || event.length > nameCharsMax) return false;
-  if (typeof id !== 'string' || !isUuid(uuid) || properties['$cookieless_mode'] !== undefined) return false;
+  if (typeof id !== 'string' || canonicalUuid(uuid) === undefined || properties['$cookieless_mode'] !== undefined)
+    return false;
   const first = id.charCodeAt(0);
   return first > 0x20 && first < 0x80;
 }
@@ -98,7 +99,7 @@ function fill(ready: ReadyEvent, source: WireEvent, time: Time, mark: string): v
   const properties = propertiesText(source.properties);
   const unstored = unstoredKeys(event, source.properties);
   ready.stored = unstored.length === 0 ? properties : propertiesText(withoutKeys(source.properties, unstored));
-  ready.uuid = source.uuid.toLowerCase();
+  ready.uuid = canonicalUuid(source.uuid) ?? source.uuid;
   ready.event = event;
   ready.distinctId = storedId(id);
   ready.micros = time.micros;
@@ -123,7 +124,7 @@ function judge(
   const verdict = validateEvent(scan, 0, 'historical', now);
   if (!verdict.ok) return { kind: 'refused', code: verdict.code, reason: verdict.detail };
   // The door gives these to live events that lack them; a history that lacks them would be another one at every import.
-  if (!isUuid(event.uuid)) return refused('invalid_event_uuid', 'expected a uuid, got: none');
+  if (canonicalUuid(event.uuid) === undefined) return refused('invalid_event_uuid', 'expected a uuid, got: none');
   const micros = ownTime(scan, 0);
   if (micros === undefined || micros === 'unreadable') {
     return refused('invalid_event_timestamp', 'expected the time of the event in "timestamp", got: none');

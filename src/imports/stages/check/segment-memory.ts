@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isUuid } from '../../formats/derived-uuids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
 import type { ReaderMemory } from '../../formats/reader-memory.ts';
 
@@ -47,7 +47,7 @@ export function createSegmentMemory(before = nothing): SegmentMemory {
   const made = createOccurrences();
   const last = new Map<string, string>();
   return {
-    made: { has: (uuid) => made.countOf(uuid) > 0 && isUuid(uuid) && uuid === uuid.toLowerCase() },
+    made: { has: (uuid) => canonicalUuid(uuid) === uuid && made.countOf(uuid) > 0 },
     occurrences: () => {
       const own = createOccurrences();
       const table = tables.push(own) - 1;
