@@ -37,7 +37,11 @@ export function mergePersons(store: PersonStore, request: MergeRequest): Warning
     return null;
   }
   if (target === other) return null;
-  if (other.isIdentified && !request.force) return identifiedWarning(request);
+  if (other.isIdentified && !request.force) {
+    // So that nobody who comes to the same device later takes this id over.
+    store.identify(target);
+    return identifiedWarning(request);
+  }
   joinPersons(store, target, other);
   return null;
 }

@@ -134,22 +134,20 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
   ],
 ];
 
+const value = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constant(null), fc.constant([1]));
+const key = fc.constantFrom('a', 'b', '__proto__', 'constructor');
+const object = fc.array(fc.tuple(key, value), { maxLength: 3 }).map((pairs) => Object.fromEntries(pairs) as JsonObject);
+const change = fc.record({
+  set: fc.option(object),
+  setOnce: fc.option(object),
+  unset: fc.array(key, { maxLength: 2 }),
+});
+
 describe('person properties by event time', () => {
   it.each(rulings)('%s', (_name, steps, expected) => {
     const got = shown(steps);
     expect(JSON.stringify(got)).toBe(JSON.stringify(expected));
     expect(Object.getPrototypeOf(got)).toBe(Object.prototype);
-  });
-
-  const value = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constant(null), fc.constant([1]));
-  const key = fc.constantFrom('a', 'b', '__proto__', 'constructor');
-  const object = fc
-    .array(fc.tuple(key, value), { maxLength: 3 })
-    .map((pairs) => Object.fromEntries(pairs) as JsonObject);
-  const change = fc.record({
-    set: fc.option(object),
-    setOnce: fc.option(object),
-    unset: fc.array(key, { maxLength: 2 }),
   });
 
   it('the same events give the same person in whatever order they arrive', () => {
@@ -180,15 +178,47 @@ describe('person properties by event time', () => {
 });
 
 describe('two people become one', () => {
-  it('the target keeps its values, takes what it lacks, and times stay', () => {
+  it('what was set later stands, what was set once first stays, and times stay', () => {
     const target = after([
-      { t: 5, set: { both: 'target', removed: 1 } },
-      { t: 6, unset: ['removed'] },
+      { t: 5, set: { both: 'target', removed: 1 }, setOnce: { first: 'target' } },
+      { t: 6, unset: ['removed', 'gone'] },
     ]);
-    const other = after([{ t: 9, set: { both: 'other', only: 'other', removed: 'other' } }]);
-    expect(mergeRegisters(target, other)).toBe(true);
-    expect(propertiesOf(target)).toEqual({ both: 'target', only: 'other', removed: 'other' });
+    const other = after([
+      { t: 3, set: { gone: 'other' }, setOnce: { first: 'other' } },
+      { t: 9, set: { both: 'other', only: 'other', removed: 'other' } },
+    ]);
+    mergeRegisters(target, other);
+    expect(propertiesOf(target)).toEqual({ both: 'other', first: 'other', only: 'other', removed: 'other' });
     applyChanges(target, { set: { only: 'older' }, setOnce: null, unset: [] }, 8);
     expect(propertiesOf(target)['only']).toBe('other');
+  });
+
+  it('whenever they become one, and whoever of them said it, the person is the one that one id would have made', () => {
+    const said = fc.array(fc.tuple(change, fc.boolean()), { maxLength: 8 });
+    fc.assert(
+      fc.property(said, fc.infiniteStream(fc.nat()), fc.nat(8), fc.boolean(), (changes, order, mergedAt, isSwapped) => {
+        const steps = changes.map(([each, isOther], t) => ({
+          step: { t, ...each },
+          isOther,
+          at: order.next().value as number,
+        }));
+        const arrived = steps.toSorted((a, b) => a.at - b.at);
+        const [target, other]: [Registers, Registers] = [new Map(), new Map()];
+        for (const [index, { step, isOther }] of arrived.entries()) {
+          if (index === mergedAt) join();
+          applyChanges(isOther && index < mergedAt ? other : target, step, step.t);
+        }
+        if (mergedAt >= arrived.length) join();
+        expect(propertiesOf(target)).toEqual(shown(steps.map(({ step }) => step)));
+
+        function join(): void {
+          if (!isSwapped) return mergeRegisters(target, other);
+          mergeRegisters(other, target);
+          target.clear();
+          for (const [key, register] of other) target.set(key, register);
+        }
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

@@ -107,17 +107,39 @@ export function propertiesOf(registers: Registers): JsonObject {
   return Object.fromEntries(live.sort(([a], [b]) => (a < b ? -1 : 1))) as JsonObject;
 }
 
-/** Of two people who turn out to be one: where the target shows a value it stays, else the other's register, times kept. */
-export function mergeRegisters(target: Registers, other: Registers): boolean {
-  let changed = false;
+/**
+ * Of two people who turn out to be one: what it would be had all that was said of the two been said of one, whichever came first. Of
+ * equal times the target's stands.
+ */
+export function mergeRegisters(target: Registers, other: Registers): void {
   for (const [key, register] of other) {
     const own = target.get(key);
-    if (own !== undefined && (liveValue(own) !== undefined || liveValue(register) === undefined)) continue;
     // A copy: see OwnRegister.
-    target.set(key, { ...register });
-    changed = true;
+    target.set(key, own === undefined ? { ...register } : joined(own, register));
   }
-  return changed;
+}
+
+function joined(own: Register, other: Register): Register {
+  const once = earlier(onceOf(own), onceOf(other));
+  const set = later(own, other);
+  if (set === undefined) return once === undefined ? own : { v: once.v, t: once.t, k: 'once' };
+  const { v, t, k } = set;
+  return once === undefined ? { v, t, k } : { v, t, k, o: once };
+}
+
+function onceOf({ v, t, k, o }: Register): Timed | undefined {
+  return k === 'once' ? { v, t } : o;
+}
+
+function earlier(own: Timed | undefined, other: Timed | undefined): Timed | undefined {
+  if (own === undefined || other === undefined) return own ?? other;
+  return goesBefore(other, own) ? other : own;
+}
+
+/** Of what was set or unset. */
+function later(own: Register, other: Register): Register | undefined {
+  if (own.k === 'once') return other.k === 'once' ? undefined : other;
+  return other.k !== 'once' && other.t > own.t ? other : own;
 }
 
 function sameValue(a: JsonValue, b: JsonValue): boolean {

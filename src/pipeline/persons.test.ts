@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nobodyIds, nobodyUuid } from '../base/nobody-ids.ts';
 import { findGroup, listGroupTypes } from '../persons/read-groups.ts';
@@ -48,7 +49,7 @@ describe('merging', () => {
     expect((await bench.person('device'))?.uuid).toBe(person?.uuid);
   });
 
-  it('two known persons: the target wins by property, the older created_at stands, all ids move', async () => {
+  it('two known persons: the later value stands by property, the older created_at stands, all ids move', async () => {
     await send(
       event('seen', 'device', { $set: { a: 'device', both: 'device' } }, '2026-01-01T00:00:00Z'),
       event('seen', 'user', { $set: { both: 'user' } }, '2026-02-01T00:00:00Z'),
@@ -73,6 +74,20 @@ describe('merging', () => {
   });
 
   const nobodies = [...nobodyIds, nobodyUuid, nobodyUuid.replaceAll('-', ''), '"null"', 'NIL', { a: 1 }, ['x'], true];
+
+  it('a refused $identify marks its user as identified, so that a third one at the device does not take it over', async () => {
+    await send(
+      identify('one', 'device'),
+      event('seen', 'two'),
+      identify('two', 'device'),
+      event('seen', 'three'),
+      identify('three', 'two'),
+    );
+    expect((await bench.person('one'))?.distinct_ids).toEqual(['device', 'one']);
+    expect(await bench.person('two')).toMatchObject({ distinct_ids: ['two'], is_identified: true });
+    expect(await bench.person('three')).toMatchObject({ distinct_ids: ['three'], is_identified: true });
+    expect(await warningTypes()).toEqual(['cannot_merge_already_identified 2']);
+  });
 
   it.each(nobodies)('nobody is identified, linked or merged by the id %j, and every event is stored', async (id) => {
     await send(
@@ -134,6 +149,51 @@ describe('history that arrives late', () => {
         created_at: '2021-05-01T00:00:00.000000Z',
       });
     }
+  });
+
+  it('persons and their properties are the same in whatever order events, live or imported, and the $identify arrive', async () => {
+    const key = fc.constantFrom('a', 'b');
+    const values = fc.dictionary(key, fc.oneof(fc.nat(3), fc.constant(null)), { maxKeys: 2 });
+    const said = fc.record({
+      of: fc.constantFrom('device', 'user'),
+      $set: values,
+      $set_once: values,
+      $unset: fc.array(key, { maxLength: 1 }),
+      lane: fc.constantFrom('live' as const, 'historical' as const),
+      order: fc.nat(),
+      isWithNext: fc.boolean(),
+    });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 7 }), fc.nat(), async (all, identifiedAt) => {
+        const arrive = async (who: string, inOrder: typeof all): Promise<unknown> => {
+          let batch: object[] = [];
+          const eventOf = ({ of, lane, order, isWithNext, ...says }: (typeof all)[number], index: number) =>
+            event('seen', `${of}-${who}`, says, `2026-11-1${index}T00:00:00Z`);
+          for (const [at, each] of inOrder.entries()) {
+            if (at === identifiedAt % (all.length + 1)) {
+              await bench.append('live', { batch: [identifyOf(who)] });
+            }
+            batch.push(eventOf(each, all.indexOf(each)));
+            if (each.isWithNext) continue;
+            await bench.append(each.lane, { batch });
+            batch = [];
+          }
+          await bench.append('historical', { batch: [...batch, identifyOf(who)] });
+          await bench.drain();
+          const person = await bench.person(`user-${who}`);
+          const ids = person?.distinct_ids.map((id) => id.split('-')[0]);
+          return { ids, properties: person?.properties, since: person?.created_at, is: person?.is_identified };
+        };
+        const identifyOf = (who: string) =>
+          event('$identify', `user-${who}`, { $anon_distinct_id: `device-${who}` }, '2026-11-10T12:00:00Z');
+        run += 1;
+        const expected = await arrive(`${run}a`, all);
+        const shuffled = all.toSorted((a, b) => a.order - b.order);
+        expect(await arrive(`${run}b`, shuffled)).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('an import of 2021 after live data changes nothing that is newer', async () => {
