@@ -168,8 +168,8 @@ describe('history that arrives late', () => {
       fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 7 }), fc.nat(), async (all, identifiedAt) => {
         const arrive = async (who: string, inOrder: typeof all): Promise<unknown> => {
           let batch: object[] = [];
-          const eventOf = ({ of, lane, order, isWithNext, ...says }: (typeof all)[number], index: number) =>
-            event('seen', `${of}-${who}`, says, `2026-11-1${index}T00:00:00Z`);
+          const eventOf = ({ of, $set, $set_once, $unset }: (typeof all)[number], index: number) =>
+            event('seen', `${of}-${who}`, { $set, $set_once, $unset }, `2026-11-1${index}T00:00:00Z`);
           for (const [at, each] of inOrder.entries()) {
             if (at === identifiedAt % (all.length + 1)) {
               await bench.append('live', { batch: [identifyOf(who)] });
