@@ -33,6 +33,8 @@ export interface ImportTables {
     finished_at: string | null;
     /** `''`: for good; `long`: removed some time after it ended; `short`: sooner, for it has found nothing new. */
     kept: string;
+    /** JSON: RunDeaths; null: whoever worked on it never ended in the middle. */
+    deaths: string | null;
   };
   import_parts: {
     run_id: string;

@@ -22,6 +22,7 @@ import { importSchedules } from './migrations/0018-import-schedules.ts';
 import { importLoads } from './migrations/0019-import-loads.ts';
 import { firstIds } from './migrations/0020-first-ids.ts';
 import { groupedRegisters } from './migrations/0021-grouped-registers.ts';
+import { runDeaths } from './migrations/0022-run-deaths.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -48,6 +49,7 @@ const migrations: readonly Migration[] = [
   importLoads,
   firstIds,
   groupedRegisters,
+  runDeaths,
 ];
 
 /** The schema version that this program needs. */

@@ -1,9 +1,10 @@
-import type { Updateable } from 'kysely';
+import type { Selectable, Updateable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Database, Metadata } from '../../metadata/database.ts';
 import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../metadata/lease.ts';
 import { rememberLoad } from '../../metadata/import-loads.ts';
 import { inTransaction, type Queries } from '../../metadata/queries.ts';
+import { countDeath, parseDeaths, type RunDeaths } from './run-deaths.ts';
 import { runColumns, timeOf, toRun } from './run-rows.ts';
 import { stateAfter, type Run, type RunState, type Stage } from './run.ts';
 import { tellRun } from './tell-run.ts';
@@ -11,6 +12,14 @@ import { tellRun } from './tell-run.ts';
 /** A run in the hands of one worker. `attempt` is the fence: who claims it next has a higher one. */
 export interface Claim {
   readonly run: Run;
+  readonly attempt: number;
+  /** Undefined: whoever worked on it never ended in the middle. */
+  readonly deaths?: RunDeaths | undefined;
+}
+
+/** What names a claim to somebody who does not work on it. */
+export interface HeldRun {
+  readonly id: string;
   readonly attempt: number;
 }
 
@@ -26,6 +35,10 @@ export interface ClaimOptions {
   readonly onlyRun?: string | undefined;
   readonly except?: Iterable<string>;
   readonly kind?: RunKind | undefined;
+  /** Attempts of this worker that it outlived, by run: it lost them, and did not end. */
+  readonly outlived?: ReadonlyMap<string, number>;
+  /** None of which somebody has seen the worker end. */
+  readonly withoutDeaths?: boolean;
 }
 
 /**
@@ -44,22 +57,42 @@ export async function claimRun(
     () => findDue(db, now, leaseMs, of),
     async (found) => {
       const taken = claimed(found, now, leaseMs);
+      const deaths = await deathsOf(db, found, of);
+      const text = deaths === undefined ? null : JSON.stringify(deaths);
       const row = await db
         .updateTable('import_runs')
-        .set({ ...taken, started_at: found.started_at ?? isoMicros(now) })
+        .set({ ...taken, deaths: text, started_at: found.started_at ?? isoMicros(now) })
         .where(isStill(found))
         .returning(runColumns)
         .executeTakeFirst();
-      return row && { run: toRun(row), attempt: taken.attempts };
+      return row && { run: toRun(row), attempt: taken.attempts, deaths };
     },
   );
 }
 
-function findDue(db: Metadata, now: number, leaseMs: number, { onlyRun, except = [], kind }: ClaimOptions) {
+type Due = Pick<
+  Selectable<Database['import_runs']>,
+  'id' | 'attempts' | 'lease_until' | 'started_at' | 'state' | 'stage' | 'deaths' | 'waiting'
+>;
+
+/** With the one that is seen now: the run is still somebody's, whose lease is over. One that only waited ended for another reason. */
+async function deathsOf(db: Metadata, found: Due, { outlived }: ClaimOptions): Promise<RunDeaths | undefined> {
+  const known = parseDeaths(found.deaths);
+  const wasIdle = found.waiting !== null && known?.noted === undefined;
+  if (found.state !== 'running' || wasIdle || outlived?.get(found.id) === found.attempts) return known;
+  return await countDeath(db, { id: found.id, stage: found.stage as Stage }, known);
+}
+
+function findDue(
+  db: Metadata,
+  now: number,
+  leaseMs: number,
+  { onlyRun, except = [], kind, withoutDeaths }: ClaimOptions,
+): Promise<Due | undefined> {
   const inHand = [...except];
   let query = db
     .selectFrom('import_runs')
-    .select(['id', 'attempts', 'lease_until', 'started_at'])
+    .select(['id', 'attempts', 'lease_until', 'started_at', 'state', 'stage', 'deaths', 'waiting'])
     .where((eb) =>
       eb.or([
         eb('state', '=', 'queued'),
@@ -73,6 +106,7 @@ function findDue(db: Metadata, now: number, leaseMs: number, { onlyRun, except =
     .limit(1);
   if (onlyRun !== undefined) query = query.where('id', '=', onlyRun);
   if (inHand.length > 0) query = query.where('id', 'not in', inHand);
+  if (withoutDeaths === true) query = query.where('deaths', 'is', null);
   if (kind === 'import') query = query.where('stage', 'not in', ['replace', 'undo'] satisfies Stage[]);
   else if (kind !== undefined) query = query.where('stage', '=', kind satisfies Stage);
   return query.executeTakeFirst();
@@ -85,6 +119,23 @@ function findDue(db: Metadata, now: number, leaseMs: number, { onlyRun, except =
 export async function expireLeases(db: Queries): Promise<void> {
   const lease_until = isoMicros(0);
   await db.updateTable('import_runs').set({ lease_until }).where('state', '=', 'running').execute();
+}
+
+/** By who saw the worker end that held it: it is taken up again at once. `note`: how that one ended, and over what. */
+export async function noteDeath(db: Queries, { id, attempt }: HeldRun, note: string): Promise<void> {
+  const held = isHeld({ id, epoch: attempt });
+  const row = await db.selectFrom('import_runs').select(['deaths', 'stage']).where(held).executeTakeFirst();
+  if (row === undefined) return;
+  const none = { stage: row.stage as Stage, reached: 0, ended: 0, lost: 0, note: '' };
+  const deaths = JSON.stringify({
+    ...(parseDeaths(row.deaths) ?? none),
+    noted: note.slice(0, 500),
+  } satisfies RunDeaths);
+  await db
+    .updateTable('import_runs')
+    .set({ deaths, lease_until: isoMicros(0) })
+    .where(held)
+    .execute();
 }
 
 /** Whether the claim still stands: false after a pause, a cancel, or when another worker has the run. */

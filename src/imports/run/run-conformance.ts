@@ -11,7 +11,19 @@ import {
   undoRun,
   verifyAgain,
 } from './run-transitions.ts';
-import { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew } from './claim-run.ts';
+import {
+  claimRun,
+  completeRun,
+  enterStage,
+  failRun,
+  isClaimed,
+  noteDeath,
+  releaseRun,
+  renew,
+  type ClaimOptions,
+} from './claim-run.ts';
+import { refusalOf } from './run-deaths.ts';
+import { createRunWriter } from './run-writer.ts';
 import { allowedActions } from './run.ts';
 import type { Run } from './run.ts';
 import { addDestination, addNoticeProject } from '../../../test/support/notices.ts';
@@ -121,6 +133,84 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await failRun(store.db, lost, 'no', start)).toBe(false);
       expect(await releaseRun(store.db, lost)).toBe(false);
       expect(await isClaimed(store.db, again)).toBe(true);
+    });
+
+    describe('whose worker ended in the middle', () => {
+      let now = start;
+      const takeNext = async (of: ClaimOptions = {}): Promise<Claim> => {
+        now += 2 * leaseMs;
+        const claim = await claimRun(store.db, now, leaseMs, of);
+        if (claim === undefined) throw new Error('expected a run to be due');
+        return claim;
+      };
+      const refusal = ({ run, deaths }: Claim) => refusalOf(store.db, run.id, deaths);
+      const end = ({ run, attempt }: Claim) =>
+        noteDeath(store.other, { id: run.id, attempt }, 'it took too much memory');
+
+      it('is tried twice, then refused with how it ended and what was left to do, until it is resumed', async () => {
+        const { id } = await add();
+        const first = await takeNext();
+        const signal = new AbortController().signal;
+        const writer = createRunWriter({ db: store.db, clock: { now: () => now }, signal }, first);
+        await writer.addParts([{ key: 'bad.parquet', stable: true }]);
+        expect(await refusal(first)).toBeUndefined();
+        await end(first);
+        const second = await takeNext();
+        expect(await refusal(second)).toBeUndefined();
+        await end(second);
+        const third = await takeNext();
+        const message = expect.stringMatching(/stage export .* 2 times .*it took too much memory.*bad\.parquet/);
+        expect(await refusal(third)).toMatchObject({ name: 'RunFailedError', advice: 'goOn', message });
+        await failRun(store.db, third, 'poison', now);
+        await resumeRun(store.db, id);
+        expect(await refusal(await takeNext())).toBeUndefined();
+      });
+
+      it('is tried anew wherever it got further in between', async () => {
+        await add();
+        for (let part = 0; part < 6; part += 1) {
+          const claim = await takeNext();
+          expect(await refusal(claim)).toBeUndefined();
+          const signal = new AbortController().signal;
+          const writer = createRunWriter({ db: store.db, clock: { now: () => now }, signal }, claim);
+          await writer.addParts([{ key: `part ${part}`, stable: true }]);
+          await end(claim);
+        }
+      });
+
+      it('together with the service is given more tries, and none is counted for a wait or a lease that its worker outlived', async () => {
+        await add();
+        let claim = await takeNext();
+        for (let tries = 1; tries < 5; tries += 1) {
+          expect(await refusal(claim)).toBeUndefined();
+          claim = await takeNext();
+        }
+        claim = await takeNext({ outlived: new Map([[claim.run.id, claim.attempt]]) });
+        await store.db.updateTable('import_runs').set({ waiting: '{"reason":"429"}' }).execute();
+        claim = await takeNext();
+        expect(await refusal(claim)).toBeUndefined();
+        await store.db.updateTable('import_runs').set({ waiting: null }).execute();
+        expect(await refusal(await takeNext())).toMatchObject({ message: expect.stringContaining('5 times') });
+      });
+
+      it('is taken up at once by whoever is there, and an end that comes late changes nothing', async () => {
+        await add();
+        const claim = await take();
+        await end(claim);
+        const next = await take();
+        expect(next).toMatchObject({ attempt: 2, deaths: { ended: 1, lost: 0 } });
+        await end(claim);
+        expect(await isClaimed(store.db, next)).toBe(true);
+        expect(await claimRun(store.db, start, leaseMs)).toBeUndefined();
+      });
+
+      it('is not taken beside another such run', async () => {
+        await add({ id: 'a' });
+        await add({ id: 'b' });
+        for (const claim of [await take(), await take()]) await end(claim);
+        await add({ id: 'c', now: start + 5 });
+        expect((await takeNext({ withoutDeaths: true })).run.id).toBe('c');
+      });
     });
 
     it('a clock that was set back does not leave a run with nobody', async () => {

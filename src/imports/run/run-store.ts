@@ -48,6 +48,7 @@ export async function createRun(tx: Queries, run: NewRun): Promise<Run> {
     started_at: null,
     finished_at: null,
     kept: run.options.scheduled === true ? 'long' : '',
+    deaths: null,
   } satisfies Insertable<Database['import_runs']>;
   await tx.insertInto('import_runs').values(row).execute();
   return toRun(row);

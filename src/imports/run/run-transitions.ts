@@ -153,7 +153,7 @@ export function undoRun(db: Queries, id: string): Promise<Run> {
   }));
 }
 
-const queued = { reason: '', waiting: null, lease_until: null, finished_at: null } as const;
+const queued = { reason: '', waiting: null, lease_until: null, finished_at: null, deaths: null } as const;
 
 interface Changed {
   readonly stage?: string;
@@ -164,6 +164,8 @@ interface Changed {
   readonly retries?: number;
   readonly lease_until: null;
   readonly finished_at?: string | null;
+  /** Who takes it up again wants it tried again. */
+  readonly deaths?: null;
 }
 
 /** Guarded by the state that was read: whoever else changed it meanwhile is looked at again. */

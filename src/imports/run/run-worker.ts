@@ -20,8 +20,10 @@ import {
   releaseRun,
   renew,
   type Claim,
+  type HeldRun,
   type RunKind,
 } from './claim-run.ts';
+import { refusalOf } from './run-deaths.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import type { Run, Stage } from './run.ts';
 import { judgeFailure } from './judge-failure.ts';
@@ -58,6 +60,8 @@ export interface RunWorkerDeps {
   /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
   readonly onDone?: (stage: Stage, more: number) => void;
   readonly watcher?: RunWatcher;
+  /** Told of each run that is taken; what it returns is called when the run is let go. */
+  readonly onClaim?: (held: HeldRun) => () => void;
 }
 
 export interface RunWorker {
@@ -76,12 +80,24 @@ export function startRunWorker(deps: RunWorkerDeps): RunWorker {
 async function takeRuns(deps: WorkerDeps): Promise<void> {
   const { db, databaseClock, signal, pollMs, leaseMs, onlyRun, kind } = deps;
   // A run that was paused and resumed is not taken while its stage is still ending here.
-  const inHand = new Set<string>();
+  const inHand = new Map<string, Claim>();
+  const outlived = new Map<string, number>();
+  const claim = async (): Promise<Claim | undefined> => {
+    // Of several that may have ended a worker each is tried without the others, so that none has to answer for them.
+    const withoutDeaths = [...inHand.values()].some(({ deaths }) => deaths !== undefined && deaths.ended > 0);
+    const of = { onlyRun, except: inHand.keys(), kind, outlived, withoutDeaths };
+    return await claimRun(db, await databaseClock.now(), leaseMs, of);
+  };
   await takeWork({
-    claim: async () => claimRun(db, await databaseClock.now(), leaseMs, { onlyRun, except: inHand, kind }),
-    work: async (claim) => {
-      inHand.add(claim.run.id);
-      await workOn(deps, claim).finally(() => inHand.delete(claim.run.id));
+    claim,
+    work: async (claimed) => {
+      const { id } = claimed.run;
+      inHand.set(id, claimed);
+      const letGo = deps.onClaim?.({ id, attempt: claimed.attempt });
+      await workOn(deps, claimed);
+      inHand.delete(id);
+      outlived.set(id, claimed.attempt);
+      letGo?.();
     },
     atOnceMax: deps.concurrency,
     pollMs,
@@ -101,6 +117,8 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   const leased = tellWaits(createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim), deps.watcher);
   const letGo = keepClaim(deps, claim, lose);
   try {
+    const refusal = await refusalOf(db, run, claim.deaths);
+    if (refusal !== undefined) throw refusal;
     const next = await doStages(deps, claim, leased);
     if (next === undefined) await settleDone(deps, claim, leased);
     else await releaseRun(db, claim);
