@@ -1,6 +1,6 @@
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { FoundOdds, RecordReader, RecordResult, RecordTimes } from '../formats/format.ts';
+import type { RecordReader, RecordResult, RecordTimes } from '../formats/format.ts';
 import { createDeviceFinder, deviceOnly } from './identity-policy.ts';
 import type { JoinTable } from './join-table.ts';
 import { changesOf, filtersOf, linkFilterOf } from './order.ts';
@@ -51,7 +51,7 @@ function withFilters(create: () => RecordReader, choice: ImportChoice): RecordRe
     const seen = look(record);
     if (seen.kind === 'events' && seen.events.length > 0) {
       const leftOut = reasonsOf(ownEvents(seen.events), reasonOf);
-      if (leftOut !== undefined) return chosenResult([], [...leftOut, ...(seen.chosen?.leftOut ?? [])], seen.odd);
+      if (leftOut !== undefined) return chosenResult([], [...leftOut, ...(seen.chosen?.leftOut ?? [])], seen);
     }
     return filterEvents(read(record), reasonOf, linkReasonOf);
   };
@@ -83,16 +83,17 @@ function filterEvents(result: RecordResult, reasonOf: Filter, linkReasonOf: Filt
     if (reason !== undefined) leftOut.push(reason);
     return reason === undefined;
   });
-  return chosenResult(events, [...(result.chosen?.leftOut ?? []), ...leftOut], result.odd);
+  return chosenResult(events, [...(result.chosen?.leftOut ?? []), ...leftOut], result);
 }
 
 /** Of a record with events. One of which nothing stays is left out for the reason of its first. */
 function chosenResult(
   events: readonly WireEvent[],
   leftOut: readonly string[],
-  odd: FoundOdds | undefined,
+  { odd, notes }: Pick<RecordResult, 'odd' | 'notes'>,
 ): RecordResult {
-  const found = { chosen: { read: events.length + leftOut.length, leftOut }, ...(odd && { odd }) };
+  const chosen = { read: events.length + leftOut.length, leftOut };
+  const found = { chosen, ...(odd && { odd }), ...(notes && { notes }) };
   return events.length === 0
     ? { kind: 'skipped', reason: leftOut[0] ?? '', ...found }
     : { kind: 'events', events, ...found };
@@ -118,7 +119,7 @@ function withChanges(
       if (typeof changed === 'string') leftOut.push(changed);
       else events.push(changed);
     }
-    return chosenResult(events, leftOut, result.odd);
+    return chosenResult(events, leftOut, result);
   };
 }
 

@@ -97,7 +97,8 @@ function applied(result: RecordResult, rules: readonly OddValueRule[]): RecordRe
   const [reason] = leftOut;
   const chosen = { read: result.events.length, leftOut };
   const isNothing = reason !== undefined && events.length === 0;
-  return withOdd(isNothing ? { kind: 'skipped', reason, chosen } : { kind: 'events', events, chosen }, odd);
+  const kept = result.notes === undefined ? { chosen } : { chosen, notes: result.notes };
+  return withOdd(isNothing ? { kind: 'skipped', reason, ...kept } : { kind: 'events', events, ...kept }, odd);
 }
 
 function ruledEvent(event: WireEvent, rules: readonly OddValueRule[], odd: FoundOdd[]): WireEvent | string {

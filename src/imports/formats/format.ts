@@ -3,6 +3,7 @@ import type { OddValue } from '../../contract/odd-values.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { PlainTable } from './plain-table.ts';
+import type { FoundNote } from './record-notes.ts';
 
 /**
  * How records of another tool become events. A format is code plus a table of names; the table is data that a user can print,
@@ -67,11 +68,23 @@ export type RecordResult =
       readonly events: readonly WireEvent[];
       readonly chosen?: Chosen;
       readonly odd?: FoundOdds;
+      readonly notes?: readonly FoundNote[];
     }
   /** Left out on purpose; counted by reason. */
-  | { readonly kind: 'skipped'; readonly reason: string; readonly chosen?: Chosen; readonly odd?: FoundOdds }
+  | {
+      readonly kind: 'skipped';
+      readonly reason: string;
+      readonly chosen?: Chosen;
+      readonly odd?: FoundOdds;
+      readonly notes?: readonly FoundNote[];
+    }
   /** One sentence: what was expected and what came. */
-  | { readonly kind: 'unreadable'; readonly reason: string; readonly odd?: FoundOdds };
+  | {
+      readonly kind: 'unreadable';
+      readonly reason: string;
+      readonly odd?: FoundOdds;
+      readonly notes?: readonly FoundNote[];
+    };
 
 /** Odd values that rules of the choice (src/imports/choosing) were applied to. */
 export type FoundOdds = readonly FoundOdd[];

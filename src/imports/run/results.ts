@@ -1,4 +1,5 @@
 import type { ErrorGroup, EventSummary } from '../../contract/import-results.ts';
+import type { NoteCode, NoteCount, NoteKind } from '../formats/record-notes.ts';
 import type { OddValue } from '../../contract/odd-values.ts';
 import type { RunTotals } from './run.ts';
 
@@ -38,6 +39,8 @@ export interface CheckResult {
   readonly files_left_out?: readonly LeftOutFile[];
   /** Ids, names and times that are not what they look like, and what becomes of them; results of old versions lack it. */
   readonly odd_values?: readonly OddFinding[];
+  /** What readers noted beside the events: what the source says is missing, how it was read; results of old versions lack it. */
+  readonly notes?: readonly NoteFinding[];
   /** Earlier runs that made other events of the same records; results of old versions lack it. */
   readonly same_records?: readonly SameRecords[];
   /** Runs that are taken back before this one loads; absent: none. */
@@ -52,6 +55,15 @@ export interface OddFinding {
   readonly count: number;
   readonly samples: readonly string[];
   /** What it is, what becomes of it, and how another rule is chosen. */
+  readonly detail: string;
+}
+
+/** What readers noted at records, added up. */
+export interface NoteFinding extends NoteCount {
+  readonly of: NoteCode;
+  /** `incomplete`: the source says that something is missing. */
+  readonly kind: NoteKind;
+  /** One sentence, with the figures and what to do. */
   readonly detail: string;
 }
 

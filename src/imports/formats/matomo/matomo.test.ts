@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RecordResult } from '../format.ts';
 import { matomo } from './matomo.ts';
 import {
   checkRecords,
@@ -12,6 +13,8 @@ import { matomoRecords } from './records.fixture.ts';
 
 const action = { type: 'action', url: 'https://a.example/x', pageId: '1', timestamp: 1_714_558_830 };
 const visit = { idSite: '1', idVisit: '8', visitorId: 'v1', actionDetails: [action] };
+const timesIn = (result: RecordResult | undefined): unknown =>
+  result?.kind === 'events' && result.events.map(({ timestamp }) => timestamp);
 const of = (...actionDetails: readonly unknown[]): Record<string, unknown> => ({ ...visit, actionDetails });
 
 describe('visits of Matomo', () => {
@@ -86,10 +89,107 @@ describe('visits of Matomo', () => {
     ]);
   });
 
-  it('the time is the action’s, whatever the visit says', () => {
-    const timestamp = String(action.timestamp);
-    const event = eventFrom(matomo, { ...of({ ...action, timestamp }), serverTimestamp: 1_714_566_030 });
-    expect(event.timestamp).toBe('2024-05-01T10:20:30.000Z');
+  it('the time of an action is true UTC, though its timestamp is the clock of the site', () => {
+    const at = (iso: string): number => Date.parse(`2024-07-01T${iso}Z`) / 1000;
+    const visitTimes = { firstActionTimestamp: at('10:00:00'), lastActionTimestamp: at('10:00:10') };
+    const details = [
+      { ...action, timestamp: at('12:00:00') },
+      { ...action, type: 'event', eventAction: 'clicked', pageId: '2', timestamp: String(at('12:00:10')) },
+    ];
+    const [result] = readAll(matomo, [{ ...of(...details), ...visitTimes }]);
+    expect(timesIn(result)).toEqual(['2024-07-01T10:00:00.000Z', '2024-07-01T10:00:10.000Z']);
+    expect(result?.notes).toEqual([{ of: 'matomo_clock_derived', sample: 'UTC+02:00' }]);
+  });
+
+  it.each([
+    ['west of UTC', -5 * 3600, 'UTC-05:00'],
+    ['half an hour off', 5.5 * 3600, 'UTC+05:30'],
+    ['a quarter of an hour off', 12.75 * 3600, 'UTC+12:45'],
+  ])('a site %s is right, and its offset is named', (_, ahead, sample) => {
+    const [result] = readAll(matomo, [
+      { ...of({ ...action, timestamp: action.timestamp + ahead }), firstActionTimestamp: action.timestamp },
+    ]);
+    expect(timesIn(result)).toEqual(['2024-05-01T10:20:30.000Z']);
+    expect(result?.notes).toEqual([{ of: 'matomo_clock_derived', sample }]);
+  });
+
+  it('a ping after the last action is no change of the clocks', () => {
+    const ahead = 6 * 3600;
+    for (const ping of [600, 1800, 3600]) {
+      const end = action.timestamp + ping;
+      const shown = { serverTimePretty: new Date((end + ahead) * 1000).toISOString().slice(11, 19) };
+      const times = { firstActionTimestamp: action.timestamp, lastActionTimestamp: end };
+      const details = of({ ...action, timestamp: action.timestamp + ahead });
+      const [result] = readAll(matomo, [{ ...details, ...times, ...shown }]);
+      expect(timesIn(result)).toEqual(['2024-05-01T10:20:30.000Z']);
+    }
+  });
+
+  /** In true UTC; what Matomo writes for them follows from the offset that holds at each. */
+  const berlin: readonly (readonly [what: string, change: number, before: number, after: number])[] = [
+    ['spring', Date.UTC(2024, 2, 31, 1) / 1000, 3600, 7200],
+    ['autumn', Date.UTC(2024, 9, 27, 1) / 1000, 7200, 3600],
+  ];
+  it.each(berlin)(
+    'a change of the clocks in %s keeps the order and the times of the actions',
+    (_, change, before, after) => {
+      const real = [-4000, -1900, -10, 10, 1900, 4000].map((each) => change + each);
+      const details = real.map((each, index) => ({
+        ...action,
+        pageId: String(index),
+        timestamp: each + (each < change ? before : after),
+      }));
+      const times = { firstActionTimestamp: real[0], lastActionTimestamp: real.at(-1) };
+      const [result] = readAll(matomo, [{ ...of(...details), ...times }]);
+      expect(timesIn(result)).toEqual(real.map((each) => new Date(each * 1000).toISOString()));
+      expect(result?.notes?.map((note) => note.of)).toEqual(['matomo_clock_derived']);
+    },
+  );
+
+  it('a visit that lies before a change in full, but for its end, stays in order', () => {
+    const change = Date.UTC(2024, 9, 27, 1) / 1000;
+    const real = [change - 7000, change - 6900, change + 60];
+    const details = real.map((each, index) => ({
+      ...action,
+      pageId: String(index),
+      timeSpent: index === 0 ? 100 : 6960,
+      timestamp: each + (each < change ? 7200 : 3600),
+    }));
+    const times = { firstActionTimestamp: real[0], lastActionTimestamp: real.at(-1) };
+    const [result] = readAll(matomo, [{ ...of(...details), ...times }]);
+    expect(timesIn(result)).toEqual(real.map((each) => new Date(each * 1000).toISOString()));
+  });
+
+  it('a clock that nothing says is taken by the option time_zone, or as UTC, and is noted', () => {
+    const record = of({ ...action, timestamp: action.timestamp + 7200 });
+    const [byOption] = readAll(matomo, [record], { time_zone: 'Europe/Berlin' });
+    expect(timesIn(byOption)).toEqual(['2024-05-01T10:20:30.000Z']);
+    expect(byOption?.notes).toEqual([{ of: 'matomo_clock_by_option', sample: '8' }]);
+    const [unknown] = readAll(matomo, [record]);
+    expect(timesIn(unknown)).toEqual(['2024-05-01T12:20:30.000Z']);
+    expect(unknown?.notes).toEqual([{ of: 'matomo_clock_unknown', sample: '8' }]);
+    expect(() => readAll(matomo, [], { time_zone: 'Mars/Base' })).toThrow(/time_zone: expected a time zone/);
+  });
+
+  it('an hour that comes twice by the option keeps the order of the actions', () => {
+    const local = ['01:59:50', '02:59:50', '02:00:10', '03:10:00'].map(
+      (text) => Date.parse(`2024-10-27T${text}Z`) / 1000,
+    );
+    const details = local.map((timestamp, index) => ({ ...action, pageId: String(index), timestamp }));
+    const [result] = readAll(matomo, [of(...details)], { time_zone: 'Europe/Berlin' });
+    expect(timesIn(result)).toEqual(
+      ['2024-10-26T23:59:50', '2024-10-27T00:59:50', '2024-10-27T01:00:10', '2024-10-27T02:10:00'].map(
+        (each) => `${each}.000Z`,
+      ),
+    );
+  });
+
+  it('actions that Matomo cut off are noted with their number', () => {
+    const [result] = readAll(matomo, [
+      { ...visit, truncatedActionsCount: '699', firstActionTimestamp: action.timestamp },
+    ]);
+    expect(result?.notes).toEqual([{ of: 'matomo_actions_truncated', amount: 699, sample: '8' }]);
+    expect(JSON.stringify(result)).not.toContain('"truncatedActionsCount"');
   });
 
   it('a visit that went on gives its first actions the same uuid again', () => {

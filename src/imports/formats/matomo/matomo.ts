@@ -6,9 +6,12 @@ import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names
 import { personId } from '../person-id.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
+import type { FoundNote } from '../record-notes.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
-import { asNumber, firstId, idOf, kindOf, listOf, type Json, type Properties } from '../read-values.ts';
+import { zoneOption, type Zone } from '../times.ts';
+import { asNumber, firstId, idOf, kindOf, listOf, numberOf, type Json, type Properties } from '../read-values.ts';
+import { siteClock, type SiteClock } from './site-clock.ts';
 
 const slug = 'matomo';
 
@@ -19,16 +22,28 @@ export const matomo: Format = {
     'Visits with their actions: one event per action, with what is known of the visit. A page view is ' +
     '`$pageview`, an event is called as its action, any other kind (search, outlink, download, ecommerceOrder …) ' +
     'by its type; goals are left out by the table of names, because the action that reached them is there. ' +
-    'distinct_id is the userId, else the visitorId. Time is that of the action; the times of the visit, which ' +
-    'may be local, are not used. The uuid follows from site, visit, type and pageId (else order, goal or place ' +
+    'distinct_id is the userId, else the visitorId. The timestamp of an action is the wall clock of the site; ' +
+    'it becomes UTC by the first and last timestamps of its visit, which are UTC, also where the clocks change during ' +
+    'the visit. The uuid follows from site, visit, type and pageId (else order, goal or place ' +
     'in the visit). A visit in which one action cannot be read is refused as a whole.',
   source: 'The answers of the method Live.getLastVisitsDetails as JSON, visit by visit.',
-  options: [],
+  options: [
+    {
+      key: 'time_zone',
+      description:
+        'Time zone of the site, such as Europe/Berlin, for visits that do not say how far its clock is from UTC. ' +
+        'Without it they are taken as UTC, which the check reports',
+      default: '',
+    },
+  ],
   names: matomoNames,
   example: matomoExample,
   createReader: (given, names, memory) => {
-    readOptions(slug, matomo.options, given);
-    return createReader(createEventWriter(slug, names, memory));
+    const { time_zone: zone = '' } = readOptions(slug, matomo.options, given);
+    return createReader(
+      createEventWriter(slug, names, memory),
+      zone === '' ? undefined : zoneOption('time_zone', zone),
+    );
   },
 };
 
@@ -38,9 +53,11 @@ interface Visit {
   readonly device: string | undefined;
   readonly distinctId: string;
   readonly shared: Properties;
+  /** ISO 8601 of each action; undefined: its timestamp is none. */
+  readonly times: readonly (string | undefined)[];
 }
 
-function createReader(writer: EventWriter): RecordReader {
+function createReader(writer: EventWriter, zone: Zone | undefined): RecordReader {
   return readObjects((visit) => {
     const { actionDetails } = visit;
     if (!Array.isArray(actionDetails)) {
@@ -52,11 +69,39 @@ function createReader(writer: EventWriter): RecordReader {
     const device = personId(visit['visitorId']);
     const distinctId = user ?? device;
     if (distinctId === undefined) return unreadable('expected userId or visitorId, got neither');
-    const parts: Visit = { visit, user, device, distinctId, shared: sharedOf(writer, visit) };
-    return readList(listOf(actionDetails), 'actionDetails', 'a visit without actions', (action, index) =>
+    const { times, notes } = timesOf(visit, actionDetails, zone);
+    const parts: Visit = { visit, user, device, distinctId, times, shared: sharedOf(writer, visit) };
+    const result = readList(listOf(actionDetails), 'actionDetails', 'a visit without actions', (action, index) =>
       readAction(writer, parts, action, index),
     );
+    const found = result.kind === 'events' ? [...truncation(visit), ...notes] : truncation(visit);
+    return found.length === 0 ? result : { ...result, notes: found };
   });
+}
+
+/** Actions without a time of their own are refused with it; they have no part in the others'. */
+function timesOf(
+  visit: Json,
+  actions: readonly unknown[],
+  zone: Zone | undefined,
+): Pick<Visit, 'times'> & Pick<SiteClock, 'notes'> {
+  const local = actions.map((action) => (isObject(action) ? secondsOf(action['timestamp']) : undefined));
+  const known = local.filter((each) => each !== undefined);
+  const { seconds, notes } = siteClock(visit, known, zone);
+  let next = 0;
+  const times = local.map((each) => (each === undefined ? undefined : timeOfEpoch(seconds[next++], 's')));
+  return { times, notes };
+}
+
+function secondsOf(value: unknown): number | undefined {
+  return timeOfEpoch(value, 's') === undefined ? undefined : numberOf(value);
+}
+
+/** What Matomo says that it has cut off. */
+function truncation(visit: Json): readonly FoundNote[] {
+  const amount = numberOf(visit['truncatedActionsCount']) ?? 0;
+  if (!(amount > 0)) return [];
+  return [{ of: 'matomo_actions_truncated', amount, sample: idOf(visit['idVisit']) ?? 'unknown' }];
 }
 
 function readAction(writer: EventWriter, parts: Visit, action: Json, index: number): Readable {
@@ -64,7 +109,7 @@ function readAction(writer: EventWriter, parts: Visit, action: Json, index: numb
   if (written === undefined) return unreadable(`expected type, got ${kindOf(action['type'])}`);
   const type = Object.hasOwn(matomoTypes, written) ? (matomoTypes[written] ?? written) : written;
   const sourceName = type === 'event' ? (firstId(action['eventAction'], action['eventName']) ?? type) : type;
-  const timestamp = timeOfEpoch(action['timestamp'], 's');
+  const timestamp = parts.times[index];
   if (timestamp === undefined) {
     return unreadable(`expected timestamp in seconds since 1970, got ${kindOf(action['timestamp'])}`);
   }

@@ -49,6 +49,7 @@ export const matomoNames: NameTable = {
     siteCurrencySymbol: null,
     subtitle: null,
     title: null,
+    truncatedActionsCount: null,
     url: '$current_url',
     visitIp: '$ip',
     visitServerHour: null,

@@ -1,6 +1,8 @@
 import { createDraw, type Draw } from '../../../../test/support/draw.ts';
 
 const startS = Date.UTC(2023, 0, 1) / 1000;
+/** The site is in Berlin, in winter: timestamps of actions carry its clock, those of visits are UTC. */
+const aheadS = 3600;
 
 /** Visits with one to six actions, numbers now and then as text; the same for the same seed. */
 export function* matomoRecords(seed: number, count: number): Generator<Record<string, unknown>> {
@@ -9,7 +11,7 @@ export function* matomoRecords(seed: number, count: number): Generator<Record<st
     const at = startS + index * 61;
     const user = draw.int(1 + Math.floor(count / 4));
     const details = Array.from({ length: 1 + draw.int(6) }, (_, place) =>
-      action(draw, at + place * 7, index * 10 + place),
+      action(draw, at + aheadS + place * 7, index * 10 + place),
     );
     yield {
       idSite: draw.chance(0.5) ? '1' : 1,
@@ -22,8 +24,10 @@ export function* matomoRecords(seed: number, count: number): Generator<Record<st
       visitorTypeIcon: null,
       visitCount: String(1 + draw.int(20)),
       serverDate: '2023-01-01',
-      serverTimestamp: at + 7200,
-      serverTimePretty: '02:00:00',
+      serverTimestamp: at + (details.length - 1) * 7,
+      firstActionTimestamp: at,
+      lastActionTimestamp: at + (details.length - 1) * 7,
+      ...(draw.chance(0.02) && { truncatedActionsCount: 3 }),
       referrerType: 'direct',
       referrerUrl: '',
       deviceType: draw.pick(['Desktop', 'Smartphone']),

@@ -9,6 +9,7 @@ import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
+import { noteFindings } from './note-tally.ts';
 import { oddFindings } from './odd-findings.ts';
 import { expectedOf } from './prepare-days.ts';
 import type { SharedDevices } from './shared-devices.ts';
@@ -72,6 +73,7 @@ export function checkResult(checked: Checked): CheckResult {
     samples: sum.samples,
     ...(checked.leftOut.length > 0 && { files_left_out: checked.leftOut }),
     odd_values: oddOf(checked),
+    notes: noteFindings(sum.notes),
     same_records: same,
     ...(checked.replaces.length > 0 && { replaces: checked.replaces }),
   };
@@ -138,6 +140,7 @@ function warningsOf(checked: Checked): string[] {
   const links = sum.choice.leftOut.get(linkNotListed) ?? 0;
   const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
   const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
+    ...noteFindings(sum.notes).map(({ detail }) => [true, () => detail] as const),
     [repeated > 0, () => repeatedSentence(repeated)],
     [checked.leftOut.length > 0, () => leftOutSentence(checked.leftOut)],
     [

@@ -234,6 +234,7 @@ function createCounter(
     settle: (result, line, text, refused = 0) => {
       if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
       if (result.odd !== undefined) tally.odd.ruled(result.odd);
+      if (result.notes !== undefined) tally.note(result.notes);
       if (result.kind === 'skipped') tally.skip(result.reason);
       else if (result.kind === 'unreadable') {
         noteUnreadableTime(deps, tally, text);

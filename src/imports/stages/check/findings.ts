@@ -2,6 +2,7 @@ import type { ErrorGroup } from '../../../contract/import-results.ts';
 import type { SamplePair } from '../../run/results.ts';
 import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
 import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';
+import { addNoteCounts, createNoteSum, type NoteCounts, type NoteSum } from './note-tally.ts';
 import { addOdd, createOddSum, type OddCounts, type OddSum } from './odd-tally.ts';
 
 /** What was found in one segment: JSON beside its spill. Findings of all segments add up to those of the run. */
@@ -31,6 +32,8 @@ export interface Findings {
   readonly inFuture: number;
   /** Undefined: there are none. */
   readonly odd?: OddCounts;
+  /** What readers noted beside the events; undefined: nothing. */
+  readonly notes?: NoteCounts;
 }
 
 /** µs since the epoch. */
@@ -64,6 +67,7 @@ export interface Sum {
   readonly ids: IdSample;
   busiest: Map<string, number>;
   readonly odd: OddSum;
+  readonly notes: NoteSum;
 }
 
 const countKeys = [
@@ -101,6 +105,7 @@ export function createSum(): Sum {
     ids: createIdSample(),
     busiest: new Map(),
     odd: createOddSum(),
+    notes: createNoteSum(),
   };
 }
 
@@ -119,6 +124,7 @@ export function addFindings(sum: Sum, findings: Findings): void {
   }
   sum.ids.merge(findings.ids);
   if (findings.odd !== undefined) addOdd(sum.odd, findings.odd);
+  if (findings.notes !== undefined) addNoteCounts(sum.notes, findings.notes);
   for (const [id, events] of findings.busiest) sum.busiest.set(id, (sum.busiest.get(id) ?? 0) + events);
   if (sum.busiest.size > busiestMax * 2) sum.busiest = new Map(mostOf(sum.busiest, busiestMax));
 }

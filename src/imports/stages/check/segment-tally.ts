@@ -8,6 +8,8 @@ import { createErrorGroups } from './error-groups.ts';
 import type { Words } from './event-keys.ts';
 import { createEventTally, type EventTally, type NameEntry } from './event-tally.ts';
 import { countName, countReason, sampleKey, samplesMax, type Findings } from './findings.ts';
+import type { FoundNote } from '../../formats/record-notes.ts';
+import { addNotes, createNoteSum, noteCountsOf } from './note-tally.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
 
 /** Counts what becomes of the records of one segment. */
@@ -17,6 +19,7 @@ export interface SegmentTally {
   reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
   readonly choose: ChoiceTally['choose'];
   readonly odd: OddTally;
+  note(notes: readonly FoundNote[]): void;
   /** A record became events, or would have: none are left where all of them are refused. `text` is its JSON. */
   convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
   property(name: string): void;
@@ -40,6 +43,7 @@ const sampleCharsMax = 16_384;
 export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>, now: () => number): SegmentTally {
   const counts = { records: 0, converted: 0, unreadable: 0, refused: 0 };
   const odd = createOddTally();
+  const notes = createNoteSum();
   const events = createEventTally(odd, now);
   const skipped = new Map<string, number>();
   const choice = createChoiceTally();
@@ -54,6 +58,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     skip: (reason) => countReason(skipped, reason, 1),
     choose: choice.choose,
     odd,
+    note: (found) => addNotes(notes, found),
     reject: ({ code, reason, part, line, original }, kind) => {
       counts[kind] += 1;
       errors.add(code, reason, { part, line, original });
@@ -92,6 +97,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       samples,
       unmappedProperties: Object.fromEntries(unmappedProperties),
       ...odd.found(),
+      ...noteCountsOf(notes),
     }),
   };
 }

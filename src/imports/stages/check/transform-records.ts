@@ -104,7 +104,7 @@ function settled(record: ReadRecord, outcomes: readonly TransformOutcome[], left
     else failures.push(outcome);
   }
   const chosen = { read: outcomes.length + (result.chosen?.leftOut.length ?? 0), leftOut };
-  const found = { chosen, ...(result.odd && { odd: result.odd }) };
+  const found = { chosen, ...(result.odd && { odd: result.odd }), ...(result.notes && { notes: result.notes }) };
   const isDropped = events.length + failures.length === 0;
   return {
     ...record,

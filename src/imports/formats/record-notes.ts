@@ -1,0 +1,106 @@
+/**
+ * What a reader has to say beside the events of a record. This is the one list of them: the check counts them and shows one sentence
+ * each, the report and the API repeat it.
+ *
+ * - `incomplete`: the source itself says that something is missing. Such a run is never called complete.
+ * - `reading`: how records were read that could have been read otherwise.
+ * - `assumed`: the source does not say what was needed, and something was assumed.
+ */
+export const recordNotes = {
+  mixpanel_terminated_early: {
+    kind: 'incomplete',
+    formats: ['mixpanel'],
+    evidence: 'https://github.com/mixpanel/mixpanel-utils/issues/5',
+    detail: ({ count, amount }) =>
+      `The export is incomplete: ${count} ${plural(count, 'file or answer', 'files or answers')} of Mixpanel ` +
+      `${plural(count, 'ends', 'end')} with "terminated early", after ${amount} lines. ` +
+      'Events are missing; fetch those ranges again, in smaller pieces.',
+  },
+  error_answer: {
+    kind: 'incomplete',
+    formats: 'all',
+    evidence: 'https://docs.mixpanel.com/troubleshooting/errors',
+    detail: ({ count, samples }) =>
+      `The export is incomplete: ${count} ${plural(count, 'record is', 'records are')} an error message of the source ` +
+      `instead of data (${quoted(samples)}). Fetch what ${plural(count, 'it stands', 'they stand')} for again.`,
+  },
+  matomo_actions_truncated: {
+    kind: 'incomplete',
+    formats: ['matomo'],
+    evidence: 'https://github.com/matomo-org/matomo/blob/5.x-dev/plugins/Live/Visitor.php',
+    detail: ({ count, amount, samples }) =>
+      `The export is incomplete: ${count} ${plural(count, 'visit lacks', 'visits lack')} ${amount} of ` +
+      `${plural(count, 'its', 'their')} actions (idVisit ${samples.join(', ')}${count > samples.length ? ', …' : ''}), which ` +
+      'Matomo cut off. Raise visitor_log_maximum_actions_per_visit in the [General] section of its config.ini.php, then ' +
+      'fetch it again.',
+  },
+  matomo_clock_derived: {
+    kind: 'reading',
+    formats: ['matomo'],
+    evidence: 'https://github.com/matomo-org/matomo/issues/22720',
+    detail: ({ count, samples }) =>
+      `The actions of ${count} ${plural(count, 'visit carries', 'visits carry')} the clock of the site, which is not UTC ` +
+      `(${samples.join(', ')}); it was corrected by the first and last timestamps of each visit.`,
+  },
+  matomo_clock_by_option: {
+    kind: 'reading',
+    formats: ['matomo'],
+    evidence: 'https://github.com/matomo-org/matomo/issues/22720',
+    detail: ({ count, samples }) =>
+      `${count} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
+      `(idVisit ${samples.join(', ')}); the option time_zone decided.`,
+  },
+  matomo_clock_unknown: {
+    kind: 'assumed',
+    formats: ['matomo'],
+    evidence: 'https://github.com/matomo-org/matomo/issues/22720',
+    detail: ({ count, samples }) =>
+      `${count} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
+      `(idVisit ${samples.join(', ')}): their actions were taken as UTC. Give the time zone of the site with the format ` +
+      'option time_zone.',
+  },
+  matomo_clock_change_unclear: {
+    kind: 'assumed',
+    formats: ['matomo'],
+    evidence: 'https://github.com/matomo-org/matomo/issues/22720',
+    detail: ({ count, samples }) =>
+      `In ${count} ${plural(count, 'visit', 'visits')} the clocks changed, and it is not clear at which action ` +
+      `(idVisit ${samples.join(', ')}): actions of that hour may be an hour off.`,
+  },
+} as const satisfies Record<string, RecordNote>;
+
+export type NoteCode = keyof typeof recordNotes;
+export const noteCodes = Object.keys(recordNotes) as readonly NoteCode[];
+export type NoteKind = 'incomplete' | 'reading' | 'assumed';
+
+export interface RecordNote {
+  readonly kind: NoteKind;
+  /** Slugs of the formats that can have it. */
+  readonly formats: readonly string[] | 'all';
+  /** Page of the vendor, or its own tests or issues, that the rule follows. */
+  readonly evidence: string;
+  readonly detail: (found: NoteCount) => string;
+}
+
+/** In a record. */
+export interface FoundNote {
+  readonly of: NoteCode;
+  /** What is added up beside the number of records: how much is missing. */
+  readonly amount?: number;
+  readonly sample?: string;
+}
+
+/** In many records. */
+export interface NoteCount {
+  readonly count: number;
+  readonly amount: number;
+  readonly samples: readonly string[];
+}
+
+function plural(count: number, one: string, many: string): string {
+  return count === 1 ? one : many;
+}
+
+function quoted(samples: readonly string[]): string {
+  return samples.map((sample) => JSON.stringify(sample)).join(', ');
+}
