@@ -67,6 +67,14 @@ export const recordNotes = {
       `In ${count} ${plural(count, 'visit', 'visits')} the clocks changed, and it is not clear at which action ` +
       `(idVisit ${samples.join(', ')}): actions of that hour may be an hour off.`,
   },
+  segment_clock_corrected: {
+    kind: 'reading',
+    formats: ['segment'],
+    evidence: 'https://segment.com/docs/connections/spec/common/#timestamps',
+    detail: ({ count }) =>
+      `${count} ${plural(count, 'message has', 'messages have')} no timestamp, and the clock of the sender was more than a ` +
+      'minute off: the time is originalTimestamp, corrected by sentAt and receivedAt.',
+  },
 } as const satisfies Record<string, RecordNote>;
 
 export type NoteCode = keyof typeof recordNotes;

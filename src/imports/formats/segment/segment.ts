@@ -9,6 +9,7 @@ import type { IdCounter } from '../occurrences.ts';
 import { withPlain } from '../plain-table.ts';
 import { createReaderMemory } from '../reader-memory.ts';
 import { readOptions } from '../read-options.ts';
+import type { FoundNote } from '../record-notes.ts';
 import { readObjects } from '../read-objects.ts';
 import { contextPaths } from './context.ts';
 import { pageEvent, screenEvent } from './event-names.ts';
@@ -16,12 +17,13 @@ import { messageIdParts } from './message-id.ts';
 import { unwrapped } from './envelope.ts';
 import { segmentExample } from './example.ts';
 import { messageIds, type MessageIds } from './message-ids.ts';
+import { timeOfMessage } from './message-time.ts';
 import { hostOf, textOf } from './message-values.ts';
 import { segmentPlain } from './plain.ts';
 import { isWarehouseRow, messageOfRow, warehouseTables } from './warehouse.ts';
 
 export type FormatResult =
-  | { readonly kind: 'event'; readonly event: WireEvent }
+  | { readonly kind: 'event'; readonly event: WireEvent; readonly notes?: readonly FoundNote[] }
   /** A repetition of an earlier message, left out because that was asked for. */
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'unreadable'; readonly reason: string };
@@ -32,8 +34,8 @@ export const repeatedMessage = 'a messageId that came before';
 /**
  * Messages of Segment and RudderStack (`track`, `identify`, `page`, `screen`, `group`, `alias`) as events.
  *
- * - The time of an event is `timestamp`, which the sender's library has corrected already; only where it is missing
- *   `originalTimestamp`, `sentAt` or `receivedAt` stand in, in this order.
+ * - The time of an event is `timestamp`; only where it is missing, it follows from `originalTimestamp`, `sentAt` and `receivedAt`
+ *   (message-time.ts).
  * - distinct_id is `userId`, else `anonymousId`; an id that means nobody is passed over.
  * - The uuid follows from `messageId` and its occurrence in the file, so a file sent again changes nothing, and of an
  *   archive in which a messageId comes several times every line is kept.
@@ -43,7 +45,8 @@ export const segment: Format = {
   name: 'Segment and RudderStack',
   description:
     'The messages track, identify, page, screen, group and alias, with what their context says. distinct_id is userId, else ' +
-    'anonymousId; the uuid follows from messageId. Names in the table are those of the finished event.',
+    'anonymousId; the uuid follows from messageId. The time is `timestamp`; messages without one, as a gateway has them, get ' +
+    '`originalTimestamp` corrected by `sentAt` and `receivedAt`. Names in the table are those of the finished event.',
   source:
     'The raw archive in a destination’s bucket: one JSON message per line, gzipped. Or tables of the warehouse: tracks, ' +
     'those of single events, pages, screens, identifies, groups, aliases, users. Of RudderStack also its archived jobs and ' +
@@ -65,7 +68,7 @@ export const segment: Format = {
       choices: warehouseTables,
     },
   ],
-  times: { own: ['timestamp', 'originalTimestamp', 'sentAt', 'receivedAt'], received: ['receivedAt', 'received_at'] },
+  times: { own: ['timestamp', 'originalTimestamp', 'receivedAt', 'sentAt'], received: ['receivedAt', 'received_at'] },
   names: { events: {}, properties: {}, person_properties: {} },
   example: segmentExample,
   createReader,
@@ -106,14 +109,17 @@ function readJob(messages: readonly Json[], read: (message: Json) => RecordResul
   if (bad !== undefined) return { kind: 'unreadable', reason: bad };
   const results = messages.map(read);
   const events = results.flatMap((result) => (result.kind === 'events' ? result.events : []));
-  return events.length > 0 ? { kind: 'events', events } : (results[0] ?? { kind: 'events', events });
+  const notes = results.flatMap((result) => result.notes ?? []);
+  if (events.length === 0) return results[0] ?? { kind: 'events', events };
+  return { kind: 'events', events, ...(notes.length > 0 && { notes }) };
 }
 
 function resultOf(result: FormatResult, translate: (event: WireEvent) => WireEvent | undefined): RecordResult {
   if (result.kind === 'unreadable') return result;
   if (result.kind === 'duplicate') return { kind: 'skipped', reason: repeatedMessage };
   const event = translate(result.event);
-  return event === undefined ? leftOut(result.event.event) : { kind: 'events', events: [event] };
+  if (event === undefined) return leftOut(result.event.event);
+  return { kind: 'events', events: [event], ...(result.notes && { notes: result.notes }) };
 }
 
 /** Without a table the event itself, untouched. */
@@ -136,6 +142,9 @@ function createTranslation(names: NameTable): (event: WireEvent) => WireEvent | 
   };
 }
 
+/** Less than that is the way to the server. */
+const skewNotedMs = 60_000;
+
 /** Converts one message after the other; `duplicates` says what to do with the second message of the same messageId. */
 export function createSegmentReader(
   duplicates: 'keep' | 'drop',
@@ -148,26 +157,35 @@ export function createSegmentReader(
     const occurrence = occurrences.next(first);
     if (occurrence > 1 && duplicates === 'drop') return { kind: 'duplicate' };
     const uuid = occurrence === 1 ? first : derivedId(...mapped.idParts, String(occurrence));
-    return { kind: 'event', event: { uuid, ...mapped.event } };
+    const event = { uuid, ...mapped.event };
+    if (Math.abs(mapped.correctedMs) < skewNotedMs) return { kind: 'event', event };
+    return { kind: 'event', event, notes: [{ of: 'segment_clock_corrected', sample: event.timestamp }] };
   };
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
+interface MappedMessage {
+  readonly idParts: readonly string[];
+  readonly event: Omit<WireEvent, 'uuid'>;
+  readonly correctedMs: number;
+}
+
 /** What the message says, or one sentence about why it cannot become an event. */
-function mapSegmentMessage(message: unknown): { idParts: string[]; event: Omit<WireEvent, 'uuid'> } | string {
+function mapSegmentMessage(message: unknown): MappedMessage | string {
   if (!isObject(message)) return 'expected a JSON object';
   const body = bodyOf(message);
   if (typeof body === 'string') return body;
   const ids = messageIds(message['userId'], message['anonymousId']);
   if (ids === undefined) return 'expected userId or anonymousId';
-  const timestamp = timeOf(message);
-  if (timestamp === undefined) return 'expected a timestamp';
+  const time = timeOfMessage(message);
+  if (time === undefined) return 'expected a timestamp';
   const messageId = textOf(message['messageId']);
   const idParts =
     messageId === undefined ? ['segment-content', JSON.stringify(message)] : [...messageIdParts, messageId];
   const properties = { ...contextProperties(message, ids), ...body.properties };
-  return { idParts, event: { event: body.event, distinct_id: ids.distinctId, timestamp, properties } };
+  const event = { event: body.event, distinct_id: ids.distinctId, timestamp: time.text, properties };
+  return { idParts, event, correctedMs: time.correctedMs };
 }
 
 /** Name and own properties of the event, by type of message. */
@@ -239,14 +257,6 @@ function contextProperties(message: Json, { anonymousId }: MessageIds): Json {
   if (ip !== undefined) found['$ip'] = ip;
   if (anonymousId !== undefined) found['$anon_distinct_id'] = anonymousId;
   return found;
-}
-
-function timeOf(message: Json): string | undefined {
-  for (const key of ['timestamp', 'originalTimestamp', 'sentAt', 'receivedAt']) {
-    const text = textOf(message[key]);
-    if (text !== undefined) return text;
-  }
-  return undefined;
 }
 
 function given(message: Json, ...keys: readonly string[]): Json {

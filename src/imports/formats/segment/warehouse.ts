@@ -57,8 +57,6 @@ const types: Readonly<Record<string, string>> = {
 function leading(row: Json, table: string): Properties {
   const { id, event, event_text: text, name, category } = row;
   const isUser = table === 'users';
-  const time =
-    row['timestamp'] ?? row['_timestamp'] ?? row['original_timestamp'] ?? row['sent_at'] ?? row['received_at'];
   return {
     type: types[table],
     ...(isUser ? {} : { messageId: id }),
@@ -66,7 +64,10 @@ function leading(row: Json, table: string): Properties {
     anonymousId: row['anonymous_id'],
     groupId: row['group_id'],
     previousId: row['previous_id'],
-    timestamp: anyTime(time),
+    timestamp: anyTime(row['timestamp'] ?? row['_timestamp']),
+    originalTimestamp: anyTime(row['original_timestamp']),
+    sentAt: anyTime(row['sent_at']),
+    receivedAt: anyTime(row['received_at']),
     ...(table === 'tracks' ? { event: text ?? event } : {}),
     ...(table === 'pages' || table === 'screens' ? { name, category } : {}),
   };
