@@ -228,7 +228,7 @@ const snowplow = flat(
     ids: ['user_id', 'domain_userid', 'network_userid'],
     times: ['true_tstamp', 'derived_tstamp', 'collector_tstamp'],
   },
-  { fits: ({ event }) => event !== 'page_ping' },
+  { fits: ({ event }) => event !== 'page_ping', outcomes: { missingId: 'more', junkId: 'more' } },
 );
 
 const statsig = flat(

@@ -75,6 +75,14 @@ export const recordNotes = {
       `${count} ${plural(count, 'message has', 'messages have')} no timestamp, and the clock of the sender was more than a ` +
       'minute off: the time is originalTimestamp, corrected by sentAt and receivedAt.',
   },
+  snowplow_anonymous_kept: {
+    kind: 'reading',
+    formats: ['snowplow'],
+    evidence: 'https://docs.snowplow.io/docs/sources/web-trackers/anonymous-tracking/',
+    detail: ({ count }) =>
+      `${count} ${plural(count, 'event has', 'events have')} no id of a user or device: kept without a person, under one ` +
+      'anonymous id per session, or per event where there is no session. To skip them: format option anonymous=skip.',
+  },
 } as const satisfies Record<string, RecordNote>;
 
 export type NoteCode = keyof typeof recordNotes;

@@ -133,9 +133,16 @@ function isMostlyEnriched(head: string): boolean {
 const feedColumnsMin = 20;
 const emptyCellsMin = 4;
 
-/** A line of many cells, several of them empty, names no columns: the files of a data feed begin with a record. */
+/** What no column is called: a moment, or a number of as many digits as one in seconds has. */
+const moment = /^(?:\d{9,20}|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d.{0,10})$/;
+
+/**
+ * A line of many cells, several of them empty, names no columns, and neither does one with the time of a hit: the files of a data feed
+ * begin with a record.
+ */
 function isFeedLine(line: string): boolean {
   const cells = line.split('\t');
+  if (cells.length > 1 && cells.some((cell) => moment.test(cell))) return true;
   return cells.length >= feedColumnsMin && cells.filter((cell) => cell === '').length >= emptyCellsMin;
 }
 

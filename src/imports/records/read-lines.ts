@@ -1,4 +1,5 @@
 import type { SourceFault } from '../source.ts';
+import { createEscapedLines } from './join-escaped-lines.ts';
 import { pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
 
 const newline = 0x0a;
@@ -22,16 +23,25 @@ export async function* readLines(
   if (last !== undefined) yield last;
 }
 
-/** Lines of plain text, each as a JSON string; blank ones stay blank. */
+/** Lines of plain text, each as a JSON string; blank ones stay blank, and an escaped line break stays in its record. */
 export async function* readTexts(
   chunks: AsyncIterable<Buffer>,
   place: (line: number) => string,
 ): AsyncGenerator<Piece> {
+  const escaped = createEscapedLines();
   for await (const piece of readLines(chunks, place)) {
+    // Faults name lines of their own piece.
+    if (piece.faults.length > 0) yield* textPieces(escaped.rest());
     const texts = piece.lines.toString().split('\n').slice(0, -1);
-    const lines = texts.map((text) => `${text.trim() === '' ? '' : JSON.stringify(text.replace(/\r$/, ''))}\n`);
-    yield { ...piece, lines: Buffer.from(lines.join('')) };
+    yield* textPieces(escaped.join(texts), piece.faults);
   }
+  yield* textPieces(escaped.rest());
+}
+
+function textPieces(texts: readonly string[], faults: Piece['faults'] = []): readonly Piece[] {
+  if (texts.length + faults.length === 0) return [];
+  const lines = texts.map((text) => `${text.trim() === '' ? '' : JSON.stringify(text.replace(/\r$/, ''))}\n`);
+  return [{ lines: Buffer.from(lines.join('')), count: texts.length, faults }];
 }
 
 interface Splitter {

@@ -358,6 +358,26 @@ describe('a data feed of Adobe Analytics', () => {
   });
 });
 
+describe('a narrow data feed', () => {
+  it.each(['1714558830', '2024-05-01 10:20:30'])(
+    'has no header where its first line holds the time %s',
+    async (time) => {
+      const lines = [[time, '1', 'home'].join('\t'), [time, '2', ''].join('\t')];
+      const read = await readText(`${lines.join('\n')}\n`);
+      expect(parsed(read)).toEqual(lines);
+    },
+  );
+
+  it('an escaped line break stays in its hit, wherever the bytes are cut', async () => {
+    const bytes = Buffer.from('1714558830\tfirst\\\nsecond\tx\n1714558831\tends\\\\\n1714558832\topen\\\n');
+    const expected = ['1714558830\tfirst\\\nsecond\tx', '1714558831\tends\\\\', '1714558832\topen\\'];
+    for (let at = 1; at < bytes.length; at += 1) {
+      const read = await readBack(cutAt(bytes, [at]), hints);
+      expect(parsed(read)).toEqual(expected);
+    }
+  });
+});
+
 describe('enriched events of Snowplow', () => {
   it('have no header: the first line is an event like the others', async () => {
     const columns = Array.from({ length: 131 }, (_, index) => (index === 5 ? 'page_view' : ''));

@@ -40,6 +40,27 @@ describe('hits of an Adobe Analytics data feed', () => {
     expect(result).toMatchObject({ events: [{ properties: { pagename: 'a\tb\\c\nd\\', mcvisid: 'end\\' } }] });
   });
 
+  it('what a caret escapes in a product is part of it', () => {
+    const list = 'cat;a^;b^,c;2;10.00;event1=3|event2=1.50;evar2=x^=y^^|evar3=z,;d^^';
+    const event = eventFrom(adobeAnalytics, { ...row, post_product_list: list });
+    expect(event.properties['products']).toEqual([
+      {
+        category: 'cat',
+        product: 'a;b,c',
+        quantity: 2,
+        revenue: 10,
+        events: { event1: 3, event2: 1.5 },
+        evars: { evar2: 'x=y^', evar3: 'z' },
+      },
+      { product: 'd^' },
+    ]);
+  });
+
+  it('the values of a list variable are a list, with what was escaped', () => {
+    const event = eventFrom(adobeAnalytics, { ...row, post_mvvar1: 'a^,b,c' });
+    expect(event.properties['mvvar1']).toEqual(['a,b', 'c']);
+  });
+
   it('what Adobe has processed stands for what was sent, also where it is empty', () => {
     const { properties } = eventFrom(adobeAnalytics, {
       ...row,

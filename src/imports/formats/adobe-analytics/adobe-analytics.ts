@@ -9,6 +9,7 @@ import { asNumber, idOf, setMember, type Json, type Properties } from '../read-v
 import { textTime, zoneOption, type Zone } from '../times.ts';
 import { cellsOf, isEmptyCell, planColumns, type ColumnPlan } from './columns.ts';
 import { adobeExample } from './example.ts';
+import { splitEscaped, unescaped } from './multi-values.ts';
 import { adobeNames } from './names.ts';
 import { readProducts } from './products.ts';
 import { readEventList, type SuccessEvent } from './success-events.ts';
@@ -21,7 +22,7 @@ export const adobeAnalytics: Format = {
   description:
     'Hits of a data feed. What Adobe has processed (`post_evar1`) stands for what was sent and is called `evar1`. A page view is ' +
     '`$pageview`, other hits are custom_link, download_link, exit_link or `hit_<page_event>`, with the name of the link in ' +
-    '`link_name`. The events of the hit are in `success_events`, its products in `products`. distinct_id is ' +
+    '`link_name`. The events of the hit are in `success_events`, its products in `products`, values of list variables (`mvvar1`) as lists. distinct_id is ' +
     'visid_high and visid_low with all of their digits, else mcvisid; with the option `user_id` the user, to whom the visitor is ' +
     'linked. The uuid follows from hitid_high and hitid_low, in feeds without them from the content. Hits that Adobe does ' +
     'not count (exclude_hit, hit_source 5, 7, 8 and 9) are left out; a purchase that came before (duplicate_purchase) ' +
@@ -217,7 +218,7 @@ function propertiesOf(row: Json, success: readonly SuccessEvent[], { writer }: C
   const properties: Properties = {};
   for (const column of Object.keys(row)) {
     if (readApart.has(column)) continue;
-    writer.put(properties, column, numbers.has(column) ? asNumber(row[column]) : row[column]);
+    writer.put(properties, column, valueOf(column, row[column]));
   }
   const isLink = (idOf(row['page_event']) ?? '0') !== '0';
   writer.put(properties, isLink ? 'link_url' : 'page_event_var1', row['page_event_var1']);
@@ -230,6 +231,13 @@ function propertiesOf(row: Json, success: readonly SuccessEvent[], { writer }: C
   writer.put(properties, '$screen_height', asNumber(height));
   return properties;
 }
+
+function valueOf(column: string, value: unknown): unknown {
+  if (numbers.has(column)) return asNumber(value);
+  return typeof value === 'string' && listVariable.test(column) ? splitEscaped(value, ',').map(unescaped) : value;
+}
+
+const listVariable = /^mvvar\d$/;
 
 function withValue({ name, value }: SuccessEvent): string {
   return value === undefined ? name : `${name}=${value}`;

@@ -142,7 +142,6 @@ describe('enriched events of Snowplow', () => {
   it.each([
     [{ derived_tstamp: 'x' }, 'expected a time in true_tstamp, derived_tstamp or collector_tstamp'],
     [{ event: '' }, 'expected the kind of event in event, got an empty text'],
-    [{ domain_userid: 'anonymous' }, 'expected user_id, domain_userid or network_userid, got none'],
   ])('says why it cannot read %j', (change, reason) => {
     expect(readAll(snowplow, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
@@ -166,5 +165,49 @@ describe('enriched events of Snowplow', () => {
       network_userid: 'n',
     });
     expect(new Set(kinds)).toEqual(new Set(['unreadable']));
+  });
+});
+
+describe('events of Snowplow without any id', () => {
+  const zero = '00000000-0000-0000-0000-000000000000';
+  const event = (id: string, more: object): Record<string, unknown> => ({
+    event: 'page_view',
+    event_id: `c6ef3124-b53a-4b13-a233-0088f79dcb0${id}`,
+    collector_tstamp: '2020-01-01 00:00:01.500',
+    network_userid: zero,
+    domain_userid: zero,
+    ...more,
+  });
+  const records = [event('1', {}), event('2', { domain_sessionid: 's1' }), event('3', { domain_sessionid: 's1' })];
+
+  it('are kept without a person, under an id per session or else per event, and noted', () => {
+    const results = readAll(snowplow, records);
+    const events = results.flatMap((result) => (result.kind === 'events' ? result.events : []));
+    expect(events.map((each) => each.distinct_id)).toEqual([
+      'anonymous-c6ef3124-b53a-4b13-a233-0088f79dcb01',
+      'anonymous-s1',
+      'anonymous-s1',
+    ]);
+    for (const { properties } of events) {
+      expect(properties['$process_person_profile']).toBe(false);
+      expect(JSON.stringify(properties)).not.toContain(zero);
+    }
+    expect(results.map((result) => result.notes)).toEqual(records.map(() => [{ of: 'snowplow_anonymous_kept' }]));
+  });
+
+  it('are skipped by anonymous=skip', () => {
+    expect(readAll(snowplow, records, { anonymous: 'skip' }).map((result) => result.kind)).toEqual(
+      records.map(() => 'skipped'),
+    );
+  });
+
+  it('a device that means nobody ties no users together', () => {
+    const events = readAll(snowplow, [event('4', { user_id: 'u1' }), event('5', { user_id: 'u2' })]).flatMap((result) =>
+      result.kind === 'events' ? result.events : [],
+    );
+    expect(events.map((each) => [each.event, each.distinct_id])).toEqual([
+      ['$pageview', 'u1'],
+      ['$pageview', 'u2'],
+    ]);
   });
 });

@@ -72,21 +72,32 @@ export const snowplow: Format = {
     'is event_id. Time is true_tstamp, else derived_tstamp, else collector_tstamp, in UTC. The data of a ' +
     'self-describing event become its properties; contexts stay lists under `contexts_<vendor>_<name>_<model>`. ' +
     'A structured event is called as its se_action. Page pings are left out by the table of names; failed events ' +
-    '(bad rows) are skipped.',
+    '(bad rows) are skipped. Events without any id are kept without a person (option `anonymous`).',
   source:
     'The enriched archive (`enriched/good`), or the `events` table of a warehouse as JSON lines, CSV, Parquet or Avro.',
-  options: [],
+  options: [
+    {
+      key: 'anonymous',
+      description:
+        'What to do with events without any id of a user or device, as trackers without cookies send them: keep them ' +
+        'without a person, one anonymous id per session (domain_sessionid) or else per event; or skip and count them',
+      default: 'keep',
+      choices: ['keep', 'skip'],
+    },
+  ],
   times: { own: ['true_tstamp', 'derived_tstamp', 'collector_tstamp'], received: ['collector_tstamp'] },
   names,
   example: snowplowExample,
   createReader: (given, names, memory) => {
-    readOptions(slug, snowplow.options, given);
-    return createReader(createEventWriter(slug, names, memory));
+    const options = readOptions(slug, snowplow.options, given);
+    return createReader(createEventWriter(slug, names, memory), options['anonymous'] !== 'skip');
   },
 };
 
-function createReader(writer: EventWriter): RecordReader {
-  const readRow = readObjects((row) => read(writer, isWarehouseRow(row) ? plainRow(row, 'event_id') : row));
+function createReader(writer: EventWriter, keepsAnonymous: boolean): RecordReader {
+  const readRow = readObjects((row) =>
+    read(writer, isWarehouseRow(row) ? plainRow(row, 'event_id') : row, keepsAnonymous),
+  );
   return (record) => {
     if (typeof record !== 'string') return readRow(record);
     const cells = record.replace(/[\r\n]+$/, '').split('\t');
@@ -105,7 +116,7 @@ function createReader(writer: EventWriter): RecordReader {
 /** Snowflake writes the columns in capitals, loaders add their own. */
 const isWarehouseRow = (row: Json): boolean => isInCapitals(row, 'event_id') || hasLoaderColumn(row);
 
-function read(writer: EventWriter, row: Json): RecordResult {
+function read(writer: EventWriter, row: Json, keepsAnonymous: boolean): RecordResult {
   const schema = row['schema'];
   if (typeof schema === 'string' && schema.includes('com.snowplowanalytics.snowplow.badrows')) {
     return skipped('a failed event (bad row)');
@@ -124,12 +135,19 @@ function read(writer: EventWriter, row: Json): RecordResult {
   if (event === null) return leftOut(sourceName);
   const user = personId(row['user_id']);
   const device = personId(row['domain_userid'], mobileDevice(row), row['network_userid']);
-  const distinctId = user ?? device;
-  if (distinctId === undefined) return unreadable('expected user_id, domain_userid or network_userid, got none');
+  const known = user ?? device;
+  if (known === undefined && !keepsAnonymous) return skipped('an event without any id of a user or device');
+  const uuid = uuidOf(writer, row);
   const properties = propertiesOf(writer, row, unstruct);
   if (sourceName === 'screen_view') properties['$screen_name'] ??= idOf(unstruct?.data['name']);
+  if (known === undefined) {
+    const anonymous = `anonymous-${personId(row['domain_sessionid']) ?? uuid}`;
+    properties['$process_person_profile'] = false;
+    const events = [writer.event(uuid, event, anonymous, timestamp, properties)];
+    return { kind: 'events', events, notes: [{ of: 'snowplow_anonymous_kept' }] };
+  }
   const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
-  return imported([...identify, writer.event(uuidOf(writer, row), event, distinctId, timestamp, properties)]);
+  return imported([...identify, writer.event(uuid, event, known, timestamp, properties)]);
 }
 
 function uuidOf(writer: EventWriter, row: Json): string {
@@ -161,8 +179,8 @@ const readApart = new Set([
 function propertiesOf(writer: EventWriter, row: Json, unstruct: SelfDescribing | undefined): Properties {
   const properties: Properties = {};
   for (const column of Object.keys(row)) {
-    if (!readApart.has(column) && column !== unstruct?.column)
-      writer.put(properties, column, cellOf(column, row[column]));
+    if (readApart.has(column) || column === unstruct?.column) continue;
+    if (!isNobody(column, row[column])) writer.put(properties, column, cellOf(column, row[column]));
   }
   const contexts: Record<string, unknown[]> = {};
   for (const column of ['contexts', 'derived_contexts']) {
@@ -171,6 +189,11 @@ function propertiesOf(writer: EventWriter, row: Json, unstruct: SelfDescribing |
   writer.putAll(properties, contexts);
   if (unstruct !== undefined) writer.putAll(properties, unstruct.data);
   return properties;
+}
+
+/** What trackers write for a device that must not be known. */
+function isNobody(column: string, value: unknown): boolean {
+  return (column === 'domain_userid' || column === 'network_userid') && personId(value) === undefined;
 }
 
 function cellOf(column: string, value: unknown): unknown {
