@@ -175,7 +175,7 @@ describe('visits of Matomo', () => {
     const local = ['01:59:50', '02:59:50', '02:00:10', '03:10:00'].map(
       (text) => Date.parse(`2024-10-27T${text}Z`) / 1000,
     );
-    const details = local.map((timestamp, index) => ({ ...action, pageId: String(index), timestamp }));
+    const details = Array.from(local, (timestamp, index) => ({ ...action, pageId: String(index), timestamp }));
     const [result] = readAll(matomo, [of(...details)], { time_zone: 'Europe/Berlin' });
     expect(timesIn(result)).toEqual(
       ['2024-10-26T23:59:50', '2024-10-27T00:59:50', '2024-10-27T01:00:10', '2024-10-27T02:10:00'].map(
