@@ -15,10 +15,11 @@ if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   module.enableCompileCache(compiled);
   // Threads look for it in the environment.
   process.env.NODE_COMPILE_CACHE ??= compiled;
+  if (process.connected) endWithParent();
   await (isBuilt() ? import('../dist/millrace.js') : import('../src/cli/main.ts'));
 } else {
   const child = spawn(installedNode(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   child.on('error', () => {
     console.error(
@@ -30,6 +31,12 @@ if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
   });
+}
+
+/** A launcher that is killed cannot pass that on; the end of the channel to it can. */
+function endWithParent() {
+  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
 }
 
 /** In a checkout it lies in node_modules, for a package that was installed perhaps beside it. Where it is not, starting it says so. */

@@ -37,6 +37,11 @@ describe('errors of the engine', () => {
     ]);
   });
 
+  it('a database that is not there is to be created on every server', () => {
+    const message = 'Code: 81. DB::Exception: Database millrace does not exist. (UNKNOWN_DATABASE)';
+    expect(queryError(message).message).toMatch(/does not exist.* Create the database .* on every server/);
+  });
+
   it('a form that the server refuses has a code, too', () => {
     expect(engineCode('Poco::Exception. Code: 1000, e.code() = 0, HTML Form Exception: Field value too long')).toBe(
       1000,

@@ -39,6 +39,7 @@ const cutOffCodes = new Set([
 ]);
 
 const accessDenied = 497;
+const unknownDatabase = 81;
 
 /** The code in the engine's own message forms `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; 0 when there is none. */
 export function engineCode(message: string): number {
@@ -56,6 +57,10 @@ export function queryError(message: string, cause?: unknown): Error {
   const code = engineCode(message);
   if (cutOffCodes.has(code)) return new ServerAwayError(`The event store is cut off: ${message}`, { cause });
   if (code === accessDenied) return new StoreDeniedError(`The event store denied a query: ${message}`, { cause });
+  if (code === unknownDatabase) {
+    const advice = 'Create the database that CLICKHOUSE_URL names, of a cluster on every server, and start again.';
+    return new Error(`The event store refused a query: ${message} ${advice}`, { cause });
+  }
   return overloadCodes.has(code)
     ? new StoreUnavailableError(`The event store gave up on a query: ${message}`, { cause })
     : new Error(`The event store refused a query: ${message}`, { cause });

@@ -17,8 +17,8 @@ export type HealthChecks = Readonly<Record<string, () => Promise<HealthResult>>>
 const checkMs = 4_000;
 
 /** The names that probes of the original service ask for stand beside ours. */
-const livePaths = ['/livez', '/_health', '/_liveness'];
-const readyPaths = ['/readyz', '/_readiness'];
+export const livePaths: readonly string[] = ['/livez', '/_health', '/_liveness'];
+export const readyPaths: readonly string[] = ['/readyz', '/_readiness'];
 
 /** GET /livez (the process answers), /readyz (its parts work; `?verbose` lists them), /metrics (Prometheus text). */
 export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics: MetricsRegistry): void {

@@ -25,7 +25,7 @@ import { readCursor } from './cursors.ts';
 import { createPoisonSearch, type PoisonSearch } from './poison-search.ts';
 import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
 import { storeWindow, type StoreDeps } from './store-window.ts';
-import { createFailureLog, type FailureLog } from './failure-log.ts';
+import { createFailureLogs, type FailureLog, type FailureLogs } from './failure-log.ts';
 import { ProfileRebuilder } from './rebuild/profile-rebuilder.ts';
 import { WindowBuilder } from './window-builder.ts';
 import { countError, countWindow } from './window-metrics.ts';
@@ -78,6 +78,7 @@ export interface Fellows {
   readonly serves: (project: SpreadProject) => boolean;
   readonly configs: ConfigReads;
   readonly dueRebuilds: () => ReturnType<typeof dueRebuilds>;
+  readonly failures: FailureLogs;
   /** A window could not be stored: what it holds that others wait for is free. */
   readonly letGo: () => void;
   /** How far the lane lags behind, s; the process shows the worst of its slots. */
@@ -109,6 +110,7 @@ export interface Pipeline {
 const smallWindowEvents = 1000;
 export const gapMsDefault = 100;
 const idleMsMax = 1000;
+const slowInsertMs = 60_000;
 const retryFirstMs = 50;
 const retryMaxMs = 5000;
 
@@ -187,7 +189,7 @@ class Consumer {
       ...(fellows && { builders: fellows.count, rowMemory: fellows.rowMemory }),
     });
     this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());
-    this.#failureLog = createFailureLog(deps.log, clock);
+    this.#failureLog = (fellows?.failures ?? createFailureLogs(deps.log, clock)).of(hold.slot);
     this.#inserts = insertsOf(reader, deps.store);
     this.#poison = createPoisonSearch({ db, hold, reader, store: this.#inserts, builder: this.#builder, clock });
     this.#rebuilder = new ProfileRebuilder({
@@ -359,7 +361,7 @@ class Consumer {
     for (let attempt = 0; ; attempt++) {
       const startedAt = performance.now();
       try {
-        await this.#inserts.insertBatch(window.rows, window.token);
+        await this.#warnWhileSlow(window.lane, this.#inserts.insertBatch(window.rows, window.token));
         const seconds = (performance.now() - startedAt) / 1000;
         this.#deps.metrics.observe('millrace_store_insert_seconds', {}, seconds);
         return;
@@ -370,6 +372,21 @@ class Consumer {
         await this.#sleep(backoffMs(attempt, retryFirstMs, retryMaxMs));
         if (this.#isStopping) throw error;
       }
+    }
+  }
+
+  /** An insert that never ends would otherwise stop a lane without a word. */
+  async #warnWhileSlow(lane: Lane, insert: Promise<void>): Promise<void> {
+    const startedAt = performance.now();
+    const { log, hold } = this.#deps;
+    const timer = setInterval(() => {
+      const seconds = Math.round((performance.now() - startedAt) / 1000);
+      log.warn({ slot: hold.slot, lane, seconds }, 'store insert still running');
+    }, slowInsertMs);
+    try {
+      await insert;
+    } finally {
+      clearInterval(timer);
     }
   }
 

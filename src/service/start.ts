@@ -17,6 +17,7 @@ import { LiveHub } from '../live/hub.ts';
 import type { HealthChecks } from '../http/health.ts';
 import { siteUrlOf } from '../http/request-origin.ts';
 import { buildServer } from '../http/server.ts';
+import { startStartingServer, type StartingServer } from '../http/starting-server.ts';
 import { firstLoginToken } from '../metadata/bootstrap.ts';
 import { readSpread } from '../metadata/spread-project.ts';
 import { restoreProblem } from '../backup/restore-state.ts';
@@ -100,6 +101,7 @@ async function startParts(
   if (!isCluster(settings)) parts.use(claimDataDir(settings.dataDir));
   clearBackup(settings.dataDir, log, parts);
   const processId = newId();
+  const startingServer = await startProbes(settings, parts);
   const { stores, first, health } = await startStores(base, parts);
   const live = new LiveHub();
   const spreads = createSpreads({ clock, find: (projectId) => readSpread(stores.db, projectId) });
@@ -137,6 +139,9 @@ async function startParts(
   const ownApi = createUnlistenedApi(() => ({ ...deps, ...access, ...api(), health: {} }), parts);
   plugins.serveApi(has('api') ? (request) => server.inject(request) : ownApi);
   parts.defer(() => server.close());
+  // Its routes are built first, so that the port is without a listener for a moment only.
+  await server.ready();
+  await startingServer?.close();
   await server.listen({ host: settings.host, port: settings.port });
   // Last: loading its modules would hold up all of the above; what is accepted meanwhile waits in the log.
   pipeline?.start();
@@ -146,6 +151,14 @@ async function startParts(
     ? await firstLoginToken(stores.db, { created: first.created, now: clock.now() })
     : undefined;
   return describeStart(settings, server, first.project?.apiToken, loginToken);
+}
+
+/** Where the port is one that the system chooses, nobody knows yet where to ask. */
+async function startProbes({ host, port }: Settings, parts: AsyncDisposableStack): Promise<StartingServer | undefined> {
+  if (port === 0) return undefined;
+  const server = await startStartingServer({ host, port });
+  parts.defer(() => server.close());
+  return server;
 }
 
 /** Beside the start: it may be many files, and nothing waits for them. */

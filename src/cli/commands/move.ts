@@ -100,14 +100,22 @@ async function run(settings: Settings, target: Settings, terminal: Terminal): Pr
 function summaryOf(report: MoveReport, { dataDir }: Settings, target: Settings): string[] {
   const tables = Object.keys(report.tables).length;
   const months = Object.keys(report.months).length;
-  const cluster = target.clickhouseCluster === '' ? '' : ` MILLRACE_CLICKHOUSE_CLUSTER=${target.clickhouseCluster}`;
-  const kafka = target.kafkaBrokers === '' ? '' : ` KAFKA_BROKERS=${target.kafkaBrokers}`;
   return [
     `moved ${numberText(report.rows)} rows of ${tables} tables and ${numberText(report.events)} events of ${months} months; counts and checksums agree`,
     `${dataDir} is as it was; a service that is started on it says that it was moved`,
-    'next: start "millrace serve" with DATABASE_URL and CLICKHOUSE_URL of the new stores' +
-      (cluster + kafka === '' ? '' : `,${cluster}${kafka}`) +
-      ', and a data directory of its own; then send to its address',
-    ...(kafka === '' ? [] : ['the slots of the event log are made at its first start']),
+    `next: start "millrace serve" with ${settingsOf(target)} and a data directory of its own; then send to its address`,
+    ...(target.kafkaBrokers === '' ? [] : ['its first start creates the slots of the event log']),
   ];
+}
+
+/** Everything that the start needs; addresses that hold passwords by their names alone. */
+function settingsOf({ clickhouseCluster, clickhouseReplicas, kafkaBrokers }: Settings): string {
+  return [
+    'DATABASE_URL and CLICKHOUSE_URL of the new stores',
+    ...(clickhouseCluster === '' ? [] : [`MILLRACE_CLICKHOUSE_CLUSTER='${clickhouseCluster}'`]),
+    ...(clickhouseReplicas === '' ? [] : [`MILLRACE_CLICKHOUSE_REPLICAS='${clickhouseReplicas}'`]),
+    ...(kafkaBrokers === ''
+      ? []
+      : [`KAFKA_BROKERS='${kafkaBrokers}'`, 'MILLRACE_IMPORT_STAGING at a bucket (s3://bucket/prefix)']),
+  ].join(', ');
 }

@@ -99,6 +99,24 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.close();
   });
 
+  it('a preferred replica that hangs is given up: inserts, reads and health continue with the others, exactly', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    await insertRows(store, `before-${project}`, rowsOf(project));
+    const victim = pids[1]?.[0] ?? 0;
+    process.kill(victim, 'SIGSTOP');
+    try {
+      await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
+      expect(await countRows(store, project)).toEqual({ all: 400, shown: 400 });
+      expect(await store.health()).toEqual({ ok: true, detail: '' });
+    } finally {
+      process.kill(victim, 'SIGCONT');
+    }
+    await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
+    await expect.poll(() => countRows(store, project), { timeout: 60_000 }).toEqual({ all: 400, shown: 400 });
+    await store.close();
+  });
+
   it('a run that is taken back is gone from every replica', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });

@@ -9,6 +9,7 @@ import type { SlotHold } from '../../metadata/slots.ts';
 import { refusedStorage } from '../../plugins/services/refused-storage.ts';
 import { WindowStorage } from '../../plugins/services/window-storage.ts';
 import { sharedConfigReads, type ConfigReads } from '../../transform/config-reads.ts';
+import { createFailureLogs } from '../failure-log.ts';
 import { gapMsDefault, startPipeline, type Fellows, type Pipeline, type PipelineDeps } from '../consumer.ts';
 import { keepLog } from './keep-log.ts';
 import { createTurns, readInTurns } from './large-reads.ts';
@@ -121,7 +122,7 @@ function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: Slot
 }
 
 /** What many consumers of one process have in common. */
-function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMap<number, Member>) {
+function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members: ReadonlyMap<number, Member>) {
   // Of each large window one batch is written while another is inserted.
   const rowMemory = new RowMemory(largeWindowsMax * 2);
   const reads = sharedConfigReads(db, staleMs);
@@ -134,6 +135,7 @@ function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMa
       return found;
     },
   };
+  const failures = createFailureLogs(log, clock);
   const due = sharedAnswer(rebuildLookMs, () => dueRebuilds(db));
   const count = (): number => Math.max(1, members.size);
   const showLag = (lane: Lane): void => {
@@ -152,6 +154,7 @@ function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMa
       serves: (project) => hasPart(slot, project, slots),
       configs,
       dueRebuilds: due,
+      failures,
       letGo,
       lags: (lane, seconds) => {
         lags[lane] = seconds;

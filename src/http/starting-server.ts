@@ -1,0 +1,45 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { ApiError } from '../contract/errors.ts';
+import { livePaths, readyPaths } from './health.ts';
+
+export interface StartingServer {
+  /** Gives the port back; the service listens on it next. May be called again. */
+  close(): Promise<void>;
+}
+
+const retryAfterSeconds = 2;
+
+/**
+ * Answers while the stores are opened and migrated, which may take longer than a supervisor waits for a first sign of life: the
+ * process is alive and not ready, and whoever sends something else is asked to try again. Errors: those of listening on the port.
+ */
+export async function startStartingServer(place: { host: string; port: number }): Promise<StartingServer> {
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '').replace(/[?#].*$/s, '').replace(/(.)\/$/, '$1');
+    const isLive = livePaths.includes(path);
+    const isProbe = isLive || readyPaths.includes(path);
+    const retry = isProbe ? {} : { 'retry-after': String(retryAfterSeconds) };
+    response.writeHead(isLive ? 200 : 503, {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      // The service takes over the port: nobody may keep a connection to this server.
+      connection: 'close',
+      ...retry,
+    });
+    response.end(JSON.stringify(isLive ? { status: 'ok' } : isProbe ? { status: 'starting' } : starting.body()));
+  });
+  server.listen(place);
+  await once(server, 'listening');
+  let closing: Promise<void> | undefined;
+  return { close: () => (closing ??= closed(server)) };
+}
+
+const starting = new ApiError('unavailable', 'The service is starting. Try again in a few seconds.');
+
+async function closed(server: Server): Promise<void> {
+  const gone = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await gone;
+}

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { freePort, tempDataDir } from '../support/server.ts';
+
+// Real: the command under an older Node, where there is one, which starts the program with the Node of the package.
+
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+const olderNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path));
+
+it.skipIf(olderNode === undefined)(
+  'a launcher that is killed takes the service with it (skipped where no other Node is installed)',
+  async () => {
+    await using data = await tempDataDir();
+    const port = await freePort();
+    const launcher = spawn(olderNode ?? '', [program, 'serve'], {
+      env: { PATH: process.env['PATH'], MILLRACE_PORT: String(port), MILLRACE_DATA_DIR: data.path },
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void launcher.kill('SIGKILL'));
+    const isUp = (path: string): Promise<boolean> =>
+      fetch(`http://127.0.0.1:${port}${path}`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+    await expect.poll(() => isUp('/readyz'), { timeout: 90_000, interval: 100 }).toBe(true);
+    launcher.kill('SIGKILL');
+    await expect.poll(() => isUp('/livez'), { timeout: 60_000, interval: 100 }).toBe(false);
+  },
+);
