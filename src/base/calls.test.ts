@@ -1,3 +1,4 @@
+import { parseExact } from './exact-json.ts';
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../contract/errors.ts';
@@ -42,6 +43,17 @@ describe('calls between threads', () => {
     expect(error).toBeInstanceOf(CallError);
     expect(error).toMatchObject({ name: 'ApiError', code: 'unavailable', message: 'The live lane is full.' });
     expect(await call('odd').catch((reason: unknown) => reason)).toMatchObject({ name: 'RangeError', code: undefined });
+    own.port1.close();
+  });
+
+  it('an answer or an argument that cannot be cloned fails its call alone', async () => {
+    const own = new MessageChannel();
+    const rawNumber: unknown = parseExact('12345678901234567890');
+    answerOver(own.port2, { big: async () => rawNumber, small: async () => 1 });
+    const call = callOver(own.port1);
+    await expect(call('big')).rejects.toThrow('could not be cloned');
+    await expect(call('small', rawNumber)).rejects.toThrow('could not be cloned');
+    expect(await call('small')).toBe(1);
     own.port1.close();
   });
 });

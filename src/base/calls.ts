@@ -1,6 +1,7 @@
 /**
  * Calls from one thread to another, and their answers, over the port between them. Messages of other kinds on the same port are
- * left alone. Arguments and results are copied (structured clone).
+ * left alone. Arguments and results are copied (structured clone), which refuses numbers kept digit by digit (exact-json.ts): values of
+ * records cross as JSON text.
  */
 export interface CallPort {
   postMessage(message: unknown): void;
@@ -53,7 +54,12 @@ export function callOver(port: CallPort): Call {
     last += 1;
     open.set(last, call);
     const message: CallMessage = { call: { id: last, name, args } };
-    port.postMessage(message);
+    try {
+      port.postMessage(message);
+    } catch (error) {
+      open.delete(last);
+      call.reject(error);
+    }
     return call.promise;
   };
 }
@@ -64,7 +70,12 @@ export function answerOver(port: CallPort, answers: Answers): void {
     if (!isCall(message)) return;
     const { id, name, args } = message.call;
     const answer = await answerOf(answers, name, args);
-    port.postMessage({ answer: { id, ...answer } } satisfies AnswerMessage);
+    try {
+      port.postMessage({ answer: { id, ...answer } } satisfies AnswerMessage);
+    } catch (error) {
+      // The value cannot be cloned: that fails this call, not the thread with all its calls.
+      port.postMessage({ answer: { id, error: faultOf(error) } } satisfies AnswerMessage);
+    }
   });
 }
 

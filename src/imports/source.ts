@@ -111,7 +111,7 @@ export interface ForeignFiles {
   /** Whether a record may be one of the format, be it a broken one. */
   readonly isRecord: (record: unknown) => boolean;
   /** Told of each that is left out, by its name and with the reason. */
-  readonly leftOut: (file: string, reason: string) => void;
+  readonly leftOut: (file: string, reason: string, records?: number) => void;
 }
 
 /** Gives an address of the host that may be reached at this port. */

@@ -39,7 +39,7 @@ export const stagingKeys = {
   spill: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.2.zst`,
   spillIndex: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.json`,
   /** What a segment tells the check of the others, beside its spill. */
-  handOver: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.bin`,
+  handOver: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.handover.bin`,
   /** Events of one day as they are sent: frames of zstd, one batch each; and where they are (JSON, DayIndex). */
   day: (run: string, day: string) => `${run}/days/${day}.zst`,
   dayIndex: (run: string, day: string) => `${run}/days/${day}.json`,

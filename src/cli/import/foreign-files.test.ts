@@ -107,4 +107,59 @@ describe('files without records among those that are imported', { timeout: 60_00
     const other = await imported(made, path, endpoint.url, ['--check', '--no-preflight']);
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('got a 7-Zip archive: convert it first')]);
   });
+
+  it('a file of which every record is bad is rejected record by record; objects of another kind count as skipped', async () => {
+    await using made = await newImport([]);
+    await using endpoint = await startEndpoint(() => 'keep');
+    const path = await written(made.dir, {
+      // As an hour of Amplitude comes: all its columns, and no id in the only record.
+      'hour-1.json': `${amplitudeHour({ user_id: null, device_id: null })}\n`,
+      'hour-0.json': `${amplitudeHour({ user_id: 'u1' })}\n`,
+      'manifest.json': foreign['manifest.json'] ?? '',
+    });
+    const args = [
+      'import',
+      'amplitude',
+      path,
+      '--to',
+      endpoint.url,
+      '--project-key',
+      'phc_test',
+      '--state-dir',
+      made.state,
+    ];
+    const checked = await runCommand([...args, '--json', '--check']);
+    const { totals } = resultOf(checked);
+    expect(totals).toMatchObject({ records: 3, rejected: 1 });
+    expect(totals.skipped).toEqual({ 'in a file without records of this format': 1 });
+  });
 });
+
+function amplitudeHour(ids: Readonly<Record<string, unknown>>): string {
+  const columns = ['adid', 'amplitude_id', 'app', 'city', 'client_event_time', 'country', 'data', 'device_type', 'dma'];
+  const more = [
+    'event_id',
+    'groups',
+    'idfa',
+    'ip_address',
+    'language',
+    'library',
+    'os_name',
+    'paying',
+    'platform',
+    'region',
+  ];
+  const empty = Object.fromEntries(
+    [...columns, ...more, 'server_upload_time', 'start_version'].map((name) => [name, null]),
+  );
+  return JSON.stringify({
+    ...empty,
+    $insert_id: 'i',
+    event_type: 'Seen',
+    event_time: '2024-05-01 10:00:00.000000',
+    event_properties: {},
+    user_properties: {},
+    uuid: '0e6d5c1a-7f3b-4c55-9a52-3c9b7c0a1f11',
+    ...ids,
+  });
+}

@@ -12,24 +12,34 @@ export interface TextHead {
   readonly read: () => AsyncIterable<Piece>;
 }
 
-const noRecords = 'no records of this format';
+export interface LeftOut {
+  readonly reason: string;
+  /** Objects that it holds. */
+  readonly records: number;
+}
+
+const noRecords: LeftOut = { reason: 'no records of this format', records: 0 };
 
 /**
  * Why a text among others is left out; undefined: it is read. Only what is small and holds no single record of the format is, or
  * what is a document for people: of a damaged export nothing is left out, and other forms of data are an error still.
  */
-export async function reasonToLeaveOut({ isRecord }: ForeignFiles, head: TextHead): Promise<string | undefined> {
+export async function reasonToLeaveOut({ isRecord }: ForeignFiles, head: TextHead): Promise<LeftOut | undefined> {
   const { form, bytes, isWhole } = head;
   if (isDocument(bytes)) return noRecords;
   if (!isWhole || form.kind === 'texts') return undefined;
   if (form.kind === 'unknown') return form.isData ? undefined : noRecords;
-  if (bytes.toString('utf8').trim() === '') return 'it is empty';
+  if (bytes.toString('utf8').trim() === '') return { reason: 'it is empty', records: 0 };
   const found = await recordsIn(head);
-  return found === undefined || found.some(isRecord) ? undefined : noRecords;
+  if (found === undefined || found.some(isRecord)) return undefined;
+  // Of a table without a row that fits, the names of its columns say what it is.
+  if (found.length === 0 && form.kind === 'csv' && isRecord(columnsOf(bytes, form.delimiter))) return undefined;
+  // Prose with commas passes for a table.
+  return { ...noRecords, records: form.kind === 'csv' ? 0 : found.length };
 }
 
 /** Undefined: a line of it is broken JSON, which may have been a record. */
-async function recordsIn({ form, bytes, read }: TextHead): Promise<unknown[] | undefined> {
+async function recordsIn({ form, read }: TextHead): Promise<readonly unknown[] | undefined> {
   const records: unknown[] = [];
   for await (const { lines, faults } of read()) {
     if (faults.length > 0 && form.kind !== 'csv') return undefined;
@@ -42,8 +52,6 @@ async function recordsIn({ form, bytes, read }: TextHead): Promise<unknown[] | u
       }
     }
   }
-  // Of a table without a row that fits, the names of its columns say what it is.
-  if (records.length === 0 && form.kind === 'csv') records.push(columnsOf(bytes, form.delimiter));
   return records;
 }
 

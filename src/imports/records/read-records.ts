@@ -193,7 +193,7 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
     const isWhole = head.length < headBytes;
     const reason = await reasonToLeaveOut(foreign, { form, bytes: start, isWhole, read: () => read(only(start)) });
     if (reason !== undefined) {
-      foreign.leftOut(name, reason);
+      foreign.leftOut(name, reason.reason, reason.records);
       // What comes after it in an archive begins behind it.
       for await (const _chunk of rest) continue;
       return;

@@ -14,7 +14,7 @@ export function foreignFiles(
   if (format === undefined) return undefined;
   try {
     const table = names === undefined ? format.names : parseNames(format.names, names);
-    return { isRecord: createRecordTest(format, format.createReader(formatOptions, table)), leftOut };
+    return { isRecord: createRecordTest(format, format.createReader(formatOptions, table), formatOptions), leftOut };
   } catch (error) {
     if (error instanceof FormatOptionsError) return undefined;
     throw error;

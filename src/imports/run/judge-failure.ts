@@ -16,8 +16,13 @@ const triesMax = 5;
 const fullDiskCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 const fullDiskWaitMs = 10_000;
 
-/** What follows from what a stage threw. @param failures those before it, in this stage */
-export function judgeFailure(error: unknown, failures: number): FailureVerdict {
+/**
+ * What follows from what a stage threw. An unexpected error that comes twice in a row is one that comes always, unless a system or a
+ * server gave it a code.
+ * @param failures those before it, in this stage
+ * @param last the one before it
+ */
+export function judgeFailure(error: unknown, failures: number, last?: unknown): FailureVerdict {
   if (ends.some((kind) => error instanceof kind)) return { kind: 'end' };
   if (error instanceof SourceWaitError || error instanceof TargetWaitError) {
     const isBroken = error instanceof SourceWaitError && !error.unlimited;
@@ -29,8 +34,23 @@ export function judgeFailure(error: unknown, failures: number): FailureVerdict {
     const reason = `the disk is full (${message}); make room`;
     return { kind: 'again', reason, waitMsMin: fullDiskWaitMs, unexpected: false };
   }
-  if (failures + 1 >= triesMax) return { kind: 'end' };
+  if (failures + 1 >= triesMax || isRepeated(error, last)) return { kind: 'end' };
   return { kind: 'again', reason: `an unexpected error: ${message}`, waitMsMin: 0, unexpected: true };
+}
+
+function isRepeated(error: unknown, last: unknown): boolean {
+  if (!(error instanceof Error && last instanceof Error)) return false;
+  return error.name === last.name && error.message === last.message && !hasCode(error);
+}
+
+function hasCode(error: Error): boolean {
+  return 'code' in error && typeof error.code === 'string';
+}
+
+/** Whether it ends a run though nobody foresaw it: a fault of the program. */
+export function isUnexpected(error: unknown): boolean {
+  const known = [...ends, SourceWaitError, TargetWaitError];
+  return !known.some((kind) => error instanceof kind) && !isFullDisk(error);
 }
 
 function isFullDisk(error: unknown): boolean {

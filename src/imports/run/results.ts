@@ -95,6 +95,8 @@ export interface RunToReplace {
 export interface LeftOutFile {
   readonly file: string;
   readonly reason: string;
+  /** Objects in it, which count as skipped records. Undefined: none. */
+  readonly records?: number;
 }
 
 export interface SamplePair {

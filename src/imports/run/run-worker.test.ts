@@ -8,7 +8,10 @@ import { cancelRun, pauseRun, resumeRun } from './run-transitions.ts';
 import { startRunWorker, type RunWorkerDeps } from './run-worker.ts';
 import type { Run, RunState, Stage } from './run.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
+import { fieldWords } from './advice-words.ts';
+import { failureReason } from './failure-reason.ts';
 import { judgeFailure } from './judge-failure.ts';
+import { CheckFailure } from '../stages/check/check-failure.ts';
 import { TargetError, TargetWaitError } from '../target.ts';
 import { newRun, runOptions } from '../../../test/support/runs.ts';
 
@@ -122,6 +125,19 @@ describe('what follows from a failure', () => {
     const odd = new TypeError('x');
     expect([judgeFailure(odd, 3), judgeFailure(odd, 4)]).toMatchObject([{ unexpected: true }, { kind: 'end' }]);
   });
+
+  it('an unexpected error that comes twice in a row ends the run; one with the code of a system is waited for', () => {
+    const at = (line: number) => new CheckFailure(`checking line ${line} of a.ndjson failed: x`);
+    expect(judgeFailure(at(7), 1, at(7))).toEqual({ kind: 'end' });
+    expect(judgeFailure(at(7), 1, at(3))).toMatchObject({ kind: 'again', unexpected: true });
+    const refused = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    expect(judgeFailure(refused(), 1, refused())).toMatchObject({ kind: 'again', unexpected: true });
+    expect(failureReason(at(7), fieldWords)).toBe(
+      'an unexpected error: checking line 7 of a.ndjson failed: x. This is a defect of this program: please report it with this ' +
+        'message. If it names a record, remove that from the source and start a new run; otherwise resume the run',
+    );
+    expect(failureReason(new TargetError('wrong key'), fieldWords)).toBe('wrong key');
+  });
 });
 
 describe('a worker of import runs', () => {
@@ -230,16 +246,32 @@ describe('a worker of import runs', () => {
     ]);
   });
 
+  it('a failure that repeats ends the run after two attempts, with what failed', async () => {
+    await createRun(store.db, newRun({ id: 'r' }));
+    const { seen } = work(
+      {
+        check: async () => {
+          throw new CheckFailure('checking line 7 of a.ndjson failed: x');
+        },
+      },
+      { sleep: async () => undefined },
+    );
+    await until('failed');
+    expect(seen.filter((each) => each === 'r check')).toHaveLength(2);
+    expect((await getRun(store.db, 'r'))?.reason).toContain('checking line 7 of a.ndjson failed: x');
+  });
+
   it('an error that nobody has foreseen is tried again, and shown', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
+    let tries = 0;
     const { seen } = work({
       check: async () => {
-        throw new TypeError('x is not a function');
+        throw new TypeError(`x is not a function (${(tries += 1)})`);
       },
     });
     const reason = async () => (await getRun(store.db, 'r'))?.waiting?.reason;
     while ((await reason()) === undefined) await wait(10);
-    expect(await reason()).toBe('an unexpected error: x is not a function');
+    expect(await reason()).toBe('an unexpected error: x is not a function (1)');
     const checks = () => seen.filter((each) => each === 'r check').length;
     while (checks() < 2) await wait(10);
     expect(await getRun(store.db, 'r')).toMatchObject({ state: 'running', stage: 'check' });

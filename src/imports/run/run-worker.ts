@@ -193,6 +193,7 @@ function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposab
 /** Does it again where waiting may help; what it waits for is shown. Throws what ends the run. */
 function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T>, stage?: Stage): Promise<T> {
   const { clock, random, sleep, log } = deps;
+  let last: unknown;
   return createRetry({
     firstWaitMs: 1000,
     waitMsMax: 600_000,
@@ -202,7 +203,8 @@ function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T
     sleep,
     onWait: (wait) => leased.waiting(wait && { reason: wait.reason, until: wait.until }),
     judge: (error, { failures, backoffMs }) => {
-      const verdict = judgeFailure(error, failures);
+      const verdict = judgeFailure(error, failures, last);
+      last = error;
       if (verdict.kind === 'end') return undefined;
       if (verdict.unexpected)
         log.error({ err: error, run: leased.run.id, stage }, 'import: a stage failed; trying again');

@@ -2,7 +2,6 @@ import { freeMemory } from '../../../base/free-memory.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { checkSegment } from './check-segment.ts';
 import { findUnmapped } from './find-unmapped.ts';
-import type { Findings } from './findings.ts';
 import { openReader, type ReaderOptions } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
 import { createSegmentLinks } from './repeated-links.ts';
@@ -45,7 +44,8 @@ export interface CheckedSegment {
   readonly chunks: readonly Buffer[];
   readonly names: readonly string[];
   readonly runs: readonly SpillRun[];
-  readonly findings: Findings;
+  /** JSON of `Findings`: samples hold numbers kept digit by digit, which structured clone refuses. */
+  readonly findings: string;
   /** File of rejected records; empty: there are none. */
   readonly rejected: readonly Buffer[];
   readonly handOver: HandOver;
@@ -99,13 +99,13 @@ export async function checkAlone(
   const chunks: Buffer[] = [];
   for await (const chunk of segment.chunks(task.lines)) chunks.push(chunk);
   freeMemory(task.lines);
-  const { tally, file, rejected } = segment;
+  const { tally, ledger, file, rejected } = segment;
   return {
     chunks,
     names: tally.names,
     runs: file.runs,
-    findings: tally.findings(),
+    findings: JSON.stringify(tally.findings()),
     rejected: rejected.count > 0 ? rejected.finish() : [],
-    handOver: { memories: memory.handOver(), links: links.save(), names: tally.names, devices: devices.list() },
+    handOver: { memories: memory.handOver(), links: links.save(ledger), names: tally.names, devices: devices.list() },
   };
 }

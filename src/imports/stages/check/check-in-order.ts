@@ -103,7 +103,7 @@ async function spillSegment(
     {
       names: tally.names,
       runs: file.runs,
-      findings: tally.findings(),
+      findings: JSON.stringify(tally.findings()),
       rejected: rejected.count > 0 ? rejected.finish() : [],
       handOver: undefined,
     },

@@ -83,11 +83,13 @@ function oddOf({ sum, options, words, times }: Checked): readonly OddFinding[] {
   return oddFindings(sum.odd, options.choice, { words, times });
 }
 
-function totalsOf({ sum, days, faults }: Checked): RunTotals {
+function totalsOf({ sum, days, faults, leftOut }: Checked): RunTotals {
   const { records, unreadable, refused, events, converted } = sum.counts;
+  const foreign = leftOut.reduce((all, file) => all + (file.records ?? 0), 0);
+  const skipped = [...sum.skipped, ...(foreign > 0 ? [[inForeignFile, foreign] as const] : [])];
   return {
-    records: records + faults,
-    skipped: Object.fromEntries(mostOf(sum.skipped, sum.skipped.size)),
+    records: records + faults + foreign,
+    skipped: Object.fromEntries(mostOf(skipped, skipped.length)),
     rejected: faults + unreadable + refused,
     converted,
     rejected_events: refused,
@@ -172,10 +174,14 @@ function replaceSentence({ run, plan }: RunToReplace): string {
   );
 }
 
+/** Why records of a file that was not staged count as skipped. */
+const inForeignFile = 'in a file without records of this format';
 const filesShown = 5;
 
 function leftOutSentence(files: readonly LeftOutFile[]): string {
-  const shown = files.slice(0, filesShown).map(({ file, reason }) => `${file} – ${reason}`);
+  const shown = files.slice(0, filesShown).map(({ file, reason, records = 0 }) => {
+    return `${file} – ${reason}${records === 0 ? '' : ` (${records} objects, counted as skipped)`}`;
+  });
   const more = files.length > filesShown ? `, and ${files.length - filesShown} more` : '';
   return `Left out: ${shown.join(', ')}${more}.`;
 }

@@ -7,15 +7,17 @@ import { objectIn } from '../../../base/json.ts';
 import { contentWords, identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import type { Transform } from '../../transform.ts';
+import { checkFailure, countsDiffer } from './check-failure.ts';
 import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
 import type { HeldLines } from './add-faults.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
 import { emptyResult } from './findings.ts';
 import type { SegmentLinks } from './repeated-links.ts';
+import { createRecordLedger, disagreements, type RecordLedger } from './record-ledger.ts';
 import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
 import type { PlainConverter } from './plain/plain-converter.ts';
-import { lineEnd, readLine, segmentLines, type SegmentLine } from './segment-lines.ts';
+import { lineEnd, readLine, segmentLines, tooDeepReason, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
 import type { SharedDevices } from './shared-devices.ts';
 import { emptyBlockEvent } from './spill-block.ts';
@@ -55,6 +57,7 @@ export interface SegmentPlace {
 export interface SegmentCheck {
   readonly file: SpillFile;
   readonly tally: SegmentTally;
+  readonly ledger: Pick<RecordLedger, 'eventsOfLinked'>;
   readonly rejected: RejectedFile;
   /** Compressed blocks of the spill, converted while they are taken. */
   chunks(lines: Buffer): AsyncGenerator<Buffer>;
@@ -67,19 +70,30 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
   const tally = createSegmentTally(deps.unmapped, deps.sampled, deps.now);
   const file: SpillFile = { length: 0, runs: [] };
   const rejected = createRejectedFile();
-  const counter = createCounter(deps, place, { tally, rejected });
+  const ledger = createRecordLedger();
+  const counter = createCounter(deps, place, { tally, ledger, rejected });
   const { transform } = deps;
   return {
     file,
     tally,
+    ledger,
     rejected,
     async *chunks(lines) {
       deps.buffer.clear();
-      if (transform === undefined) yield* direct(deps, place, { counter, tally, file, lines });
+      if (transform === undefined) yield* direct(deps, place, { counter, tally, ledger, file, lines });
       else yield* transformed(deps, transform, { counter, file, records: readRecords(deps, place, counter, lines) });
       yield* deps.buffer.flush(file);
+      const differences = disagreements({ lines, tally, ledger, file });
+      if (differences.length > 0)
+        throw countsDiffer(`the lines of ${place.part} from ${place.linesBefore + 1}`, differences);
     },
   };
+}
+
+/** The two that count, apart from each other. */
+interface Counts {
+  readonly tally: SegmentTally;
+  readonly ledger: RecordLedger;
 }
 
 interface Sink {
@@ -89,12 +103,12 @@ interface Sink {
 
 async function* direct(
   deps: SegmentCheckDeps,
-  { linesBefore }: SegmentPlace,
-  { counter, tally, file, lines }: Sink & { readonly tally: SegmentTally; readonly lines: Buffer },
+  { part, linesBefore }: SegmentPlace,
+  { counter, tally, ledger, file, lines }: Sink & Counts & { readonly lines: Buffer },
 ): AsyncGenerator<Buffer> {
   const { plain, buffer, signal } = deps;
   const isText = isUtf8(lines);
-  const takePlain = isText && plain !== undefined ? createPlainTaker(plain, buffer, tally) : undefined;
+  const takePlain = isText && plain !== undefined ? createPlainTaker(plain, buffer, { tally, ledger }) : undefined;
   let line = linesBefore;
   /** Of a record that is read as an object. */
   let text: string | undefined;
@@ -103,17 +117,23 @@ async function* direct(
     end = lineEnd(lines, at);
     line += 1;
     if (line % recordsPerTurn === 0) await turn(signal);
-    const taken = takePlain?.(lines, at, end) ?? 'odd';
-    if (taken === 'taken') continue;
-    text = undefined;
-    // What a plain record tells besides its event comes first.
-    const events = taken === 'odd' ? eventsOf(at, end) : counter.settlePlain(taken.links());
-    for (const event of events) {
-      if (counter.take(event, line, () => text ?? lines.toString('utf8', at, end))) continue;
-      yield* buffer.flush(file);
-      counter.again();
+    try {
+      const taken = takePlain?.(lines, at, end, line) ?? 'odd';
+      if (taken === 'taken') continue;
+      text = undefined;
+      // What a plain record tells besides its event comes first.
+      const events = taken === 'odd' ? eventsOf(at, end) : counter.settlePlain(taken.links());
+      for (const event of events) {
+        if (counter.take(event, line, () => text ?? lines.toString('utf8', at, end))) continue;
+        yield* buffer.flush(file);
+        counter.again();
+      }
+      if (taken === 'odd') continue;
+      while (!taken.put(buffer, tally)) yield* buffer.flush(file);
+      ledger.stored(line);
+    } catch (error) {
+      throw checkFailure(`checking line ${line} of ${part}`, error);
     }
-    if (taken !== 'odd') while (!taken.put(buffer, tally)) yield* buffer.flush(file);
   }
 
   function eventsOf(at: number, end: number): readonly WireEvent[] {
@@ -136,9 +156,9 @@ async function* direct(
 function createPlainTaker(
   plain: PlainConverter,
   buffer: SpillBuffer,
-  tally: SegmentTally,
-): (lines: Buffer, at: number, end: number) => 'taken' | 'odd' | PlainConverter {
-  return (lines, at, end) => {
+  { tally, ledger }: Counts,
+): (lines: Buffer, at: number, end: number, line: number) => 'taken' | 'odd' | PlainConverter {
+  return (lines, at, end, line) => {
     if (!plain.read(lines, at, end, tally)) return 'odd';
     const leftOut = plain.leftOut();
     if (leftOut !== undefined) {
@@ -147,6 +167,7 @@ function createPlainTaker(
       return 'taken';
     }
     if (plain.hasLinks() || !plain.put(buffer, tally)) return plain;
+    ledger.stored(line);
     tally.record();
     tally.convertPlain();
     return 'taken';
@@ -202,7 +223,7 @@ interface Counter {
 function createCounter(
   deps: SegmentCheckDeps,
   place: SegmentPlace,
-  { tally, rejected }: Pick<SegmentCheck, 'tally' | 'rejected'>,
+  { tally, ledger, rejected }: Counts & Pick<SegmentCheck, 'rejected'>,
 ): Counter {
   const { runId, eventBytesMax, now } = deps;
   const convert = createConverter({
@@ -211,8 +232,7 @@ function createCounter(
     now,
     names: { onKey: tally.property, onNestedKey: tally.odd.property },
   });
-  const put = createPut(deps, tally);
-  let isAlone = false;
+  const put = createPut(deps, { tally, ledger });
   const held = deps.held.get(place.part);
   const reject = (
     { code, reason }: Pick<RejectedRecord, 'code' | 'reason'>,
@@ -223,7 +243,10 @@ function createCounter(
     rejected.add(record);
     tally.reject(record, kind);
   };
-  const refuse: Counter['refuse'] = (refused, line, original) => reject(refused, { line, original }, 'refused');
+  const refuse: Counter['refuse'] = (refused, line, original) => {
+    ledger.refused(line);
+    reject(refused, { line, original }, 'refused');
+  };
   return {
     record: tally.record,
     noRecord: (each, line) => {
@@ -243,7 +266,6 @@ function createCounter(
       else {
         tally.convert(place.part, line, text, result.events);
         noteDevices(deps.devices, result.events);
-        isAlone = result.events.length === 1;
         return result.events;
       }
       return [];
@@ -260,7 +282,7 @@ function createCounter(
       // The event that it comes with says the same.
       const isLink = deps.links?.has(event) === true;
       if (!isLink) tally.odd.event(event);
-      if (converted.kind === 'ready') return put(converted, isLink ? { isAlone } : undefined);
+      if (converted.kind === 'ready') return put(converted, line, isLink);
       if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
       refuse(converted, line, text());
       return true;
@@ -315,6 +337,7 @@ function readSafely(read: RecordReader, record: unknown): RecordResult {
   try {
     return read(record);
   } catch (error) {
+    if (error instanceof RangeError) return { kind: 'unreadable', reason: tooDeepReason };
     const message = error instanceof Error ? error.message : String(error);
     return { kind: 'unreadable', reason: `the reader of the format failed at this record: ${message.slice(0, 200)}` };
   }
@@ -329,23 +352,25 @@ function noteDevices(devices: Pick<SharedDevices, 'add'>, events: readonly WireE
 }
 
 interface Put {
-  /** `link`: it is one. False: the buffer is full; flush it, then call `again`. */
-  (event: ReadyEvent, link: { readonly isAlone: boolean } | undefined): boolean;
+  /** False: the buffer is full; flush it, then call `again`. */
+  (event: ReadyEvent, line: number, isLink: boolean): boolean;
   again(): void;
 }
 
 /** Counts an event and puts it into the buffer. */
-function createPut({ buffer, links }: Pick<SegmentCheckDeps, 'buffer' | 'links'>, tally: SegmentTally): Put {
+function createPut({ buffer, links }: Pick<SegmentCheckDeps, 'buffer' | 'links'>, { tally, ledger }: Counts): Put {
   const id = { low: 0, high: 0 };
   const key = { low: 0, high: 0 };
   const sum = new Uint32Array(2);
   const row = emptyBlockEvent();
   let json = '';
-  const put = (event: ReadyEvent, link: { readonly isAlone: boolean } | undefined): boolean => {
+  let at = 0;
+  let link = false;
+  const put = (event: ReadyEvent, line: number, isLink: boolean): boolean => {
     hashText(event.distinctId, id);
-    const { index, hash } = link === undefined ? tally.event(event, id) : tally.link(event, id);
+    const { index, hash } = isLink ? tally.link(event, id) : tally.event(event, id);
     hashIdentity(event.uuid, hash, id, key);
-    if (link !== undefined) links?.add(key, { micros: event.micros, name: index, ...link });
+    if (isLink) links?.add(key, { micros: event.micros, name: index, line });
     identityWords(event.uuid, event.distinctId, event.micros, sum);
     row.micros = event.micros;
     row.keyLow = key.low;
@@ -357,10 +382,15 @@ function createPut({ buffer, links }: Pick<SegmentCheckDeps, 'buffer' | 'links'>
     row.contentHigh = sum[1] as number;
     row.name = index;
     json = event.json;
-    return buffer.add(row, json);
+    at = line;
+    link = isLink;
+    if (!buffer.add(row, json)) return false;
+    ledger.stored(line, isLink);
+    return true;
   };
   const again = (): void => {
     if (!buffer.add(row, json)) throw new Error('expected room for an event in an empty buffer');
+    ledger.stored(at, link);
   };
   return Object.assign(put, { again });
 }

@@ -6,6 +6,7 @@ import type { LeasedRun, RunStage, StoredPart } from '../../run/leased-run.ts';
 import { readLeftOut } from '../export/left-out-files.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import type { CheckResult, RunToReplace } from '../../run/results.ts';
 import type { Run, RunTotals } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
@@ -13,6 +14,7 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type TargetReader } from '../../target.ts';
 import { createCheckProgress } from './check-progress.ts';
 import { runsToReplace } from './assert-check-passed.ts';
+import { countsDiffer } from './check-failure.ts';
 import { checkResult } from './check-result.ts';
 import { checkInOrder } from './check-in-order.ts';
 import { checkSideBySide, lackFiles } from './check-side-by-side.ts';
@@ -138,6 +140,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       events: sum.counts.events,
     });
     const days = await leased.days();
+    assertAgree(sum, parts, days);
     const result = checkResult({
       sum,
       days,
@@ -258,6 +261,17 @@ async function startAnew(staging: Staging, leased: LeasedRun, parts: readonly St
 /** With the days and the result written they are needed no more, and they are as large as the days. */
 async function removeSpills(staging: Staging, run: string): Promise<void> {
   await staging.remove(`${run}/spills/`);
+}
+
+/** What the export and the merge of days counted, beside what the segments counted. */
+function assertAgree({ counts }: Sum, parts: readonly StoredPart[], days: readonly StoredDay[]): void {
+  const staged = sizeOf(parts).records;
+  const merged = days.reduce((all, day) => all + day.events + day.duplicates, 0);
+  const differences = [
+    ...(staged === counts.records ? [] : [`records: ${staged} staged, ${counts.records} read`]),
+    ...(merged === counts.events ? [] : [`events: ${counts.events} converted, ${merged} sorted into days`]),
+  ];
+  if (differences.length > 0) throw countsDiffer('the run', differences);
 }
 
 function sizeOf(parts: readonly StoredPart[]): { parts: number; records: number; bytes: number } {

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { throughputThreadLimits } from '../../../base/thread-limits.ts';
 import { answerOver, callOver } from '../../../base/calls.ts';
 import type { Staging } from '../../staging.ts';
+import { checkFailure, type CheckFailure } from './check-failure.ts';
 import type { AloneSetup, CheckedSegment, SegmentTask } from './check-alone.ts';
 import { asBuffer, lendStaging, wholeMemory } from './lent-staging.ts';
 import type { MergedDay, MergeTask } from './merge-day.ts';
@@ -36,20 +37,27 @@ export function startCheckThread(data: CheckThreadData, staging: Staging): Check
   const call = callOver(port);
   const lent = lendStaging(staging);
   answerOver(port, lent.answers);
+  /** What the thread is doing. */
+  const inHand = new Set<string>();
+  const failed = (cause: unknown): CheckFailure =>
+    checkFailure([...inHand].join(' and ') || 'starting a thread', cause);
   const ended = new Promise<never>((_, reject) => {
-    worker.on('error', (cause) => reject(new Error('a thread of the check failed', { cause })));
-    worker.on('exit', (code) =>
-      reject(new Error(`expected a thread of the check to go on, it ended with code ${code}`)),
-    );
+    worker.on('error', (cause) => reject(failed(cause)));
+    worker.on('exit', (code) => reject(failed(new Error(`its thread ended with code ${code}`))));
   });
   ended.catch(() => undefined);
+  const during = async <Result>(work: string, result: Promise<Result>): Promise<Result> => {
+    inHand.add(work);
+    return await result.finally(() => inHand.delete(work));
+  };
   return {
     // What check-thread.ts answers: bytes came as plain arrays.
     check: async (task) => {
-      const found = (await call('check', task)) as CheckedSegment;
+      const work = `checking ${task.part} from line ${task.linesBefore + 1} on`;
+      const found = (await during(work, call('check', task))) as CheckedSegment;
       return { ...found, chunks: found.chunks.map(asBuffer), rejected: found.rejected.map(asBuffer) };
     },
-    merge: async (task) => (await call('merge', task)) as MergedDay,
+    merge: async (task) => (await during(`sorting the events of ${task.day}`, call('merge', task))) as MergedDay,
     ended,
     failure: lent.failure,
     close: async () => {

@@ -2,6 +2,7 @@ import { CallError } from '../../../base/calls.ts';
 import { createInterruption, type Interruption } from '../../../base/interruption.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { Staging } from '../../staging.ts';
+import { CheckFailure } from './check-failure.ts';
 import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } from './check-alone.ts';
 import { startCheckThread, type CheckThread } from './check-thread-host.ts';
 import { mergeDay, type MergedDay, type MergeTask } from './merge-day.ts';
@@ -97,10 +98,13 @@ function createPool(threads: readonly CheckThread[], interruption: Interruption)
   };
 }
 
-/** The only failure of a thread that is no fault of the program: a file in staging that is damaged. */
+/** Errors that are judged by their class: of a thread only the name arrives. */
 function known(error: unknown): unknown {
-  if (!(error instanceof CallError) || error.name !== 'RunFailedError') return error;
-  return new RunFailedError(error.message, { advice: 'startAnew', cause: error });
+  if (!(error instanceof CallError)) return error;
+  if (error.name === 'CheckFailure') return new CheckFailure(error.message, { cause: error });
+  // A file in staging that is damaged.
+  if (error.name === 'RunFailedError') return new RunFailedError(error.message, { advice: 'startAnew', cause: error });
+  return error;
 }
 
 function reasonOf({ reason }: AbortSignal): Error {

@@ -73,7 +73,13 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
       fill(ready, event, time, mark);
       if (fits(ready.json, eventBytesMax)) return ready;
     }
-    return judge(event, mark, limits, now(), ready);
+    try {
+      return judge(event, mark, limits, now(), ready);
+    } catch (error) {
+      // JSON.stringify gives up thousands of levels later than the door.
+      if (error instanceof RangeError) return tooDeep(limits);
+      throw error;
+    }
   };
 }
 
@@ -139,6 +145,10 @@ function judge(
 function tooLarge(json: string, { eventBytesMax }: ScanLimits): RefusedEvent {
   const bytes = Buffer.byteLength(json);
   return refused('event_too_large', `expected an event of at most ${eventBytesMax} bytes of JSON, got: ${bytes}`);
+}
+
+function tooDeep({ depthMax }: ScanLimits): RefusedEvent {
+  return refused('event_too_deep', `expected at most ${depthMax} levels of nesting in an event, got: more`);
 }
 
 function refused(code: string, reason: string): RefusedEvent {

@@ -14,6 +14,8 @@ export interface EventTally {
   /** The entry of a link that is counted elsewhere. */
   link(name: string, id: Words): NameEntry;
   readonly names: readonly string[];
+  /** Events that were counted. */
+  total(): number;
   found(unmapped: UnmappedNames): EventFindings;
 }
 
@@ -73,6 +75,7 @@ export function createEventTally(odd: OddTally, now: () => number): EventTally {
       of.events += 1;
     },
     names,
+    total: () => counts.events,
     found: (unmapped) => ({
       ...counts,
       byName: counted(byName),

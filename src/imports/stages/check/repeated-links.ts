@@ -2,29 +2,44 @@ import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { Words } from './event-keys.ts';
 import { countReason, emptyResult, type Sum } from './findings.ts';
 import { createFirstValues, openValues, type SharedValues } from './first-values.ts';
+import type { RecordLedger } from './record-ledger.ts';
 import type { MadeLinks } from './segment-memory.ts';
 
 /** Links that one segment made, each once. */
 export interface SegmentLinks {
   /** Whether the event is one of them. */
   has(event: WireEvent): boolean;
-  /** `isAlone`: its record became no other event. `name`: index of its name in the segment. */
-  add(key: Words, link: { readonly micros: number; readonly name: number; readonly isAlone: boolean }): void;
-  /** Five numbers each. */
-  save(): Float64Array;
+  /** `name`: index of its name in the segment. */
+  add(key: Words, link: SegmentLink): void;
+  /** Six numbers each. */
+  save(ledger: Pick<RecordLedger, 'eventsOfLinked'>): Float64Array;
 }
 
-const numbersPerLink = 5;
+interface SegmentLink {
+  readonly micros: number;
+  readonly name: number;
+  readonly line: number;
+}
+
+const numbersPerLink = 6;
 
 export function createSegmentLinks(made: MadeLinks): SegmentLinks {
   const numbers: number[] = [];
+  const lines: number[] = [];
   return {
     // Few events have such a name, and looking for its UUID takes longer.
     has: ({ event, uuid }) => typeof event === 'string' && event.startsWith('$') && made.has(uuid),
-    add: ({ low, high }, { micros, name, isAlone }) => {
-      numbers.push(low, high, micros, name, isAlone ? 1 : 0);
+    add: ({ low, high }, { micros, name, line }) => {
+      numbers.push(low, high, micros, name, line, 0);
+      lines.push(line);
     },
-    save: () => Float64Array.from(numbers),
+    save: (ledger) => {
+      const saved = Float64Array.from(numbers);
+      for (const [index, line] of lines.entries()) {
+        saved[(index + 1) * numbersPerLink - 1] = ledger.eventsOfLinked(line);
+      }
+      return saved;
+    },
   };
 }
 
@@ -60,24 +75,30 @@ export function repeatedIn({ names: linkNames, keptBy }: SharedLinks, names: rea
 export function createRepeatedLinks(): RepeatedLinks {
   const firsts = createFirstValues(Infinity);
   const byName = new Map<string, number[]>();
-  let repeatedAlone = 0;
+  /** Records of which nothing is left but links that another segment keeps. */
+  let emptied = 0;
   return {
     add: (segment, saved, names) => {
+      const repeated = new Map<number, number>();
       for (let at = 0; at < saved.length; at += numbersPerLink) {
-        const [low = 0, high = 0, micros = 0, name = 0, isAlone = 0] = saved.subarray(at, at + numbersPerLink);
+        const [low = 0, high = 0, micros = 0, name = 0, line = 0, ofLine = 0] = saved.subarray(at, at + numbersPerLink);
         const known = names[name] ?? '';
         const times = byName.get(known) ?? [];
         byName.set(known, times);
         if (firsts.firstOf(low, high, segment) === segment) times.push(micros);
-        else repeatedAlone += isAlone;
+        else {
+          const count = (repeated.get(line) ?? 0) + 1;
+          repeated.set(line, count);
+          if (count === ofLine) emptied += 1;
+        }
       }
     },
     share: () => ({ names: [...byName.keys()], keptBy: firsts.share() }),
     addTo: (sum, now) => {
       for (const [name, times] of byName) addLinks(sum, name, times, now);
-      if (repeatedAlone === 0) return;
-      sum.counts.converted -= repeatedAlone;
-      countReason(sum.skipped, emptyResult, repeatedAlone);
+      if (emptied === 0) return;
+      sum.counts.converted -= emptied;
+      countReason(sum.skipped, emptyResult, emptied);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactValues } from '../../../base/exact-json.ts';
+import { eventDepthMax } from '../../../batch/limits.ts';
 import { lineWithoutRecord } from '../../source.ts';
 
 /** One line of a segment. */
@@ -8,6 +9,7 @@ export type SegmentLine =
   | { readonly kind: 'blank'; readonly reason: string }
   | { readonly kind: 'broken'; readonly code: string; readonly reason: string; readonly text: string };
 
+export const tooDeepReason = `expected at most ${eventDepthMax} levels of nesting in a record, got: more`;
 const newline = 0x0a;
 const blank: SegmentLine = { kind: 'blank', reason: 'blank line' };
 const withoutRecord: SegmentLine = { kind: 'blank', reason: 'no value (a tombstone)' };
@@ -41,6 +43,8 @@ export function readLine(lines: Buffer, from: number, to: number, isText: boolea
   } catch (error) {
     // The mark that some editors put before a file's first line is no part of the record.
     if (text.startsWith('\ufeff')) return readLine(Buffer.from(text.slice(1)), 0, to - from - 3, true);
+    // The parser that keeps every digit recurses; the program can do nothing with so deep a record anyway.
+    if (error instanceof RangeError) return { kind: 'broken', code: 'event_too_deep', reason: tooDeepReason, text };
     return { kind: 'broken', code: 'invalid_json', reason: brokenReason(error), text };
   }
 }

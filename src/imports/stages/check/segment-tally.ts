@@ -1,4 +1,5 @@
 import { parseExactValues } from '../../../base/exact-json.ts';
+import { eventDepthMax } from '../../../batch/limits.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { createChoiceTally, type ChoiceTally } from './choice-tally.ts';
@@ -34,6 +35,8 @@ export interface SegmentTally {
   /** Whether the next record that becomes events of these names would be kept as a sample. */
   wantsSample(names: readonly string[]): boolean;
   readonly names: readonly string[];
+  /** So far; `events`: links too. */
+  counts(): Record<'records' | 'skipped' | 'converted' | 'unreadable' | 'events', number>;
   findings(): Findings;
 }
 
@@ -50,12 +53,17 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   const errors = createErrorGroups();
   const samples: Findings['samples'][number][] = [];
   const unmappedProperties = new Map<string, number>();
+  let skips = 0;
+  let links = 0;
   const isFull = (): boolean => samples.length >= samplesMax || sampled.size >= samplesMax;
   return {
     record: () => {
       counts.records += 1;
     },
-    skip: (reason) => countReason(skipped, reason, 1),
+    skip: (reason) => {
+      skips += 1;
+      countReason(skipped, reason, 1);
+    },
     choose: choice.choose,
     odd,
     note: (found) => addNotes(notes, found),
@@ -66,7 +74,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     convert: (part, line, text, converted) => {
       counts.converted += 1;
       if (converted.length === 0) return;
-      if (isFull() || text.length > sampleCharsMax) return;
+      if (isFull() || text.length > sampleCharsMax || isDeep(text)) return;
       const key = sampleKey(converted);
       if (sampled.has(key)) return;
       sampled.add(key);
@@ -81,13 +89,17 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       events.count(entry, id, events.idCountOf(distinctId), micros);
       return entry;
     },
-    link: ({ event }, id) => events.link(event, id),
+    link: ({ event }, id) => {
+      links += 1;
+      return events.link(event, id);
+    },
     events,
     convertPlain: () => {
       counts.converted += 1;
     },
     wantsSample: (of) => !isFull() && !sampled.has(sampleKey(of.map((event) => ({ event })))),
     names: events.names,
+    counts: () => ({ ...counts, skipped: skips, events: events.total() + links }),
     findings: () => ({
       ...counts,
       skipped: Object.fromEntries(skipped),
@@ -100,4 +112,14 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       ...noteCountsOf(notes),
     }),
   };
+}
+
+/** Whether the JSON may nest deeper than an event is allowed to: brackets in texts count, too. */
+function isDeep(text: string): boolean {
+  let depth = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    depth += bracket === '[' || bracket === '{' ? 1 : -1;
+    if (depth > eventDepthMax) return true;
+  }
+  return false;
 }

@@ -13,14 +13,16 @@ export interface SpillIndex {
   readonly findings: Findings;
 }
 
+/** `findings`: their JSON. */
 export async function writeSpillIndex(
   staging: Staging,
   run: string,
   part: number,
   segment: number,
-  index: SpillIndex,
+  { names, runs, findings }: Omit<SpillIndex, 'findings'> & { readonly findings: string },
 ): Promise<void> {
-  await staging.write(stagingKeys.spillIndex(run, part, segment), [Buffer.from(JSON.stringify(index))]);
+  const json = `{"names":${JSON.stringify(names)},"runs":${JSON.stringify(runs)},"findings":${findings}}`;
+  await staging.write(stagingKeys.spillIndex(run, part, segment), [Buffer.from(json)]);
 }
 
 /** Throws RunFailedError when it is not there or is damaged. */

@@ -67,7 +67,9 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
   let read: PartRead = {};
   const wasRead = (all: PartRead): void => void (read = all);
   const leftOut: LeftOutFile[] = [];
-  const foreign = foreignFiles(leased.run.options, (file, reason) => void leftOut.push({ file, reason }));
+  const foreign = foreignFiles(leased.run.options, (file, reason, records = 0) => {
+    leftOut.push({ file, reason, ...(records > 0 && { records }) });
+  });
   const chunks = source.open(part.listed, {
     signal: leased.signal,
     waiting,

@@ -7,6 +7,8 @@ interface Balanced {
   readonly totals: ReportTotals;
   /** Events refused by the check. */
   readonly refusedByCheck: number;
+  /** Records in files that were not staged. */
+  readonly foreign: number;
   readonly parts: readonly StoredPart[];
   readonly days: readonly StoredDay[];
   readonly refused: RefusedCounts;
@@ -22,9 +24,9 @@ export function balance(of: Balanced): BalanceLine[] {
   return [...(of.isChecked ? checkLines(of) : []), ...(of.isChecked && of.isLoaded ? loadLines(of) : [])];
 }
 
-function checkLines({ totals, refusedByCheck, parts, days }: Balanced): BalanceLine[] {
+function checkLines({ totals, refusedByCheck, foreign, parts, days }: Balanced): BalanceLine[] {
   const { records, events } = totals;
-  const staged = sum(parts, recordsOf) + sum(parts, ({ faults }) => faults);
+  const staged = sum(parts, recordsOf) + sum(parts, ({ faults }) => faults) + foreign;
   const prepared = sum(days, (day) => day.events + day.duplicates);
   const accounted = records.converted + records.skipped + records.rejected;
   return [

@@ -37,6 +37,7 @@ export function buildReport(sources: ReportSources): ReportResult {
   const lines = balance({
     totals,
     refusedByCheck: check?.totals.rejected_events ?? 0,
+    foreign: sum(check?.files_left_out ?? [], ({ records: own = 0 }) => own),
     parts,
     days,
     refused,

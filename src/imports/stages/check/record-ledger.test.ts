@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { createRecordLedger, disagreements, type SegmentCounts } from './record-ledger.ts';
+
+const agreeing: SegmentCounts = {
+  lines: Buffer.from('{}\n{}\n{}\n7'),
+  tally: { counts: () => ({ records: 4, converted: 2, skipped: 1, unreadable: 1, events: 3 }) },
+  ledger: { lines: 2, events: 3 },
+  file: { runs: [{ day: '2024-05-01', blocks: [{ start: 0, end: 1, events: 3, bytes: 1 }] }] },
+};
+
+describe('the counts of a segment', () => {
+  it('are made by the reading and by the writing side, and every difference between them is found', () => {
+    expect(disagreements(agreeing)).toEqual([]);
+    const counts = agreeing.tally.counts();
+    for (const key of ['records', 'converted', 'skipped', 'unreadable', 'events'] as const) {
+      const tally = { counts: () => ({ ...counts, [key]: counts[key] + 1 }) };
+      expect(disagreements({ ...agreeing, tally })).not.toEqual([]);
+    }
+    expect(disagreements({ ...agreeing, ledger: { lines: 1, events: 3 } })).toEqual([
+      'records with events: read and written: 2 and 1',
+    ]);
+    expect(disagreements({ ...agreeing, file: { runs: [] } })).toEqual(['events: written and spilled: 3 and 0']);
+  });
+
+  it('count a line once, however many events it has, and keep how many those are beside a link', () => {
+    const ledger = createRecordLedger();
+    ledger.stored(1);
+    ledger.stored(2, true);
+    ledger.stored(2);
+    ledger.refused(2);
+    ledger.refused(3);
+    ledger.stored(4, true);
+    expect([ledger.lines, ledger.events]).toEqual([4, 4]);
+    expect([1, 2, 4].map((line) => ledger.eventsOfLinked(line))).toEqual([0, 3, 1]);
+  });
+});

@@ -1,0 +1,80 @@
+import type { SegmentTally } from './segment-tally.ts';
+import type { SpillFile } from './spill-buffer.ts';
+
+/**
+ * What was written of the records of a segment. It is counted by line, where events enter the buffer or are refused; the tally counts what
+ * readers returned. Neither knows the other, so an error in one of them shows.
+ */
+export interface RecordLedger {
+  /** An event of this line is in the buffer. Lines come in order. */
+  stored(line: number, isLink?: boolean): void;
+  /** An event of this line was refused. */
+  refused(line: number): void;
+  /** Lines with an event that was stored or refused. */
+  readonly lines: number;
+  /** Events in the buffer. */
+  readonly events: number;
+  /** Events of a line with a link, stored or refused, the link included. */
+  eventsOfLinked(line: number): number;
+}
+
+export function createRecordLedger(): RecordLedger {
+  const linked = new Map<number, number>();
+  let last = -1;
+  let lines = 0;
+  let events = 0;
+  let own = 0;
+  const count = (line: number, isLink: boolean): void => {
+    if (line !== last) {
+      lines += 1;
+      last = line;
+      own = 0;
+    }
+    own += 1;
+    if (isLink || linked.has(line)) linked.set(line, own);
+  };
+  return {
+    stored: (line, isLink = false) => {
+      count(line, isLink);
+      events += 1;
+    },
+    refused: (line) => count(line, false),
+    eventsOfLinked: (line) => linked.get(line) ?? 0,
+    get lines() {
+      return lines;
+    },
+    get events() {
+      return events;
+    },
+  };
+}
+
+/** What a segment was counted to by each side. */
+export interface SegmentCounts {
+  readonly lines: Buffer;
+  readonly tally: Pick<SegmentTally, 'counts'>;
+  readonly ledger: Pick<RecordLedger, 'lines' | 'events'>;
+  readonly file: Pick<SpillFile, 'runs'>;
+}
+
+/** The counts that differ though they have to agree: `records with events: 3 read, 2 written`. */
+export function disagreements({ lines, tally, ledger, file }: SegmentCounts): readonly string[] {
+  const { records, converted, skipped, unreadable, events } = tally.counts();
+  const spilled = file.runs.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + block.events, all), 0);
+  const pairs: readonly (readonly [what: string, one: number, other: number])[] = [
+    ['records: lines and records read', countLines(lines), records],
+    ['records read, and converted + skipped + unreadable', records, converted + skipped + unreadable],
+    ['records with events: read and written', converted, ledger.lines],
+    ['events: counted and written', events, ledger.events],
+    ['events: written and spilled', ledger.events, spilled],
+  ];
+  return pairs.filter(([, one, other]) => one !== other).map(([what, one, other]) => `${what}: ${one} and ${other}`);
+}
+
+const newline = 0x0a;
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(newline); at >= 0; at = lines.indexOf(newline, at + 1)) count += 1;
+  return lines.length > 0 && lines.at(-1) !== newline ? count + 1 : count;
+}
