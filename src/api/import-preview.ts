@@ -7,13 +7,15 @@ import { RunFailedError } from '../imports/run/leased-run.ts';
 import { planRun, sourceOf } from '../imports/run/steering.ts';
 import { SourceError, SourceWaitError } from '../imports/source.ts';
 import { TransformError } from '../imports/transform.ts';
+import { actorOf } from '../http/actor.ts';
 import { choosePlugin } from '../plugins/configs/choose-plugin.ts';
+import { noteUse } from '../plugins/configs/note-use.ts';
 import { attachedKeys, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { SettingValues } from '../plugins/fields.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SettingsError } from '../plugins/plugin.ts';
 import { atMost } from './at-most.ts';
-import { draftSettings } from './draft-settings.ts';
+import { draftSettings, usesStoredSecrets } from './draft-settings.ts';
 import { family, payloadOf, requirePlaces, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
@@ -34,7 +36,8 @@ export function importPreviewRoutes(deps: ImportRouteDeps): ApiRoute[] {
       summary: 'Preview the first records of a source as events',
       description:
         'Of a stored config or of one that is not stored yet, with format, names, choice and transform as a run takes them: ' +
-        'every record beside its events, and why it is rejected or left out. Stages, stores and sends nothing.',
+        'every record beside its events, and why it is rejected or left out. Stages, stores and sends nothing. Stored secrets are used ' +
+        'only where the settings lead to the address that they were given for; the activity log says who used them.',
       body: importPreviewSchema,
       responses: { 200: importPreviewResultSchema },
       handler: (request) => limited(() => preview(deps, request)),
@@ -78,11 +81,11 @@ async function draftOf(
       ? await newConfig({ db, projectId, organizationId, now: clock.now() }, plugin ?? 0)
       : await requireConfig(db, { projectId, family, id, now: clock.now() });
   const { fields } = base.plugin;
-  const draft = draftSettings(
-    { settings: base.settings, attached: attachedKeys(base) },
-    fields,
-    given as SettingValues,
-  );
+  const stored = { settings: base.settings, attached: attachedKeys(base) };
+  const draft = draftSettings(stored, fields, given as SettingValues);
+  if (usesStoredSecrets(stored, fields, given as SettingValues)) {
+    await noteUse({ tx: db, actor: actorOf(request), now: clock.now() }, [base], 'previewed');
+  }
   // The one setting that a source may require and a run brings as well.
   return { ...base, settings: { ...draft.settings, ...(format !== undefined && { format }) } };
 }

@@ -128,6 +128,22 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
     expect(await rows.execute()).toEqual([]);
   });
 
+  it('comparing cannot find a secret out: after five other values none is compared for an hour', async () => {
+    const id = await configs.create(family);
+    await call('PATCH', id, { bucket: 'b', token: secret });
+    const compare = (payload: object) => configs.call('POST', family, `/${id}/settings/compare/`, payload);
+    for (let n = 0; n < 5; n++)
+      expect((await compare({ token: `guess ${n}` })).body).toMatchObject({ different: ['token'] });
+    for (const token of ['guess 6', secret]) {
+      expect(await compare({ token })).toMatchObject({ status: 429, body: { code: 'throttled' } });
+    }
+    expect((await compare({ bucket: 'b' })).body).toEqual({ same: ['bucket'], different: [] });
+    const log = await configs.activity(id);
+    expect(log.filter(({ activity }) => activity === 'secret_compared')).toHaveLength(5);
+    configs.app.clock.advance(3_600_001);
+    expect((await compare({ token: secret })).body).toEqual({ same: ['token'], different: [] });
+  });
+
   it('what cannot be read can be compared: secrets and files too, and nothing changes', async () => {
     const id = await configs.create(family);
     const up = multipart({ bucket: 'b', token: secret, map: ['map.csv', 'text/csv', 'a,b\n'] });

@@ -1,14 +1,23 @@
 import { comparedSettingsSchema, pluginConfigIdSchema, pluginSettingsSchema } from '../contract/plugin-configs.ts';
 import { familyPaths, type Family } from '../contract/plugins.ts';
+import { isoMicros } from '../base/clock.ts';
+import { hourMs } from '../base/time.ts';
+import { ApiError } from '../contract/errors.ts';
 import { apiRoute, type ApiRequest, type ApiRoute, type UploadedFile } from '../http/api-route.ts';
-import { compareSettings } from '../plugins/configs/compare-settings.ts';
+import { countActivity } from '../metadata/activity.ts';
+import { compareSettings, type ComparedSettings } from '../plugins/configs/compare-settings.ts';
 import { shownSettings } from '../plugins/configs/config-record.ts';
 import { loadFiles } from '../plugins/configs/load-files.ts';
+import { noteUse } from '../plugins/configs/note-use.ts';
+import type { Work } from '../plugins/configs/save-changes.ts';
+import { attachedKeys, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { writeSettings, type SettingsInput } from '../plugins/configs/write-settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';
 import type { JsonValue } from '../base/json.ts';
 import { changingConfig, requireConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
+/** Comparisons of secrets with other values, of one config in an hour. */
+const wrongSecretsMax = 5;
 const attachmentName = /^(add|remove)_attachment\[(.+)\]$/;
 
 type SettingsRequest = ApiRequest<IdParams, unknown, Record<string, unknown>>;
@@ -63,17 +72,33 @@ export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): Ap
       summary: 'Compare settings with those stored',
       description:
         'Which of the settings given are stored just so, secrets and files included; nothing is changed. "" stands for what ' +
-        'is not set. Files go up as multipart/form-data.',
+        'is not set. Files go up as multipart/form-data. Of one config at most five comparisons an hour may name another secret ' +
+        'than the stored one: each is in the activity log, and further ones get 429.',
       body: pluginSettingsSchema,
       responses: { 200: comparedSettingsSchema },
-      handler: async (request: SettingsRequest) => {
-        const at = { projectId: request.project().id, family, id: request.params.id, now: deps.clock.now() };
-        const config = await requireConfig(deps.db, at);
+      handler: changingConfig(deps, family, async (work, config, request: SettingsRequest) => {
         const input = settingsInput(request.body, request.files);
-        return { status: 200, body: compareSettings(config, await loadFiles(deps.db, config.id), input) };
-      },
+        return { status: 200, body: await compare(work, config, input) };
+      }),
     }),
   ];
+}
+
+/** Nobody finds out a secret by trying: after a few wrong values no secret is compared for an hour. @throws ApiError throttled */
+async function compare(work: Work, config: StoredConfig, input: SettingsInput): Promise<ComparedSettings> {
+  const compared = compareSettings(config, await loadFiles(work.tx, config.id), input);
+  const isSecret = (key: string): boolean =>
+    config.plugin.fields.some((field) => field.key === key && field.secret === true) &&
+    (Object.hasOwn(config.settings, key) || attachedKeys(config).has(key));
+  if (![...compared.same, ...compared.different].some(isSecret)) return compared;
+  const { projectId, tx, now } = work;
+  const asked = { projectId, configId: config.id, activity: 'secret_compared', after: isoMicros(now - hourMs) };
+  if ((await countActivity(tx, asked)) >= wrongSecretsMax) {
+    const detail = `Secrets of config ${config.id} were compared with ${wrongSecretsMax} other values within an hour; set them instead.`;
+    throw new ApiError('throttled', detail, { headers: { 'retry-after': '3600' } });
+  }
+  if (compared.different.some(isSecret)) await noteUse(work, [config], 'secret_compared');
+  return compared;
 }
 
 /** Files under the setting's own key, or as the existing service names them: `add_attachment[KEY]`, `remove_attachment[KEY]`. */

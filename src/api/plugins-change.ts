@@ -6,7 +6,7 @@ import { pluginInstallSchema, pluginSchema, pluginUpdateSchema, type PluginInsta
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import { beginWork } from '../plugins/configs/save-changes.ts';
-import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
+import { PluginPackageError } from '../plugins/plugin-package-error.ts';
 import { preparePlugin, type PreparedPlugin, type PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../plugins/packages/read-package.ts';
 import {
@@ -72,6 +72,7 @@ function updateRoute(deps: PluginDeps, prepare: Prepare): ApiRoute {
     const work = await workOf(deps, request, tx);
     const { id } = request.params;
     const { version } = request.body;
+    await requireProjectsOf(tx, request, id);
     if (prepared !== undefined) return done(await storeUpdate(work, id, prepared, request.body));
     if (version !== undefined) return done(await switchVersion(work, id, version, request.body));
     return done(await renamePlugin(work, id, request.body));
@@ -83,7 +84,8 @@ function updateRoute(deps: PluginDeps, prepare: Prepare): ApiRoute {
     summary: 'Update a plugin',
     description:
       `${ways}What comes is kept as a new version and becomes the latest. With \`version\` alone a version that is kept ` +
-      'becomes the latest. Configs go on with the version that they run until they are upgraded. Honours Idempotency-Key.',
+      'becomes the latest. Configs go on with the version that they run until they are upgraded. A key that is limited to projects ' +
+      'may change what no other project uses. Honours Idempotency-Key.',
     params,
     body: pluginUpdateSchema,
     responses: { 200: pluginSchema },
@@ -101,10 +103,33 @@ function deleteRoute(deps: PluginDeps): ApiRoute {
     params,
     responses: { 204: null },
     handler: idempotent(deps.db, deps.clock, async (request: ApiRequest<IdParams>, tx) => {
+      await requireProjectsOf(tx, request, request.params.id);
       await deletePlugin(await workOf(deps, request, tx), request.params.id, request.project().id);
       return { status: 204 };
     }),
   });
+}
+
+/** A plugin belongs to the organisation: who changes it changes every project that uses it. @throws ApiError permission_denied */
+async function requireProjectsOf(
+  tx: Transaction<Database>,
+  { principal }: Pick<ApiRequest, 'principal'>,
+  id: number,
+): Promise<void> {
+  if (principal.kind !== 'key' || principal.projectIds === null) return;
+  const rows = await tx
+    .selectFrom('plugin_configs')
+    .select('project_id')
+    .distinct()
+    .where('plugin_id', '=', id)
+    .orderBy('project_id')
+    .execute();
+  const others = rows.map((row) => row.project_id).filter((project) => !principal.projectIds?.includes(project));
+  if (others.length === 0) return;
+  const detail =
+    `This key may not change the plugin: projects ${others.slice(0, 20).join(', ')} use it, configs in the bin included, ` +
+    'and the key is limited to others. Use a key that may access them, or install another plugin.';
+  throw new ApiError('permission_denied', detail);
 }
 
 function done(body: unknown): ApiReply {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProject } from '../metadata/projects.ts';
 import { createProgramLoader } from '../plugins/packages/program-loader.ts';
 import { makeTgz, makeZip, members } from '../../test/support/archives.ts';
 import { testSandbox } from '../../test/support/describe-plugin.ts';
@@ -246,6 +247,35 @@ describe('updating a plugin', () => {
     const source = await configs.get(`/plugins/${String(id)}/versions/2/source/`);
     expect(source.body).toEqual({ version: '2', files: filesOf('Grows Up', adds('b'), { description: 'new' }) });
     expect((await configs.get(`/plugins/${String(id)}/versions/9/source`)).status).toBe(404);
+  });
+
+  it('a key that is limited to projects may change what no other project uses', async () => {
+    const { id } = await installed({ files: filesOf('Shared', adds('a')) });
+    const { organizationId, id: first } = configs.app.project;
+    const second = await createProject(configs.app.db, { organizationId, name: 'Second' }, configs.app.clock.now());
+    const authorization = `Bearer ${await configs.app.key(['*'], { projectIds: [second.id] })}`;
+    const as = (method: 'PATCH' | 'DELETE', body?: object) =>
+      configs.app.inject({
+        method,
+        url: `/api/projects/${second.id}/plugins/${String(id)}/`,
+        headers: { authorization },
+        ...(body !== undefined && { payload: body }),
+      });
+    expect((await as('PATCH', { name: 'Shared by none' })).statusCode).toBe(200);
+    const config = await configs.create('transformation', { plugin: id });
+    const changes = [{ name: 'Mine now' }, { files: filesOf('Shared', adds('b')) }, { version: '1' }];
+    const answers = [...(await Promise.all(changes.map((body) => as('PATCH', body)))), await as('DELETE')];
+    for (const answer of answers) {
+      expect(answer.json()).toMatchObject({
+        code: 'permission_denied',
+        detail: expect.stringContaining(`projects ${first} `),
+      });
+      expect(answer.statusCode).toBe(403);
+    }
+    const { body } = await configs.get(`/plugins/${String(id)}/`);
+    expect(body).toMatchObject({ name: 'Shared by none', versions: 1 });
+    await configs.call('DELETE', 'transformation', `/${config}/`);
+    expect((await as('DELETE')).statusCode).toBe(204);
   });
 
   it('an older version becomes the latest by its name; the same files make no new one', async () => {

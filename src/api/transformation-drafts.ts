@@ -7,9 +7,10 @@ import { shownName } from '../plugins/configs/config-record.ts';
 import { attachedKeys, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { findPluginVersion, type StoredPlugin } from '../plugins/configs/stored-plugin.ts';
 import { isField, type PluginField, type SettingValues } from '../plugins/fields.ts';
-import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
+import { PluginPackageError } from '../plugins/plugin-package-error.ts';
+import { isSameSource } from '../plugins/configs/same-source.ts';
 import { preparePlugin, type PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
-import { draftSettings } from './draft-settings.ts';
+import { draftSettings, usesStoredSecrets, withoutStoredSecrets } from './draft-settings.ts';
 import type { TrialConfig, TrialProgram } from '../transform/trial-run.ts';
 
 export interface DraftDeps {
@@ -26,6 +27,8 @@ export interface Draft {
   readonly config: TrialConfig;
   /** Of code that is not installed; `config.pluginVersionId` stands for it. */
   readonly program: TrialProgram | undefined;
+  /** The stored config whose secrets it uses; undefined: it uses none. */
+  readonly secretsOf: StoredConfig | undefined;
 }
 
 interface DraftPlace {
@@ -45,6 +48,8 @@ interface Base {
   readonly plugin: StoredPlugin | undefined;
   readonly settings: SettingValues;
   readonly attached: ReadonlySet<string>;
+  /** Undefined: not stored yet. */
+  readonly stored?: StoredConfig;
 }
 
 /** A stored config, changed. @throws ApiError naming what is refused */
@@ -58,7 +63,7 @@ export function draftOfConfig(
   return draftOf(
     deps,
     place,
-    { id, name: shownName(stored), plugin, settings, attached: attachedKeys(stored) },
+    { id, name: shownName(stored), plugin, settings, attached: attachedKeys(stored), stored },
     changes,
   );
 }
@@ -93,7 +98,10 @@ async function draftOf(deps: DraftDeps, place: DraftPlace, base: Base, changes: 
   const plugin = await versionOf(deps, place, base.plugin, changes.version);
   const code = changes.files === undefined ? undefined : await prepare(deps, changes.files, plugin?.name);
   const fields = keepingSecrets(code?.fields ?? plugin?.fields ?? [], base.plugin?.fields ?? []);
-  const { settings, attached } = draftSettings(base, fields, (changes.settings ?? {}) as SettingValues);
+  const given = (changes.settings ?? {}) as SettingValues;
+  const isForeign = code !== undefined || !(await isSameSource(deps.db, base.plugin?.versionId, plugin?.versionId));
+  const own = isForeign ? withoutStoredSecrets(base, fields) : base;
+  const { settings, attached } = draftSettings(own, fields, given);
   // Programs that are not stored have ids of their own, below those of the store.
   const pluginVersionId = code === undefined ? (plugin?.versionId ?? null) : -1 - place.index;
   const methods = code?.methods ?? plugin?.capabilities.methods ?? [];
@@ -111,7 +119,8 @@ async function draftOf(deps: DraftDeps, place: DraftPlace, base: Base, changes: 
     attached,
     isStep: pluginVersionId === null || methods.some((method) => method.startsWith('processEvent')),
   };
-  return { config, program: code?.program };
+  const secretsOf = usesStoredSecrets(own, fields, given) ? base.stored : undefined;
+  return { config, program: code?.program, secretsOf };
 }
 
 async function versionOf(

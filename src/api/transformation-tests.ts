@@ -16,8 +16,10 @@ import { canonicalUuid } from '../base/uuids.ts';
 import { isoOfMicros } from '../eventstore/micros.ts';
 import { getEvent, listEvents, type StoredEvent } from '../eventstore/reads.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import { actorOf } from '../http/actor.ts';
 import { checkScope } from '../http/auth.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { noteUse } from '../plugins/configs/note-use.ts';
 import { listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { isRowId } from '../plugins/configs/stored-plugin.ts';
 import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
@@ -46,7 +48,8 @@ const common = { method: 'POST', scope: 'plugin:write', tag: 'Transformation con
 const atOnceMax = 4;
 const nothingLasts =
   'Nothing of it lasts: what it stores, captures and starts is shown and forgotten. Requests of a plugin to other ' +
-  'servers are really made, unless `requests` refuses them. Stored secrets are used where none is given, and shown nowhere.';
+  'servers are really made, unless `requests` refuses them. Stored secrets are used where none is given, but never for code that is not ' +
+  'installed, of another source, or for another address; they are shown nowhere, and the activity log says who used them.';
 const needsRead = 'Without `event` and `sample_id` the key must also have the scope `query:read`.';
 
 /** Trying transformations before they touch anything. */
@@ -83,6 +86,7 @@ async function testConfig(
   const { id: projectId, organizationId } = request.project();
   const stored = await requireConfig(deps.db, { projectId, family, id: params.id, now: deps.clock.now() });
   const draft = await draftOfConfig(deps, { projectId, organizationId, index: 0 }, stored, body);
+  await noteSecrets(deps, request, [draft]);
   const result = await runTrial(trialsOf(deps, body, [draft]), [draft.config], await subjectOf(deps, request));
   const { before, after, outcome, steps } = result;
   const run = steps.map(toRunRecord)[0];
@@ -95,10 +99,20 @@ async function testChain(
   request: ApiRequest<unknown, unknown, ChainTest>,
 ): Promise<ApiReply> {
   const chain = await chainOf(deps, request);
+  await noteSecrets(deps, request, chain);
   const trials = trialsOf(deps, request.body, chain);
   const configs = chain.map(({ config }) => config);
   const result = await runTrial(trials, configs, await subjectOf(deps, request));
   return { status: 200, body: shownChain(result, chain) };
+}
+
+async function noteSecrets(
+  { db, clock }: TransformationTestDeps,
+  request: ApiRequest<unknown, unknown, unknown>,
+  drafts: readonly Draft[],
+): Promise<void> {
+  const configs = drafts.flatMap(({ secretsOf }) => secretsOf ?? []);
+  await noteUse({ tx: db, actor: actorOf(request), now: clock.now() }, configs, 'tested');
 }
 
 /** `places`: where the steps are in the request; default: in the order of the chain. */

@@ -50,7 +50,8 @@ function ownRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[] 
       role: 'viewer',
       tag,
       summary: 'Sign out everywhere',
-      description: 'Ends all of your console sessions at once; with `keep_current` all but the one that asks.',
+      description:
+        'Ends all of your console sessions at once, and sign-in links that were not opened yet; with `keep_current` all but the session that asks.',
       query: endSessionsQuerySchema,
       responses: { 204: null },
       handler: async ({ principal, query }) => {
@@ -102,6 +103,7 @@ function adminRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[
       scope: 'organization:write',
       tag,
       summary: 'Sign a user out everywhere',
+      description: 'Ends all of their console sessions at once, and sign-in links that were not opened yet.',
       params: userParamsSchema,
       responses: { 204: null },
       handler: async ({ principal, params }) => {

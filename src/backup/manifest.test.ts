@@ -21,6 +21,8 @@ function forged(changed: object): string {
   return JSON.stringify({ manifest: all, sha256: createHash('sha256').update(JSON.stringify(all)).digest('hex') });
 }
 
+const link = (path: string, to: string) => ({ path, to });
+
 describe('a manifest', () => {
   it('is read as it was written', () => {
     expect(readManifest(manifestText(manifest))).toEqual(manifest);
@@ -35,6 +37,32 @@ describe('a manifest', () => {
     ['a file of no store', forged({ files: [{ path: 'move.json', bytes: 1, sha256: '' }] }), 'outside of a data'],
     ['a link to elsewhere', forged({ links: [{ path: 'events/data/x', to: '/etc' }] }), 'outside of a data directory'],
     ['a link above', forged({ links: [{ path: 'events/x', to: '../../x' }] }), 'outside of a data directory'],
+    // Each link alone stays inside; together they climb: events/a/b is the data directory, and its `..` is above.
+    [
+      'a link to a link',
+      forged({ links: [link('events/a', 'x/y'), link('events/b', 'a')] }),
+      'through a symbolic link',
+    ],
+    [
+      'a link below a link',
+      forged({ links: [link('events/a', 'x'), link('events/a/b', '../c')] }),
+      'through a symbolic',
+    ],
+    [
+      'links that climb through each other',
+      forged({ links: [link('events/d/e/f', '../../x'), link('events/g', 'd/e/f/../z')] }),
+      'symbolic link',
+    ],
+    [
+      'a file below a link',
+      forged({ links: [link('events/a', 'x')], files: [{ path: 'events/a/f', bytes: 1, sha256: '' }] }),
+      'through a symbolic link',
+    ],
+    [
+      'a link whose target passes a link',
+      forged({ links: [link('events/a', 'deep/er'), link('events/b', 'a/../c')] }),
+      'symbolic link',
+    ],
   ])('with %s is refused', (_, text, sentence) => {
     expect(() => readManifest(text)).toThrow(BackupDamagedError);
     expect(() => readManifest(text)).toThrow(sentence);

@@ -73,6 +73,15 @@ export function readManifest(text: string): Manifest {
   }
   const odd =
     [...manifest.files, ...manifest.links].find(({ path }) => !isInside(path)) ?? manifest.links.find(leadsOut);
+  const links = new Set(manifest.links.map(({ path }) => path));
+  const throughLink =
+    manifest.files.find(({ path }) => passesLink(path, links)) ??
+    manifest.links.find(
+      ({ path, to }) => passesLink(path, links) || climbs(to) || passesLink(`${targetOf(path, to)}/`, links),
+    );
+  if (odd === undefined && throughLink !== undefined) {
+    throw wrong(`a path that leads through a symbolic link: ${JSON.stringify(throughLink.path)}`);
+  }
   if (odd !== undefined) throw wrong(`a file outside of a data directory: ${JSON.stringify(odd.path)}`);
   return manifest;
 }
@@ -89,7 +98,22 @@ function isInside(path: string): boolean {
 }
 
 function leadsOut({ path, to }: BackupLink): boolean {
-  return to.startsWith('/') || !posix.join(posix.dirname(path), to).startsWith('events/');
+  return to.startsWith('/') || to.includes('\0') || !targetOf(path, to).startsWith('events/');
+}
+
+function targetOf(path: string, to: string): string {
+  return posix.join(posix.dirname(path), to);
+}
+
+/** `..` behind a name leads elsewhere than it says where that name is a link; before all names it leads above the folder of the link. */
+function climbs(to: string): boolean {
+  return /(^|\/)(?!\.\.(\/|$))[^/]+\/\.\.(\/|$)/.test(to);
+}
+
+/** Whether a folder of the path is one of the links: then it leads where that link does, whatever the path says. */
+function passesLink(path: string, links: ReadonlySet<string>): boolean {
+  const names = path.split('/');
+  return names.some((_name, index) => index > 0 && links.has(names.slice(0, index).join('/')));
 }
 
 function sha256Of(manifest: Manifest): string {

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
+import { PluginPackageError } from '../plugins/plugin-package-error.ts';
 import { readFolder } from '../plugins/packages/read-folder.ts';
 import { CommandError } from './exit-codes.ts';
 import { isSourceFile, readNamedPluginFile } from './read-plugin-file.ts';

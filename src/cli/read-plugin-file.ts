@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { textOf } from '../plugins/packages/package-files.ts';
-import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
+import { PluginPackageError } from '../plugins/plugin-package-error.ts';
 import { readFolder } from '../plugins/packages/read-folder.ts';
 
 /** A plugin of one file, with what belongs to it. */

@@ -34,6 +34,13 @@ export const pluginFieldSchema = Type.Object({
   hint: Type.Optional(Type.String()),
   required: Type.Optional(Type.Boolean()),
   secret: Type.Optional(Type.Boolean({ description: 'Write-only: never shown again.' })),
+  sent_to: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Of a secret: keys of the settings that say where it is sent. When one of them changes, it has to be given again. ' +
+        'Default: those whose names end like an address (url, host, endpoint, …).',
+    }),
+  ),
   choices: Type.Optional(Type.Array(Type.String(), { description: 'Of a `choice`.' })),
   minimum: Type.Optional(Type.Number({ description: 'Of a `number`, as the next two.' })),
   maximum: Type.Optional(Type.Number()),

@@ -129,6 +129,23 @@ export async function configActivityAt(
   return row === undefined ? undefined : { activity: row.activity, snapshot: JSON.parse(row.snapshot) as unknown };
 }
 
+/** Entries of a config with this activity, from `after` (ISO 8601 with microseconds) on. */
+export async function countActivity(
+  db: Queries,
+  of: { readonly projectId: number; readonly configId: number; readonly activity: string; readonly after: string },
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('activity_log')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('project_id', '=', of.projectId)
+    .where('scope', '=', 'PluginConfig')
+    .where('item_id', '=', String(of.configId))
+    .where('activity', '=', of.activity)
+    .where('created_at', '>=', of.after)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** Items that belong to a project each: looking for shared ones too would only cost. */
 const ownScopes: ReadonlySet<ActivityScope> = new Set(['PluginConfig', 'ImportRun', 'DeadLetter']);
 

@@ -20,6 +20,7 @@ import {
   createSession,
   deleteExpiredSessions,
   deleteSession,
+  endSessions,
   findSession,
   hasValidSession,
   useLoginLink,
@@ -163,6 +164,19 @@ function testSessions(use: Use): void {
     const uses = await Promise.all([db, other, db, other].map((store) => useLoginLink(store, token, now)));
     expect(uses.filter((user) => user === userId)).toHaveLength(1);
     expect(uses.filter((user) => user === undefined)).toHaveLength(3);
+  });
+
+  it('signing out everywhere ends login links that were not opened yet, of that user only', async () => {
+    const { db } = use();
+    const { userId } = await createAccount(db);
+    const { userId: other } = await createAccount(db);
+    const [mine, theirs] = [
+      await createLoginLink(db, { userId, now }),
+      await createLoginLink(db, { userId: other, now }),
+    ];
+    await endSessions(db, userId, { except: undefined });
+    expect(await useLoginLink(db, mine, now)).toBeUndefined();
+    expect(await useLoginLink(db, theirs, now)).toBe(other);
   });
 
   it('a login link lasts 30 minutes', async () => {

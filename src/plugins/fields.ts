@@ -11,6 +11,8 @@ export interface PluginField {
   readonly required?: boolean;
   /** Write-only: never shown again. */
   readonly secret?: boolean;
+  /** Of a secret: keys of the settings that say where it is sent. When one of them changes, it has to be given again. */
+  readonly sent_to?: readonly string[];
   /** Only for `choice`. */
   readonly choices?: readonly string[];
   /** Only for `number`. */

@@ -192,4 +192,44 @@ describe('formats', () => {
     expect(mixpanel.example.records.length).toBeGreaterThan(0);
     expect((await call('GET', '/import_formats/unknown/')).status).toBe(404);
   });
+
+  it('uses stored secrets for the address that they were given for only, and says so in the activity log', async () => {
+    await call('POST', '/import_files/?name=kept.jsonl', Buffer.from(`${lines.join('\n')}\n`));
+    const time = new Date(app.clock.now()).toISOString();
+    const settings = { paths: 'upload:kept.jsonl', target_url: 'https://a.example', target_api_key: 'phc_kept' };
+    const { id: project_id } = await app.db.selectFrom('projects').select('id').executeTakeFirstOrThrow();
+    const { id: config_id } = await app.db
+      .insertInto('plugin_configs')
+      .values({
+        project_id,
+        family: 'import-app',
+        plugin_id: pluginId,
+        plugin_version_id: null,
+        enabled: 0,
+        position: 0,
+        name: 'kept',
+        description: '',
+        deleted: 0,
+        settings: JSON.stringify(settings),
+        error: '',
+        created_at: time,
+        updated_at: time,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const preview = (own: object) =>
+      call('POST', '/import_preview/', { ...asked(), plugin: undefined, config_id, settings: own });
+    const used = async () =>
+      (await app.db.selectFrom('activity_log').select('activity').where('item_id', '=', String(config_id)).execute())
+        .length;
+    expect(await preview({ target_url: 'https://b.example' })).toMatchObject({
+      status: 400,
+      body: { attr: 'settings.target_api_key', detail: expect.stringContaining('"target_url" leads elsewhere now') },
+    });
+    expect(await used()).toBe(0);
+    expect((await preview({ target_url: 'https://b.example', target_api_key: 'phc_own' })).status).toBe(200);
+    expect(await used()).toBe(0);
+    expect((await preview({})).status).toBe(200);
+    expect(await used()).toBe(1);
+  });
 });

@@ -98,7 +98,11 @@ async function changeConfig(work: ConfigWork, plan: Keep, changes: readonly Chan
   };
   if (Object.keys(fields).length > 0) await send('PATCH', '', fields);
   if (has('version')) await send('POST', 'upgrade/', entry.version === undefined ? {} : { version: entry.version });
-  if (changes.some(({ field }) => field.startsWith('settings.'))) await writeSettings(work, plan, ifMatch);
+  // Other code does not get the secrets that were given for the earlier one: they are given again.
+  const isGivenAgain = has('version') && Object.keys(entry.settings ?? {}).length > 0;
+  if (isGivenAgain || changes.some(({ field }) => field.startsWith('settings.'))) {
+    await writeSettings(work, plan, ifMatch);
+  }
   if (has('schedule')) await writeSchedule(work, plan);
 }
 

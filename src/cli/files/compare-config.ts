@@ -14,6 +14,12 @@ export interface ComparedConfig {
 
 const nothing: Compared = { same: new Set(), different: new Set() };
 
+/** A key that may only read sees everything but this. */
+const blindBecause: Readonly<Record<string, string>> = {
+  auth: 'comparing it needs a key with plugin:write',
+  rateLimited: 'it was compared with too many other values within an hour',
+};
+
 /** Lets the service compare what nobody can read. `root`: path of the project. Errors: those of the call. */
 export async function compareConfig(
   { api, keepSecrets }: { readonly api: ProjectApi; readonly keepSecrets: boolean },
@@ -36,9 +42,9 @@ export async function compareConfig(
     const compared = { same: new Set(answer.same), different: new Set(answer.different) };
     return { compared, reasons, needed };
   } catch (error) {
-    // A key that may only read sees everything but this.
-    if (!(error instanceof CommandError) || error.reason !== 'auth') throw error;
-    const blind = [...asked.keys()].map((key) => `${key}: comparing it needs a key with plugin:write`);
+    const why = error instanceof CommandError ? blindBecause[error.reason] : undefined;
+    if (why === undefined) throw error;
+    const blind = [...asked.keys()].map((key) => `${key}: ${why}`);
     return { compared: nothing, reasons: [...reasons, ...blind], needed };
   }
 }

@@ -72,7 +72,7 @@ export function settingChanges(
     const name = `settings.${key}`;
     switch (setting.kind) {
       case 'value':
-        return valueChange(name, field, before, setting.value);
+        return valueChange(name, field, before, setting.value).map((change) => withoutFound(change, setting));
       case 'unset':
         return setting.isSecret || field?.type === 'attachment'
           ? hiddenRemoval(name, before)
@@ -90,9 +90,15 @@ export function settingChanges(
 export function newSettings(settings: Settings): Change[] {
   return [...settings].flatMap(([key, setting]): Change[] => {
     const field = `settings.${key}`;
-    if (setting.kind === 'value') return [{ field, after: setting.value }];
+    if (setting.kind === 'value') return [withoutFound({ field, after: setting.value }, setting)];
     return setting.kind === 'unset' ? [] : [{ field, after: setting.place, hidden: true }];
   });
+}
+
+/** A file may come from somebody else: what its references find on this machine is not for the eyes of whoever sees the plan. */
+function withoutFound(change: Change, { place }: Extract<Setting, { readonly kind: 'value' }>): Change {
+  if (place === undefined) return change;
+  return { field: change.field, ...('before' in change && { before: 'another value' }), after: place, hidden: true };
 }
 
 /** What the file does not name goes back to its default; a secret stays. */

@@ -313,6 +313,34 @@ projects:
     expect(await stored()).toEqual([{ ...(row as object), name: 'Gone' }]);
   });
 
+  it('a plan shows where references lead, and nothing of what they find', async () => {
+    const found = 'found-on-this-machine';
+    await writeFile(join(folder, 'found.txt'), found);
+    env['FOUND'] = found;
+    const configs = (value: string): string =>
+      `version: 1\nprojects:\n  - name: First\n    transformations:\n      - { plugin: drop-events, settings: { events: ${value} } }\n`;
+    const plans: string[] = [];
+    const plan = async (value: string): Promise<void> => {
+      await writeFile(file(), configs(value));
+      for (const words of [[], ['--json']]) {
+        const { stdout, stderr } = await run('diff', ...words);
+        plans.push(stdout + stderr);
+      }
+    };
+    for (const value of ['{ env: FOUND }', '{ file: found.txt }']) await plan(value);
+    await writeFile(file(), configs('plain'));
+    await done('apply', '--yes');
+    for (const value of ['{ env: FOUND }', '{ file: found.txt }']) await plan(value);
+    expect(plans).toHaveLength(8);
+    for (const [index, text] of plans.entries()) {
+      expect(text).not.toContain(found);
+      expect(text).toContain(index % 4 < 2 ? 'variable FOUND' : 'file found.txt');
+    }
+    await writeFile(file(), configs('{ env: FOUND }'));
+    await done('apply', '--yes');
+    expect((await done('diff')).stderr).toBe('no differences\n');
+  });
+
   it('a plugin of one’s own lies beside the file: it is installed, updated with its configs, and exported', async () => {
     const source = join(folder, 'plugins/mine');
     const write = async (version: string): Promise<void> => {

@@ -7,7 +7,8 @@ import { fileNameOf, placeOf, referenceIn, type Reference, type References } fro
 
 /** A setting as the file wants it, with what its reference leads to. */
 export type Setting =
-  | { readonly kind: 'value'; readonly value: JsonValue }
+  /** `place`: where a reference led; what it found there is never shown. */
+  | { readonly kind: 'value'; readonly value: JsonValue; readonly place?: string }
   /** Undefined value: what the reference names is not there, or nobody looks. */
   | { readonly kind: 'secret'; readonly place: string; readonly value: string | undefined }
   | { readonly kind: 'file'; readonly place: string; readonly name: string; readonly bytes: Uint8Array | undefined }
@@ -36,7 +37,7 @@ export function settleSettings(
       return { kind: 'secret', place: placeOf(reference), value: keepSecrets ? undefined : references.text(reference) };
     }
     const found = references.text(reference);
-    if (found !== undefined) return { kind: 'value', value: found };
+    if (found !== undefined) return { kind: 'value', value: found, place: placeOf(reference) };
     return { kind: 'secret', place: placeOf(reference), value: undefined };
   };
   return new Map(Object.entries(settingsOf(entry)).map(([key, value]) => [key, settle(key, value)]));

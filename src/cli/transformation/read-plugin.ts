@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { readFolder } from '../../plugins/packages/read-folder.ts';
-import { PluginPackageError } from '../../plugins/packages/plugin-package-error.ts';
+import { PluginPackageError } from '../../plugins/plugin-package-error.ts';
 import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../plugins/packages/read-package.ts';
 import { isField, type PluginField } from '../../plugins/fields.ts';

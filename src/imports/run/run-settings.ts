@@ -126,6 +126,7 @@ const targetFields: readonly PluginField[] = [
     name: 'Project key of the target',
     type: 'string',
     secret: true,
+    sent_to: ['target_url'],
     required_if: [['target_url']],
     hint: 'Only with a target: the key of the project there that gets the events.',
   },
@@ -134,6 +135,7 @@ const targetFields: readonly PluginField[] = [
     name: 'Personal key of the target',
     type: 'string',
     secret: true,
+    sent_to: ['target_url'],
     hint: 'Only with a target, to read back what is stored there. Empty: nothing is compared.',
   },
 ];

@@ -54,6 +54,7 @@ export const amplitude = defineImportSource({
       type: 'string',
       required: true,
       secret: true,
+      sent_to: ['base_url'],
       hint: 'Of the Amplitude project, in its settings.',
     },
     {

@@ -53,6 +53,7 @@ export const azure = defineImportSource({
       name: 'SAS token',
       type: 'string',
       secret: true,
+      sent_to: ['account', 'container', 'endpoint'],
       hint: 'With the rights to list and to read, which must last as long as the export does. Neither it nor a key: a public container.',
     },
     {
@@ -60,6 +61,7 @@ export const azure = defineImportSource({
       name: 'Account key',
       type: 'string',
       secret: true,
+      sent_to: ['account', 'container', 'endpoint'],
       hint: 'Instead of a SAS token: it may do everything.',
     },
     {

@@ -30,7 +30,7 @@ export const clickhouse = defineImportSource({
       hint: 'Of the HTTP interface: https://host:8443 or http://host:8123, without user and password.',
     },
     { key: 'user', name: 'User', type: 'string', default: 'default', hint: 'One with readonly = 2 is enough.' },
-    { key: 'password', name: 'Password', type: 'string', secret: true, hint: 'Of that user.' },
+    { key: 'password', name: 'Password', type: 'string', secret: true, sent_to: ['url'], hint: 'Of that user.' },
     {
       key: 'database',
       name: 'Database',

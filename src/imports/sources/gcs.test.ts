@@ -104,6 +104,11 @@ describe('what cannot be had', () => {
     expect(server.seen).toEqual([]);
   });
 
+  it("the machine's own credentials are sent to Google only", () => {
+    expect(() => open({ credentials: 'machine' }, { machineCredentials: true })).toThrow('"endpoint": expected none');
+    expect(server.seen).toEqual([]);
+  });
+
   it('neither the storage nor the address of the tokens is asked where that may not be reached', async () => {
     const stream = createOutboundStream({ allow: parseAllowList(''), connectTimeoutMs: 1000, idleMs: 1000 });
     expect(await failure(open({}, { stream }))).toMatchObject({ name: 'SourceError' });

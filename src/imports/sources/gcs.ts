@@ -58,6 +58,7 @@ export const gcs = defineImportSource({
       name: 'Key file',
       type: 'text',
       secret: true,
+      sent_to: ['endpoint', 'bucket'],
       required_if: [['credentials', 'key file']],
       visible_if: [['credentials', 'key file']],
       hint: 'The JSON of a key of a service account with the role Storage Object Viewer.',
@@ -106,7 +107,9 @@ function tokenOf(settings: SettingValues, host: SourceHost): GcsToken {
   const choice = textSetting(settings, 'credentials', 'key file');
   if (choice === 'none') return async () => undefined;
   if (choice !== 'machine') return tokenOfServiceAccount(host, textSetting(settings, 'key_file'));
-  return host.machineCredentials === true ? tokenOfMachine() : refuseMachine;
+  if (host.machineCredentials !== true) return refuseMachine;
+  if (textSetting(settings, 'endpoint') === '') return tokenOfMachine();
+  throw wrongSetting('endpoint', 'expected none: the credentials of the machine are sent to Google only');
 }
 
 async function refuseMachine(): Promise<never> {

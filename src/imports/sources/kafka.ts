@@ -68,7 +68,14 @@ export const kafka = defineImportSource({
       hint: 'PEM of the authority that signed the brokers’ certificates, if it is your own.',
     },
     { key: 'user', name: 'User', type: 'string', hint: 'For SASL. Empty: nobody logs in.' },
-    { key: 'password', name: 'Password', type: 'string', secret: true, hint: 'Of that user.' },
+    {
+      key: 'password',
+      name: 'Password',
+      type: 'string',
+      secret: true,
+      sent_to: ['brokers', 'tls', 'ca'],
+      hint: 'Of that user.',
+    },
     {
       key: 'mechanism',
       name: 'Mechanism',
@@ -83,6 +90,7 @@ export const kafka = defineImportSource({
       name: 'Client key',
       type: 'text',
       secret: true,
+      sent_to: ['brokers', 'tls', 'ca'],
       hint: 'PEM of the key of that certificate.',
     },
   ],

@@ -32,6 +32,7 @@ export const postgres = defineImportSource({
       name: 'Connection string',
       type: 'string',
       secret: true,
+      sent_to: [],
       hint: 'postgres://user:password@host:5432/database. Or the fields that follow.',
     },
     { key: 'host', name: 'Host', type: 'string', hint: 'Name or address of the PostgreSQL server.' },
@@ -47,7 +48,14 @@ export const postgres = defineImportSource({
     },
     { key: 'database', name: 'Database', type: 'string', hint: 'Name of the database.' },
     { key: 'user', name: 'User', type: 'string', hint: 'One that may only read is enough.' },
-    { key: 'password', name: 'Password', type: 'string', secret: true, hint: 'Of that user.' },
+    {
+      key: 'password',
+      name: 'Password',
+      type: 'string',
+      secret: true,
+      sent_to: ['url', 'host', 'port', 'tls'],
+      hint: 'Of that user.',
+    },
     {
       key: 'tls',
       name: 'TLS',

@@ -38,6 +38,7 @@ export const posthog = defineImportSource({
       type: 'string',
       required: true,
       secret: true,
+      sent_to: ['host'],
       hint: 'A personal key there that may read events (scope `query:read`).',
     },
     {

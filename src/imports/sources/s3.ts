@@ -63,6 +63,7 @@ export const s3 = defineImportSource({
       name: 'Secret access key',
       type: 'string',
       secret: true,
+      sent_to: ['endpoint', 'bucket'],
       required_if: [['access_key_id']],
       hint: 'Belongs to the access key id.',
     },
@@ -71,6 +72,7 @@ export const s3 = defineImportSource({
       name: 'Session token',
       type: 'string',
       secret: true,
+      sent_to: ['endpoint', 'bucket'],
       hint: 'Only for temporary keys, which must last as long as the export does.',
     },
     {

@@ -37,6 +37,7 @@ export const urls = defineImportSource({
       name: 'Headers',
       type: 'text',
       secret: true,
+      sent_to: ['urls'],
       hint: 'Sent with every request, one a line, for example Authorization: Bearer …',
     },
   ],

@@ -3,7 +3,9 @@ import { familyNames } from '../../contract/plugin-configs.ts';
 import type { ActivityChange } from '../../contract/activity.ts';
 import { checkSettings } from '../check-settings.ts';
 import { isField, type SchemaEntry, type SettingValues } from '../fields.ts';
+import { isSameSource } from './same-source.ts';
 import { saveChange, type Work } from './save-changes.ts';
+import { withoutSecretsOf } from './clear-secrets.ts';
 import { type StoredConfig } from './stored-config.ts';
 import { findPluginVersion, type StoredPlugin } from './stored-plugin.ts';
 
@@ -52,7 +54,9 @@ export async function applyVersion(work: Work, config: StoredConfig, version?: s
     throw new ApiError('invalid_input', detail, { attr: 'version' });
   }
   const moved = { ...config, plugin, ...(await keptSettings(work, config, plugin)) };
-  return { ...moved, error: work.trial(moved) };
+  if (await isSameSource(work.tx, config.plugin.versionId, plugin.versionId))
+    return { ...moved, error: work.trial(moved) };
+  return withoutSecretsOf(work, config, moved);
 }
 
 function refuseBuiltIn({ plugin }: StoredConfig): void {

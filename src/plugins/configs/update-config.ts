@@ -1,6 +1,7 @@
 import type { PluginConfigCreate, PluginConfigUpdate } from '../../contract/plugin-configs.ts';
 import { checkSettings } from '../check-settings.ts';
 import type { SettingValues } from '../fields.ts';
+import { withoutSecretsOf } from './clear-secrets.ts';
 import { choosePlugin } from './choose-plugin.ts';
 import { shownDescription, shownName } from './config-record.ts';
 import { saveChange, type Work } from './save-changes.ts';
@@ -43,14 +44,14 @@ function ownText(given: string | undefined, own: string, shown: string): string 
   return given;
 }
 
-/** The new plugin gets the settings that both take, but never a secret under a field that would show it. */
+/** The new plugin gets the settings that both take, but no secret: that was given for other code. */
 function withPlugin(work: Work, config: StoredConfig, plugin: StoredPlugin): StoredConfig {
   const before = new Map(config.plugin.fields.map((field) => [field.key, field]));
   const fields = new Map(plugin.fields.map((field) => [field.key, field]));
   const mayKeep = (key: string): boolean => {
     const [old, field] = [before.get(key), fields.get(key)];
     // What the present version does not take may have been a secret of an earlier one.
-    return old !== undefined && field !== undefined && (field.secret === true || old.secret !== true);
+    return old !== undefined && field !== undefined && old.secret !== true;
   };
   const fits = (key: string, value: SettingValues[string]): boolean =>
     checkSettings(plugin.fields, { [key]: value }).length === 0;
@@ -58,5 +59,5 @@ function withPlugin(work: Work, config: StoredConfig, plugin: StoredPlugin): Sto
   const settings = Object.fromEntries(kept);
   const attachments = config.attachments.filter(({ key }) => mayKeep(key) && fields.get(key)?.type === 'attachment');
   const moved = { ...config, plugin, settings, attachments };
-  return { ...moved, error: work.trial(moved) };
+  return withoutSecretsOf(work, config, moved);
 }

@@ -1,5 +1,6 @@
 import { fieldErrors, type FieldError } from '../../contract/errors.ts';
 import { checkSettings, isGiven, missingRequired, ownValue, settingText } from '../check-settings.ts';
+import { unboundSecrets } from '../bound-secrets.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { saveChange, type Work } from './save-changes.ts';
@@ -42,12 +43,31 @@ export function applySettings(
   const errors = [...checkSettings(fields, values), ...checkFiles(fields, input.files)];
   const settings = nextSettings({ fields, settings: config.settings }, values, mode);
   const attachments = nextAttachments(config, { values, files: input.files }, keptFiles, mode);
+  errors.push(...boundErrors(fields, { settings: config.settings, attached: attachedKeys(config) }, settings, input));
   if (mode === 'replace') errors.push(...requiredErrors(fields, settings, attachments, errors));
   refuse(errors);
   const changed = { ...config, settings, attachments };
   const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;
   // New settings are a new start: trouble of the old ones is no longer news.
   return same ? changed : { ...changed, error: work.trial(changed) };
+}
+
+/** Secrets that are kept although they would be sent elsewhere than where they were given for. */
+export function boundErrors(
+  fields: readonly PluginField[],
+  stored: { readonly settings: SettingValues; readonly attached: ReadonlySet<string> },
+  settings: SettingValues,
+  { values, files }: Pick<SettingsInput, 'values'> & Partial<SettingsInput>,
+): FieldError[] {
+  const given = (key: string): boolean =>
+    files?.has(key) === true || (ownValue(values, key) ?? undefined) !== undefined;
+  const set = [...Object.keys(stored.settings), ...stored.attached];
+  const kept = new Set(set.filter((key) => !given(key) || isReference(ownValue(values, key))));
+  return unboundSecrets(fields, stored.settings, settings, kept).map(({ key, destination }) => ({
+    code: 'required',
+    detail: `"${destination}" leads elsewhere now: expected this secret again, since it was given for the earlier address ("" clears it).`,
+    attr: `settings.${key}`,
+  }));
 }
 
 /** Throws ApiError with the first of the errors, if there are any. */
@@ -99,13 +119,16 @@ export function splitFileReferences(
   given: SettingValues,
 ): { values: SettingValues; keptFiles: ReadonlySet<string> } {
   const fileKeys = new Set(fields.filter(({ type }) => type === 'attachment').map(({ key }) => key));
-  const isReference = (key: string, value: JsonValue): boolean =>
-    fileKeys.has(key) && typeof value === 'object' && value !== null && 'saved' in value && value['saved'] === true;
+  const isKept = (key: string, value: JsonValue): boolean => fileKeys.has(key) && isReference(value);
   const entries = Object.entries(given);
   return {
-    values: Object.fromEntries(entries.filter(([key, value]) => !isReference(key, value))),
-    keptFiles: new Set(entries.filter(([key, value]) => isReference(key, value)).map(([key]) => key)),
+    values: Object.fromEntries(entries.filter(([key, value]) => !isKept(key, value))),
+    keptFiles: new Set(entries.filter(([key, value]) => isKept(key, value)).map(([key]) => key)),
   };
+}
+
+function isReference(value: JsonValue | undefined): boolean {
+  return typeof value === 'object' && value !== null && 'saved' in value && value['saved'] === true;
 }
 
 export function checkFiles(fields: readonly PluginField[], files: SettingsInput['files']): FieldError[] {

@@ -1,7 +1,7 @@
 import { joinMapped, type MappedText } from '../../base/inline-source-map.ts';
 import { compile, type CompiledFile } from './compile.ts';
 import { textOf, type PackageFiles } from './package-files.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 import { scriptName } from '../../sandbox/wire/script-name.ts';
 import { resolveModule } from './resolve-module.ts';
 

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Loader } from 'esbuild';
 import { assert } from '../../base/assert.ts';
 import { mapOfLines, type FileMap } from '../../base/inline-source-map.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 import { buildError, chooseLoader, parsesAs } from './source-text.ts';
 
 /** Written nowhere. */

@@ -1,7 +1,7 @@
 import { fieldTypes } from '../../contract/plugin-fields.ts';
 import { type FieldCondition, type FieldText, type PluginField, type SchemaEntry } from '../fields.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 const entriesMax = 500;
 const keyLengthMax = 200;
@@ -62,7 +62,7 @@ function parseField(key: string, entry: JsonObject): PluginField {
     ...(standard !== undefined && { default: standard }),
     ...(hint !== undefined && { hint }),
     ...(isYes(entry['required']) && { required: true }),
-    ...(isYes(entry['secret']) && { secret: true }),
+    ...(isYes(entry['secret']) && { secret: true, ...destinationsOf(key, entry) }),
     ...(type === 'choice' && { choices }),
     ...(type === 'number' && boundsOf(key, entry)),
     ...(typeof entry['order'] === 'number' && { order: entry['order'] }),
@@ -70,6 +70,12 @@ function parseField(key: string, entry: JsonObject): PluginField {
     ...(requiredIf !== undefined && { required_if: requiredIf }),
     ...(visibleIf !== undefined && { visible_if: visibleIf }),
   };
+}
+
+function destinationsOf(key: string, { sent_to }: JsonObject): Pick<PluginField, 'sent_to'> {
+  if (sent_to === undefined || sent_to === null) return {};
+  if (Array.isArray(sent_to) && sent_to.every((each) => typeof each === 'string')) return { sent_to };
+  throw faulty(`field "${key}": "sent_to": expected a list of keys of other fields`);
 }
 
 function boundsOf(key: string, entry: JsonObject): Pick<PluginField, 'minimum' | 'maximum' | 'integer'> {

@@ -1,6 +1,6 @@
 import type { OutboundError, OutboundFetch } from '../../outbound/outbound.ts';
 import type { ArchiveAttr } from './read-archive.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 /** At most; what the service is configured to wait counts too. */
 export const downloadTimeoutMs = 60_000;

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { SchemaEntry } from '../fields.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 import { parseConfigSchema } from './config-schema.ts';
 
 /** What plugin.json says, with package.json where that is silent. */

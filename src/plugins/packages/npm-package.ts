@@ -3,7 +3,7 @@ import type { OutboundFetch } from '../../outbound/outbound.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { download, downloadTimeoutMs } from './download.ts';
 import { registryOfNpm } from './npm-registry.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 export interface NpmTarball {
   /** The version that was found. */
@@ -11,20 +11,8 @@ export interface NpmTarball {
   readonly bytes: Uint8Array;
 }
 
-const nameForm = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*$/;
 /** Strongest first. */
 const hashes = ['sha512', 'sha384', 'sha256', 'sha1'] as const;
-
-/** `NAME`, `NAME@VERSION`, `@SCOPE/NAME@TAG`. Throws PluginPackageError. */
-export function parseNpmName(text: string): { readonly name: string; readonly version: string | undefined } {
-  const given = text.trim().replace(/^npm:/, '');
-  const at = given.indexOf('@', 1);
-  const name = at === -1 ? given : given.slice(0, at);
-  const version = at === -1 ? undefined : given.slice(at + 1);
-  if (nameForm.test(name) && name.length <= 214 && version !== '') return { name, version };
-  const message = `npm: expected a package such as @posthog/geoip-plugin or NAME@VERSION, got: ${JSON.stringify(given.slice(0, 200))}`;
-  throw new PluginPackageError(message, { attr: 'npm' });
-}
 
 /**
  * Fetches a package of the registry and checks that its bytes are those that the registry promised. `npmRegistry`: its address;

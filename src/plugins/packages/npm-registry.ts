@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 const run = promisify(execFile);
 const npmTimeoutMs = 20_000;

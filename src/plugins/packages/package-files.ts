@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 /** Files of a package by path from its root, `/` between folders. */
 export type PackageFiles = ReadonlyMap<string, Uint8Array>;

@@ -6,7 +6,7 @@ import { buildFrontend, frontendFile } from './build-frontend.ts';
 import { keptFiles } from './kept-files.ts';
 import { packageMain, readManifest, type Manifest, type TextFiles } from './manifest.ts';
 import { cleanPath, textFiles, type PackageFiles } from './package-files.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 import { readPackage, type FetchDeps, type PackageSource, type PluginPackage } from './read-package.ts';
 
 export interface PrepareDeps extends FetchDeps {

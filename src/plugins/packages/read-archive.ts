@@ -8,7 +8,7 @@ import {
   withoutTopFolder,
   type PackageFiles,
 } from './package-files.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 import { readTar } from './read-tar.ts';
 import { readZip } from './read-zip.ts';
 

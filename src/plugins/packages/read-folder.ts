@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { filesMax, textOf } from './package-files.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 /** What belongs to work on a plugin, not to the plugin. */
 const skipped = /^(node_modules|\..*)$/;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keptIdentity, readPackage, type PackageSource, type PluginPackage } from './read-package.ts';
+import { keptIdentity } from '../plugin-address.ts';
+import { readPackage, type PackageSource, type PluginPackage } from './read-package.ts';
 import { makeTgz, makeZip, members } from '../../../test/support/archives.ts';
 import { startPackageServer, type PackageServer } from '../../../test/support/package-server.ts';
 

@@ -1,10 +1,10 @@
 import type { PluginSourceKind } from '../../contract/plugins.ts';
 import { OutboundError, type OutboundFetch } from '../../outbound/outbound.ts';
 import { download, NotThereError, unreachable } from './download.ts';
-import { fetchNpmPackage, parseNpmName } from './npm-package.ts';
+import { fetchNpmPackage } from './npm-package.ts';
 import { cleanPath, collectFiles, type PackageFiles } from './package-files.ts';
-import { identityOf, parseAddress, shownAddress, type GitArchive } from './plugin-address.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { identityOf, parseAddress, parseNpmName, shownAddress, type GitArchive } from '../plugin-address.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 import { readArchive } from './read-archive.ts';
 
 /** How a person gives a plugin. */
@@ -46,13 +46,6 @@ export async function readPackage(deps: FetchDeps, source: PackageSource): Promi
     case 'url':
       return readUrl(deps, source.url);
   }
-}
-
-/** Identity of a kept source; null: it was sent. */
-export function keptIdentity(sourceUrl: string | null): string | null {
-  if (sourceUrl === null) return null;
-  if (sourceUrl.startsWith('npm:')) return `npm:${parseNpmName(sourceUrl).name}`;
-  return identityOf(parseAddress(sourceUrl));
 }
 
 function sent(sourceKind: PluginSourceKind) {

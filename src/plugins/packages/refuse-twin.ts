@@ -1,6 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { keptIdentity } from './read-package.ts';
+import { keptIdentity } from '../plugin-address.ts';
 
 /**
  * Throws ApiError conflict when the organisation has installed the same plugin already: from the same package, repository

@@ -1,7 +1,7 @@
 import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 import { textOf, type PackageFiles } from './package-files.ts';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 /** Packages that a sandbox provides, or refuses by name: never taken from a package's own node_modules. */
 const provided: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import type { Loader, Message } from 'esbuild';
-import { PluginPackageError } from './plugin-package-error.ts';
+import { PluginPackageError } from '../plugin-package-error.ts';
 
 /** Beyond it a file is no source. */
 const sourceLengthMax = 20_000_000;

@@ -31,6 +31,7 @@ export const anonymise = defineTransformation({
       type: 'string',
       required: true,
       secret: true,
+      sent_to: [],
       hint: 'A random text that is hashed with the values; with another salt the hashes change.',
     },
     {

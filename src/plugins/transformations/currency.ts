@@ -31,6 +31,7 @@ export const currency = defineTransformation({
       name: 'App ID of openexchangerates.org',
       type: 'string',
       secret: true,
+      sent_to: [],
       hint: 'Rates are fetched once a day. Not needed when fixed rates are given.',
     },
     {

@@ -32,6 +32,7 @@ export const emailScoring = defineTransformation({
       type: 'string',
       required: true,
       secret: true,
+      sent_to: [],
       hint: 'The access key of your account with mailboxlayer.com. Each address is asked for once in 30 days.',
     },
   ],

@@ -42,6 +42,7 @@ export const hashProperties = defineTransformation({
       name: 'Salt',
       type: 'string',
       secret: true,
+      sent_to: [],
       hint: 'A random text that is hashed with the values. Without it anybody can guess the e-mail address behind a hash.',
     },
     {

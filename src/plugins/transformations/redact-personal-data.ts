@@ -39,6 +39,7 @@ export const redactPersonalData = defineTransformation({
       name: 'Salt of the hash',
       type: 'string',
       secret: true,
+      sent_to: [],
       hint: `At least ${saltLengthMin} random characters. Needed for hashing; with another salt the codes change.`,
     },
     {

@@ -22,6 +22,19 @@ export interface GitArchive {
 
 const examples = 'Examples: https://github.com/OWNER/REPOSITORY, …/tree/BRANCH, …/releases/tag/TAG, or an archive.';
 
+const nameForm = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*$/;
+
+/** `NAME`, `NAME@VERSION`, `@SCOPE/NAME@TAG`. Throws PluginPackageError. */
+export function parseNpmName(text: string): { readonly name: string; readonly version: string | undefined } {
+  const given = text.trim().replace(/^npm:/, '');
+  const at = given.indexOf('@', 1);
+  const name = at === -1 ? given : given.slice(0, at);
+  const version = at === -1 ? undefined : given.slice(at + 1);
+  if (nameForm.test(name) && name.length <= 214 && version !== '') return { name, version };
+  const message = `npm: expected a package such as @posthog/geoip-plugin or NAME@VERSION, got: ${JSON.stringify(given.slice(0, 200))}`;
+  throw new PluginPackageError(message, { attr: 'npm' });
+}
+
 /** Reads an address that a person gives. Throws PluginPackageError. */
 export function parseAddress(text: string): PluginAddress {
   const given = text.trim();
@@ -59,6 +72,13 @@ export function identityOf(address: PluginAddress): string {
     case 'archive':
       return shownAddress(address.url);
   }
+}
+
+/** Identity of a kept source; null: it was sent. */
+export function keptIdentity(sourceUrl: string | null): string | null {
+  if (sourceUrl === null) return null;
+  if (sourceUrl.startsWith('npm:')) return `npm:${parseNpmName(sourceUrl).name}`;
+  return identityOf(parseAddress(sourceUrl));
 }
 
 function segmentsOf(url: URL): string[] {

@@ -1,0 +1,13 @@
+import { writeActivities } from '../../metadata/activity.ts';
+import { entryOf, type Work } from './save-changes.ts';
+import type { StoredConfig } from './stored-config.ts';
+
+/** Writes into the activity log that somebody used the stored secrets of configs without changing anything. */
+export async function noteUse(
+  { tx, actor, now }: Pick<Work, 'tx' | 'actor' | 'now'>,
+  configs: readonly StoredConfig[],
+  activity: 'previewed' | 'tested' | 'secret_compared',
+): Promise<void> {
+  const entries = configs.map((config) => entryOf({ now }, config, activity, []));
+  await writeActivities(tx, actor, entries);
+}
