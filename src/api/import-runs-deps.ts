@@ -94,17 +94,36 @@ export async function requireSource(
   throw new ApiError('conflict', `"${config.plugin.name}" is no import source: it has jobs, but no runs.`);
 }
 
+/** Whose runs they are: a config's, or the command line's. */
+export interface RunOwner {
+  /** 0: the command line. */
+  readonly id: number;
+  readonly shown: string;
+}
+
+export const commandLine: RunOwner = { id: 0, shown: 'Command line' };
+
+/** @throws ApiError not_found */
+export async function requireOwner(work: Pick<Work, 'tx' | 'projectId' | 'now'>, id: number): Promise<RunOwner> {
+  if (id === commandLine.id) return commandLine;
+  return ownerOf(await requireConfig(work.tx, { ...work, family, id }));
+}
+
+export function ownerOf(config: StoredConfig): RunOwner {
+  return { id: config.id, shown: shownName(config) };
+}
+
 /** What somebody did with a run, in the activity log. What the service does with it by itself is in the run. */
 export async function recordRun(
   { tx, actor, projectId, now }: Work,
-  config: StoredConfig,
+  owner: RunOwner,
   activity: string,
   run: Run,
 ): Promise<void> {
   const { state, stage, options } = run;
   const replace = isReplacing(activity) ? options.replace : undefined;
-  const after = { config_id: config.id, state, stage, ...(replace !== undefined && { replace }) };
-  const item = { scope: 'ImportRun', itemId: run.id, name: shownName(config) } as const;
+  const after = { config_id: owner.id, state, stage, ...(replace !== undefined && { replace }) };
+  const item = { scope: 'ImportRun', itemId: run.id, name: owner.shown } as const;
   await recordChange(tx, actor, { ...item, projectId, activity, after, now });
 }
 

@@ -11,7 +11,7 @@ import { isUuid } from '../eventstore/cursor.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { countRunsByState, listRunsBefore, namesOfConfigs } from '../imports/run/list-runs.ts';
 import { toRunRecord } from '../imports/run/run-record.ts';
-import { runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
+import { commandLine, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
 import { nextUrl } from './next-url.ts';
 
 /** Runs across the configs of a project. */
@@ -40,13 +40,17 @@ export function projectRunRoutes({ db, clock }: Pick<ImportRouteDeps, 'db' | 'cl
           previous: null,
           by_state: byState,
           results: runs.map((run) =>
-            Object.assign(toRunRecord(run, clock.now()), { config_name: names.get(run.configId) ?? null }),
+            Object.assign(toRunRecord(run, clock.now()), { config_name: nameOf(run.configId, names) }),
           ),
         };
         return { status: 200, body };
       },
     }),
   ];
+}
+
+function nameOf(configId: number, names: ReadonlyMap<number, string>): string | null {
+  return configId === commandLine.id ? commandLine.shown : (names.get(configId) ?? null);
 }
 
 function readStates(text: string): ImportRunState[] {

@@ -10,24 +10,24 @@ import { guarded } from '../imports/run/steering.ts';
 import { planUndo } from '../imports/stages/undo/plan-undo.ts';
 import { fromStore } from './events.ts';
 import {
-  family,
   recordRun,
+  requireOwner,
   requireRun,
   runsBase,
   runsTag,
   type ImportRouteDeps,
   type RunParams,
 } from './import-runs-deps.ts';
-import { changing, requireConfig } from './plugin-configs-deps.ts';
+import { changing } from './plugin-configs-deps.ts';
 
 /** Taking back what a run stored. */
 export function importRunUndoRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const act = changing(deps, async (work, { params }: ApiRequest<RunParams>) => {
-    const config = await requireConfig(work.tx, { ...work, family, id: params.id });
+    const owner = await requireOwner(work, params.id);
     const run = await requireRun(work.tx, work.projectId, params);
     refuseElsewhere(run);
     const steered = await guarded(() => undoRun(work.tx, run.id));
-    await recordRun(work, config, 'undo', steered);
+    await recordRun(work, owner, 'undo', steered);
     return { status: 202, body: toRunRecord(steered, work.now) } satisfies ApiReply;
   });
   return [

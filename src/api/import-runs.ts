@@ -22,7 +22,9 @@ import type { JsonObject } from '../base/json.ts';
 import {
   family,
   payloadOf,
+  ownerOf,
   recordRun,
+  requireOwner,
   requireRun,
   requireSource,
   runsBase,
@@ -35,6 +37,7 @@ import { importPreflightRoutes } from './import-preflight.ts';
 import { importScheduleRoutes } from './import-schedules.ts';
 import { projectRunRoutes } from './import-runs-of-project.ts';
 import { importRunProgressRoutes } from './import-runs-progress.ts';
+import { reportedRunRoutes } from './import-runs-reported.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
 import { importRunUndoRoutes } from './import-runs-undo.ts';
 import { importUploadRoutes } from './import-uploads.ts';
@@ -51,6 +54,7 @@ export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
     ...importRunProgressRoutes(deps),
     ...importUploadRoutes(deps),
     ...projectRunRoutes(deps),
+    ...reportedRunRoutes(deps),
     ...importScheduleRoutes(deps),
   ];
 }
@@ -98,7 +102,7 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
         const payload = payloadOf(body);
         mayReplace(principal, payload);
         const run = await startRun(source, { tx: work.tx, config, payload, now: work.now });
-        await recordRun(work, config, 'run', run);
+        await recordRun(work, ownerOf(config), 'run', run);
         return created(run, `${url.replace(/\/$/, '')}/${run.id}/`, work.now);
       }),
     }),
@@ -182,10 +186,10 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const { registry } = deps;
   const common = { method: 'POST', scope: 'plugin:write', tag: runsTag, params: importRunIdSchema } as const;
   const steer = async (work: Work, params: RunParams, job: string, act: Steering['act']): Promise<ApiReply> => {
-    const config = await requireConfig(work.tx, { ...work, family, id: params.id });
+    const owner = await requireOwner(work, params.id);
     const run = await requireRun(work.tx, work.projectId, params);
     const steered = await guarded(() => act(work, run));
-    await recordRun(work, config, job, steered);
+    await recordRun(work, owner, job, steered);
     return { status: 200, body: toRunRecord(steered, work.now) };
   };
   const simple = steerings.map(({ verb, job, summary, description, act }) =>
@@ -231,7 +235,7 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
         const { config, source } = await requireSource(registry, work, params.id);
         const trial = await requireRun(work.tx, work.projectId, params);
         const run = await promoteRun(source, { tx: work.tx, config, trial, now: work.now });
-        await recordRun(work, config, 'promote', run);
+        await recordRun(work, ownerOf(config), 'promote', run);
         return created(run, url.replace(/\/[^/]+\/promote\/?$/, `/${run.id}/`), work.now);
       }),
     }),

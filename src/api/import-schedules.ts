@@ -34,7 +34,7 @@ import { recordChange } from '../metadata/record-change.ts';
 import { shownName } from '../plugins/configs/config-record.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
-import { configsBase, family, recordRun, requireSource, type ImportRouteDeps } from './import-runs-deps.ts';
+import { configsBase, family, ownerOf, recordRun, requireSource, type ImportRouteDeps } from './import-runs-deps.ts';
 import { changing, requireConfig } from './plugin-configs-deps.ts';
 
 const tag = 'Import schedules';
@@ -161,7 +161,7 @@ function runRoute(deps: ImportRouteDeps): ApiRoute {
       if (schedule.coveredTo >= now) throw new ApiError('conflict', 'The schedule begins later: there is nothing yet.');
       const { run, started } = await startWindow(tx, { schedule, config, source, to: now, now });
       await saveSchedule(tx, { ...schedule, run, error: '' });
-      await recordRun(work, config, 'run', started);
+      await recordRun(work, ownerOf(config), 'run', started);
       const location = `${url.replace(/\/schedule\/run\/?$/, '')}/runs/${started.id}/`;
       return { status: 201, body: toRunRecord(started, now), headers: { location } };
     }),

@@ -120,7 +120,7 @@ function errorOf({ status, statusText, header, text }: ServiceAnswer, withKey: b
     );
   }
   if (status === 401 || status === 403) return new CommandError('auth', `${detail}${where}`);
-  if (status === 404) return new CommandError('notFound', `${detail}${where}`);
+  if (status === 404) return new CommandError('notFound', `${detail}${where}`, { status });
   if (status === 429) {
     const wait = header('retry-after');
     const seconds = wait !== undefined && /^\d{1,6}$/.test(wait) ? Number(wait) : undefined;
@@ -128,7 +128,7 @@ function errorOf({ status, statusText, header, text }: ServiceAnswer, withKey: b
     return new CommandError('rateLimited', sentence, { waitSeconds: seconds });
   }
   if (status >= 500) return new CommandError('unreachable', `${status}: ${detail}${where}`);
-  return new CommandError('failed', `${status}: ${detail}${where}`);
+  return new CommandError('failed', `${status}: ${detail}${where}`, { status });
 }
 
 /** The sentence in an error body `{type, code, detail, attr}`, with the field at fault. */

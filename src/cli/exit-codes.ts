@@ -41,13 +41,20 @@ export class CommandError extends Error {
   readonly reason: ExitReason;
   /** After how many seconds another attempt makes sense, where the server has said so. */
   readonly waitSeconds: number | undefined;
+  /** What the service has answered with, where one has. */
+  readonly status: number | undefined;
   constructor(
     reason: ExitReason,
     message: string,
-    { waitSeconds, ...options }: { readonly cause?: unknown; readonly waitSeconds?: number | undefined } = {},
+    {
+      waitSeconds,
+      status,
+      ...options
+    }: { readonly cause?: unknown; readonly waitSeconds?: number | undefined; readonly status?: number } = {},
   ) {
     super(message, options);
     this.reason = reason;
     this.waitSeconds = waitSeconds;
+    this.status = status;
   }
 }

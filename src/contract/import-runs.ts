@@ -60,7 +60,7 @@ const last = Type.Enum(['check', 'report'], {
 
 export const importRunSchema = Type.Object({
   id: Type.String(),
-  plugin_config: Type.Integer({ description: 'Id of the import app config.' }),
+  plugin_config: Type.Integer({ description: 'Id of the import app config; 0: a run of the command line.' }),
   source: Type.String({ description: 'Slug of the import app.' }),
   state: Type.Enum([...importRunStates]),
   stage: Type.Enum([...stageNames]),
@@ -111,6 +111,10 @@ export const importRunSchema = Type.Object({
     verified: orNull(count, "Events found in the target's store; null: not looked at."),
   }),
   promoted_from: orNull(Type.String(), 'The trial that this run is the full form of.'),
+  command: orNull(
+    Type.String(),
+    'Of a run of the command line (config 0): the command that resumes it, with placeholders for secrets. Null: a run of an import app.',
+  ),
   created_at: Type.String({ format: 'date-time' }),
   started_at: time,
   finished_at: time,
@@ -155,7 +159,10 @@ export const importRunsSchema = Type.Object({
   results: Type.Array(
     Type.Object({
       ...importRunSchema.properties,
-      config_name: orNull(Type.String(), 'As the config is called, or its app. Null: the config is gone.'),
+      config_name: orNull(
+        Type.String(),
+        'As the config is called, or its app; of a run of the command line "Command line". Null: the config is gone.',
+      ),
     }),
     { description: 'Newest first.' },
   ),
@@ -202,8 +209,35 @@ export const importRunResumeSchema = Type.Object({
 });
 export type ImportRunResume = Static<typeof importRunResumeSchema>;
 
+/** What `millrace import` reports of its run. */
+export const importRunReportSchema = Type.Object({
+  begin: Type.Optional(Type.Boolean({ description: 'True: the command begins, or resumes the run. Default: false.' })),
+  command: Type.String({
+    maxLength: 100_000,
+    description: 'The command that resumes it, with placeholders for secrets.',
+  }),
+  days: orNull(
+    Type.Object({ first: Type.String({ format: 'date' }), last: Type.String({ format: 'date' }) }),
+    'First and last day (UTC) of its events; null: not known yet.',
+  ),
+  run: Type.Object({
+    source: Type.String({ maxLength: 200, description: 'Slug of the import app.' }),
+    state: Type.Enum(['running', 'paused', 'failed', 'cancelled', 'completed']),
+    stage: Type.Enum(['export', 'check', 'replace', 'load', 'verify', 'report']),
+    reason: Type.String({ maxLength: 2000, description: 'Why it is paused or has failed; else empty.' }),
+    options: importRunSchema.properties.options,
+    stages: Type.Array(importStageSchema, { maxItems: 10 }),
+    totals: importRunSchema.properties.totals,
+  }),
+});
+export type ImportRunReport = Static<typeof importRunReportSchema>;
+
+export const importRunReportIdSchema = Type.Object({
+  run: Type.String({ format: 'uuid', description: 'Id of the run, which its events bear as `$import_run_id`.' }),
+});
+
 export const importRunIdSchema = Type.Object({
-  id: Type.Integer({ description: 'Id of the import app config.' }),
+  id: Type.Integer({ description: 'Id of the import app config; 0: a run of the command line.' }),
   run: Type.String({ description: 'Id of the run.' }),
 });
 

@@ -87,6 +87,24 @@ export async function rememberLoad(tx: Queries, runId: string): Promise<void> {
   await saveMarks(tx, { runId, projectId: project_id });
 }
 
+/** The same of a run of the command line, which stages its records where its command is: they leave no marks here. */
+export async function rememberReportedLoad(
+  tx: Queries,
+  runId: string,
+  days: { readonly first: string; readonly last: string },
+): Promise<void> {
+  const run = await runOf(tx, runId);
+  if (run === undefined) return;
+  const { project_id, config_id, source, created_at } = run;
+  const row = { project_id, config_id, source, created_at, first_day: days.first, last_day: days.last };
+  const none = { duplicates: 0, target: 'project', place: '', recipe: '', loaded: null, removed_at: null } as const;
+  await tx
+    .insertInto('import_loads')
+    .values({ run_id: runId, ...row, ...none })
+    .onConflict((conflict) => conflict.column('run_id').doUpdateSet(row))
+    .execute();
+}
+
 function runOf(tx: Queries, runId: string) {
   return tx
     .selectFrom('import_runs')

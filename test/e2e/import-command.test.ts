@@ -1,7 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { ImportRunRecord, ImportRunsRecord } from '../../src/contract/import-runs.ts';
+import { spawnCommand } from '../support/command.ts';
 import { count, newImport, resultOf } from '../support/import-command.ts';
+import { apiSend } from '../support/import-runs.ts';
 import { apiGet, personalKey, projectKey, startServer, tempDataDir, type CountsAnswer } from '../support/server.ts';
 
 describe('millrace import into the real service', () => {
@@ -26,7 +29,34 @@ describe('millrace import into the real service', () => {
     expect(await stored(server)).toBe(count);
     await server.terminate();
   });
+
+  it('is a run of the service: paused there, listed, undone by the command, and never taken for done afterwards', async () => {
+    await using data = await tempDataDir();
+    const server = await startServer(data.path);
+    await using made = await newImport();
+    const args = ['--project-key', projectKey, '--api-key', personalKey];
+    const paused = made.spawn(server.url, [...args, '--speed', '200']);
+    while ((await runs(server))[0]?.stage !== 'load') await delay(200);
+    const [{ id = '' } = {}] = await runs(server);
+    await apiSend(server, 'POST', `/api/projects/@current/pipeline_import_apps_configs/0/runs/${id}/pause/`);
+    expect((await paused).code).toBe(75);
+    expect(await runs(server)).toMatchObject([{ id, state: 'paused' }]);
+    const done = await made.spawn(server.url, args);
+    expect([done.code, resultOf(done).id]).toEqual([0, id]);
+    expect(await runs(server)).toMatchObject([{ id, state: 'completed', totals: { loaded: count, verified: count } }]);
+    const undo = ['import', 'undo', '--yes', '--state-dir', made.state, '--api-key', personalKey];
+    expect((await spawnCommand(undo)).code).toBe(0);
+    expect(await stored(server)).toBe(0);
+    expect(await runs(server)).toMatchObject([{ id, state: 'undone', totals: { loaded: 0, verified: null } }]);
+    const again = await made.spawn(server.url, args);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('was undone; --again')]);
+    await server.terminate();
+  });
 });
+
+async function runs(server: Parameters<typeof apiGet>[0]): Promise<readonly ImportRunRecord[]> {
+  return (await apiGet<ImportRunsRecord>(server, '/api/projects/@current/import_runs/')).results;
+}
 
 async function stored(server: Parameters<typeof apiGet>[0]): Promise<number> {
   const { total } = await apiGet<CountsAnswer>(server, '/api/projects/@current/events/counts/');

@@ -1,5 +1,5 @@
 import type { ImportRunResume } from '../../contract/import-runs.ts';
-import type { CheckResult, UndoPlan, VerifyResult } from '../../imports/run/results.ts';
+import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import type { RunView } from './run-view.ts';
 
 /** Runs that exist: of one import app config on a server (server-runs.ts), or of a state directory (local-runs.ts). */
@@ -17,10 +17,6 @@ export interface ImportRuns {
   rejected(run: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Compares once more what is stored with what was sent; a run of this machine when its command is given again. */
   verifyAgain(run: string): Promise<RunView>;
-  /** What taking it back would do; changes nothing. */
-  undoPlan(run: string): Promise<UndoPlan>;
-  /** Takes back what it stored. */
-  undo(run: string): Promise<RunView>;
   /** Every change until nothing happens any more unless somebody asks for it. */
   steps(run: string, signal: AbortSignal): AsyncIterable<RunView>;
 }

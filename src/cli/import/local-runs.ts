@@ -50,8 +50,6 @@ export function localRuns(stateDir: string): ImportRuns {
       const dir = await findImport(stateDir, run);
       return withStore(dir, async (db) => viewOf(await asked(verifyAgain(db, dir.id))));
     },
-    undoPlan: elsewhere,
-    undo: elsewhere,
     check: async (run) => {
       const { staging, id } = await staged(run);
       // Samples in it keep their digits.
@@ -71,15 +69,6 @@ export function localRuns(stateDir: string): ImportRuns {
     },
     steps: (run, signal) => steps(stateDir, run, signal),
   };
-}
-
-/** An import of this machine went to another service, which alone can take it back. */
-async function elsewhere(run: string): Promise<never> {
-  throw new CommandError(
-    'usage',
-    `import ${run} sent its events to another service, and only that one can take them back: there they bear ` +
-      `"$import_run_id": "${run}". What a server's own import app loaded is taken back with --config`,
-  );
 }
 
 function viewIn(dir: ImportDir): Promise<RunView> {

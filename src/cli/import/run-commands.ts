@@ -135,11 +135,7 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
 
 /** `undo`. */
 export function addUndoCommand(parent: Command, terminal: Terminal): void {
-  oneRun(
-    parent,
-    'undo',
-    "take back what a server's run stored: its events, and what they made of persons (with --config)",
-  )
+  oneRun(parent, 'undo', 'take back what an import stored in a service: its events, and what they made of persons')
     .argument('[run]', 'the run, as "millrace import list" shows it; the newest otherwise')
     .option('--dry-run', 'show what would be taken back; change nothing')
     .option('--yes', 'do not ask')
@@ -151,8 +147,7 @@ interface UndoOptions extends OneRunOptions {
 }
 
 async function undo(terminal: Terminal, options: UndoOptions, run: string | undefined): Promise<void> {
-  const runs = await runsOf(options);
-  const { id } = await runs.find(run);
+  const { runs, id } = await undoable(options, run);
   const plan = await runs.undoPlan(id);
   if (options.json === true && options.dryRun === true) return terminal.json(plan);
   if (options.json !== true) showUndoPlan(terminal, id, plan);
@@ -160,6 +155,23 @@ async function undo(terminal: Terminal, options: UndoOptions, run: string | unde
   await confirm(terminal.process, `Take back ${numberText(plan.events)} events of run ${id}?`, options);
   await watchRun(terminal, runs, options, await runs.undo(id));
 }
+
+/** The service that has stored what is to be taken back, and the id of the run there. */
+async function undoable(
+  options: UndoOptions,
+  run: string | undefined,
+): Promise<{ readonly runs: ServerRuns; readonly id: string }> {
+  if (options.config !== undefined) {
+    const runs = serverRunsOf(options, options.config);
+    return { runs, id: (await runs.find(run)).id };
+  }
+  const { registeredRun } = await import('./registered-run.ts');
+  const found = await registeredRun(options, run);
+  return { runs: serverRuns(projectApi({ ...options, ...found.service }), ofCommands), id: found.id };
+}
+
+/** In place of a config's id: runs of the command line. */
+const ofCommands = 0;
 
 /** As commander gives them. */
 export interface ReplaceOptions {
@@ -261,7 +273,7 @@ export async function watchRun(
 /** Of a trial: however it ended, nothing of it stays. Errors: as the trial ended. */
 export async function watchAndUndo(
   terminal: Terminal,
-  runs: ImportRuns,
+  runs: ServerRuns,
   options: Pick<RunsOptions, 'json'>,
   first: RunView,
 ): Promise<void> {

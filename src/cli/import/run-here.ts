@@ -25,6 +25,7 @@ import { endOf, type Findings } from './outcome.ts';
 import { withTimes } from './open-source.ts';
 import { preflightHere } from './preflight-here.ts';
 import { nothingLeft, prepareRun } from './prepare-run.ts';
+import { refuseUndone, reportRun } from './report-run.ts';
 import type { ImportRequest } from './request.ts';
 import { showEnd } from './run-commands.ts';
 import { isFinal, viewOfRun, type RunView } from './run-view.ts';
@@ -65,9 +66,10 @@ export async function runHere(
   await withStore(dir, async (db) => {
     const { run, how } = await prepareRun(db, dir, request, previousRun);
     const first = viewOfRun(run, Date.now());
+    if (how === 'done') await refuseUndone(dir, request);
     if (how === 'done') terminal.note(`${dir.id} is done already; --again starts anew`);
     else terminal.note(how === 'new' ? `import ${dir.id} begins` : `import ${dir.id} goes on in ${run.stage}`);
-    const view = how === 'done' ? first : await work(terminal, { db, dir, ...here, first }, options);
+    const view = how === 'done' ? first : await reported(terminal, { db, dir, ...here, first }, options);
     if (how !== 'done' && view.state === 'completed') await tellChanges(terminal, { db, dir, request }, run);
     await finish(terminal, dir, view, options);
   });
@@ -110,8 +112,18 @@ interface Work extends EngineDeps {
   readonly first: RunView;
 }
 
+/** The same, known to the service that it loads into. */
+async function reported(terminal: Terminal, work: Work, options: HereOptions): Promise<RunView> {
+  const reports = await reportRun({ terminal, ...work });
+  try {
+    return await perform(terminal, work, options);
+  } finally {
+    await reports.end();
+  }
+}
+
 /** Until nothing happens any more. The first Ctrl-C pauses, the second ends the process. */
-async function work(terminal: Terminal, { first, ...deps }: Work, options: HereOptions): Promise<RunView> {
+async function perform(terminal: Terminal, { first, ...deps }: Work, options: HereOptions): Promise<RunView> {
   const { db, dir } = deps;
   const stop = stopSignal(terminal.process);
   const engine = await startEngine(deps);

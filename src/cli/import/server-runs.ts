@@ -13,6 +13,10 @@ import { isFinal, type RunView, viewOfRecord } from './run-view.ts';
 export interface ServerRuns extends ImportRuns {
   create(options: ImportRunCreate): Promise<RunView>;
   preflight(options: ImportRunCreate): Promise<PreflightResult>;
+  /** What taking it back would do; changes nothing. */
+  undoPlan(run: string): Promise<UndoPlan>;
+  /** Takes back what it stored. */
+  undo(run: string): Promise<RunView>;
 }
 
 const retriesMax = 10;

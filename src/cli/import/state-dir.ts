@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { newId } from '../../base/ids.ts';
 import { slowHash } from '../../base/slow-hash.ts';
 import { CommandError } from '../exit-codes.ts';
 import { shellText, type WordGroup } from '../given-words.ts';
@@ -28,11 +29,13 @@ export interface GivenCommand {
   readonly words: readonly WordGroup[];
 }
 
-/** The directory of one import: `<state dir>/<id>`. */
+/** The directory of one import: `<state dir>/<name>`. */
 export interface ImportDir {
   /** The state directory that it is in. */
   readonly stateDir: string;
   /** The identity of the command, and from the second time on (`--again`) its number: `3f9c…`, `3f9c…-2`. */
+  readonly name: string;
+  /** Of its run, which its events bear: no other import has it, on no machine. */
   readonly id: string;
   readonly path: string;
   /** Of the metadata store. */
@@ -42,18 +45,21 @@ export interface ImportDir {
 }
 
 const descriptionFile = 'import.json';
-const idPattern = /^[0-9a-f]{16}(-\d{1,4})?$/;
+const idFile = 'run-id';
+const registrationFile = 'service.json';
+const namePattern = /^[0-9a-f]{16}(-\d{1,4})?$/;
 
-function importDir(stateDir: string, id: string): ImportDir {
-  const path = join(resolve(stateDir), id);
-  return { stateDir, id, path, dataDir: path, staging: join(path, 'staging'), temp: join(path, 'temp') };
+async function importDir(stateDir: string, name: string): Promise<ImportDir> {
+  const path = join(resolve(stateDir), name);
+  const id = await readFile(join(path, idFile), 'utf8');
+  return { stateDir, name, id, path, dataDir: path, staging: join(path, 'staging'), temp: join(path, 'temp') };
 }
 
 /** Every import begun below a state directory. None when there is no such directory. */
 export async function listImports(stateDir: string): Promise<ImportDir[]> {
   const names = existsSync(stateDir) ? await readdir(stateDir) : [];
-  const ids = names.filter((name) => idPattern.test(name) && existsSync(join(stateDir, name, descriptionFile)));
-  return ids.map((id) => importDir(stateDir, id));
+  const begun = names.filter((name) => namePattern.test(name) && existsSync(join(stateDir, name, descriptionFile)));
+  return Promise.all(begun.map((name) => importDir(stateDir, name)));
 }
 
 /** Errors: notFound. */
@@ -68,26 +74,44 @@ export async function findImport(stateDir: string, id: string): Promise<ImportDi
 
 /** The newest directory of this identity; undefined: there is none. */
 export async function newestImport(stateDir: string, identity: string): Promise<ImportDir | undefined> {
-  const own = (await listImports(stateDir)).filter(({ id }) => id.split('-')[0] === identity);
+  const own = (await listImports(stateDir)).filter(({ name }) => name.split('-')[0] === identity);
   return own.toSorted((left, right) => numberOf(right) - numberOf(left))[0];
 }
 
-function numberOf({ id }: ImportDir): number {
-  return Number(id.split('-')[1] ?? 1);
+function numberOf({ name }: ImportDir): number {
+  return Number(name.split('-')[1] ?? 1);
 }
 
 /** The newest directory of this identity, or a new one. `again`: a new one in any case. */
 export async function openImport(stateDir: string, identity: string, again: boolean): Promise<ImportDir> {
   const newest = await newestImport(stateDir, identity);
-  if (newest !== undefined && !again) return madeDirs(newest);
+  if (newest !== undefined && !again) return madeDirs(stateDir, newest.name);
   const number = newest === undefined ? 1 : numberOf(newest) + 1;
-  return madeDirs(importDir(stateDir, number === 1 ? identity : `${identity}-${number}`));
+  return madeDirs(stateDir, number === 1 ? identity : `${identity}-${number}`);
 }
 
-async function madeDirs(dir: ImportDir): Promise<ImportDir> {
-  await mkdir(dir.staging, { recursive: true, mode: 0o700 });
-  await mkdir(dir.temp, { recursive: true, mode: 0o700 });
-  return dir;
+async function madeDirs(stateDir: string, name: string): Promise<ImportDir> {
+  const path = join(resolve(stateDir), name);
+  await mkdir(join(path, 'staging'), { recursive: true, mode: 0o700 });
+  await mkdir(join(path, 'temp'), { recursive: true, mode: 0o700 });
+  await giveId(path);
+  return importDir(stateDir, name);
+}
+
+/** Of two commands that begin at once the first one's id stays, and is whole when it is read. */
+async function giveId(path: string): Promise<void> {
+  const file = join(path, idFile);
+  if (existsSync(file)) return;
+  const id = newId();
+  const made = `${file}.${id}`;
+  await writeFile(made, id, { mode: 0o600 });
+  try {
+    await link(made, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(made);
+  }
 }
 
 /** Whether anything was done in it. */
@@ -117,6 +141,23 @@ export async function describeImport(
 /** Of an import that `listImports` found. */
 export async function descriptionOf(dir: ImportDir): Promise<StoredImport> {
   return JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
+}
+
+/** Where the run is known: in the service that it loads into. */
+export interface Registration {
+  readonly url: string;
+  /** Number of the project. */
+  readonly project: string;
+}
+
+export async function saveRegistration({ path }: ImportDir, registration: Registration): Promise<void> {
+  await writeFile(join(path, registrationFile), JSON.stringify(registration), { mode: 0o600 });
+}
+
+/** Undefined: no service knows the run. */
+export async function registrationOf({ path }: ImportDir): Promise<Registration | undefined> {
+  const file = join(path, registrationFile);
+  return existsSync(file) ? (JSON.parse(await readFile(file, 'utf8')) as Registration) : undefined;
 }
 
 /** Of a trial its full form is the same command without these. */

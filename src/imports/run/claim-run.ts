@@ -101,6 +101,8 @@ function findDue(
         eb.and([eb('state', '=', 'running'), eb('lease_until', '>', isoMicros(now + 10 * leaseMs))]),
       ]),
     )
+    // The command line works on its own.
+    .where((eb) => eb.or([eb('config_id', '!=', 0), eb('project_id', '=', 0), eb('stage', '=', 'undo')]))
     .orderBy('created_at')
     .orderBy('id')
     .limit(1);
@@ -118,7 +120,12 @@ function findDue(
  */
 export async function expireLeases(db: Queries): Promise<void> {
   const lease_until = isoMicros(0);
-  await db.updateTable('import_runs').set({ lease_until }).where('state', '=', 'running').execute();
+  await db
+    .updateTable('import_runs')
+    .set({ lease_until })
+    .where('state', '=', 'running')
+    .where((eb) => eb.or([eb('config_id', '!=', 0), eb('stage', '=', 'undo')]))
+    .execute();
 }
 
 /** By who saw the worker end that held it: it is taken up again at once. `note`: how that one ended, and over what. */
@@ -186,9 +193,17 @@ function endRun(
     const run = toRun(row);
     if (isEmptyRound(run))
       await tx.updateTable('import_runs').set({ kept: 'short' }).where('id', '=', run.id).execute();
-    if (to.state !== 'undone') await tellRun(tx, run);
+    if (to.state === 'undone') await forgetLoaded(tx, run);
+    else await tellRun(tx, run);
     return true;
   });
+}
+
+/** Nothing of it is stored any more: its figures say so. What was there before the undo is in its report. */
+async function forgetLoaded(tx: Queries, { id, totals }: Run): Promise<void> {
+  const { verified: _, stored_before: __, ...rest } = totals;
+  const left = JSON.stringify({ ...rest, loaded: 0 });
+  await tx.updateTable('import_runs').set({ totals: left }).where('id', '=', id).execute();
 }
 
 /** A run of a schedule that has found nothing new: whatever it read was stored before. */

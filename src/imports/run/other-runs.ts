@@ -111,6 +111,7 @@ async function loadedRuns(db: Queries, ids: readonly string[]) {
       .innerJoin('import_loads as load', 'load.run_id', 'run.id')
       .select(['run.id', 'run.state', 'run.staging_removed_at', 'run.created_at'])
       .where('run.id', 'in', piece)
+      .where('run.config_id', '!=', 0)
       .where('run.state', '!=', 'undone')
       .where('run.stage', '!=', 'undo')
       .where('load.target', '=', 'project')
@@ -133,7 +134,30 @@ async function removedRuns(db: Queries, { id, projectId }: Run, days: ReadonlySe
       eb.or([eb('duplicates', '>', 0), eb.and([eb('last_day', '>=', first), eb('first_day', '<=', last)])]),
     )
     .execute();
-  return rows.map(({ run_id: run, created_at }): Found => {
-    return { id: run, state: removed, days_in_common: null, what: 'not_staged', created_at };
-  });
+  const reported = await reportedRuns(db, { id, projectId }, { first, last });
+  return [...rows.map((row) => ({ ...row, state: removed })), ...reported].map(
+    ({ run_id: run, state, created_at }): Found => {
+      return { id: run, state, days_in_common: null, what: 'not_staged', created_at };
+    },
+  );
+}
+
+/** What runs of the command line have staged is where their commands are. */
+function reportedRuns(
+  db: Queries,
+  { id, projectId }: Pick<Run, 'id' | 'projectId'>,
+  { first, last }: { readonly first: string; readonly last: string },
+) {
+  return db
+    .selectFrom('import_loads as load')
+    .innerJoin('import_runs as run', 'run.id', 'load.run_id')
+    .select(['load.run_id', 'load.created_at', 'run.state'])
+    .where('load.project_id', '=', projectId)
+    .where('run.config_id', '=', 0)
+    .where('run.id', '!=', id)
+    .where('run.state', '!=', 'undone')
+    .where('run.stage', '!=', 'undo')
+    .where('load.last_day', '>=', first)
+    .where('load.first_day', '<=', last)
+    .execute();
 }

@@ -29,6 +29,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
       verified: totals.verified ?? null,
     },
     promoted_from: run.promotedFrom,
+    command: run.options.command ?? null,
     created_at: new Date(run.createdAt).toISOString(),
     started_at: isoTime(run.startedAt),
     finished_at: isoTime(run.finishedAt),

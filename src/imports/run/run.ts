@@ -72,10 +72,15 @@ export function allowedActions({ state, stage, stagingRemovedAt, options }: Run)
     (action) => transitions[state][action] !== undefined && (action !== 'undo' || isMine),
   );
   if (stage === 'undo') return actions.filter((action) => action !== 'cancel');
+  // Its records are where its command is.
+  if (options.command !== undefined) return actions.filter((action) => ofReported.has(action));
   if (state !== 'completed') return actions;
   if (stagingRemovedAt !== null) return actions.filter((action) => action === 'undo');
   return actions.filter((action) => action !== (options.last === 'check' ? 'verify' : 'resume'));
 }
+
+/** What a service can do with a run whose command reports it. */
+const ofReported: ReadonlySet<RunAction> = new Set(['pause', 'cancel', 'undo']);
 
 /** In the order in which they are offered. */
 const runActions: readonly RunAction[] = ['pause', 'resume', 'retry', 'verify', 'cancel', 'undo'];
@@ -131,6 +136,8 @@ export interface RunOptions {
   readonly scheduled?: true;
   /** A run of the same source as it was before: the target may have any of the events already, and is asked first. */
   readonly previousRun?: string;
+  /** Of a run of the command line, in the service that it loads into: the command that resumes it. It works on the run, and no worker does. */
+  readonly command?: string;
 }
 
 /** How far one stage has come. Parts are the source's parts in `export` and `check`, days in `load` and `verify`. */

@@ -1,6 +1,7 @@
 import { repeat } from '../../base/repeat.ts';
 import type { DatabaseClock } from '../../metadata/database-clock.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { pauseSilentRuns } from '../run/reported-runs.ts';
 import { advanceSchedule, type AdvanceDeps } from './advance.ts';
 import { schedulesToLookAt } from './schedule.ts';
 
@@ -20,6 +21,7 @@ export async function followSchedules(deps: FollowSchedulesDeps): Promise<void> 
     log.error({ err }, 'schedules of imports wait: the metadata store does not answer');
   const look = async (): Promise<void> => {
     const now = await clock.now();
+    await pauseSilentRuns(db, now);
     for (const { configId } of await schedulesToLookAt(db, now)) {
       // One that cannot be done must not hold up the others.
       await advanceSchedule(deps, configId, now).catch((err: unknown) =>

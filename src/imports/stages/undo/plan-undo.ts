@@ -118,7 +118,7 @@ function exceptionsOf({ runs, moreNotStaged }: OtherRuns): string[] {
 
 function notStagedException({ id }: OtherRun): string {
   return (
-    `What run ${id} staged is removed: events that it and this run both had, and of which the store kept this run's, are missing ` +
+    `What run ${id} staged is not here (it is removed, or on the machine of its command): events that it and this run both had, and of which the store kept this run's, are missing ` +
     'afterwards.'
   );
 }

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isUuid } from '../../eventstore/cursor.ts';
+import type { ImportRunRecord, ImportRunReport } from '../../contract/import-runs.ts';
+import type { ProjectRecord } from '../../contract/projects.ts';
+import { toRunRecord } from '../../imports/run/run-record.ts';
+import { cancelRun, pauseRun, RunTransitionError } from '../../imports/run/run-transitions.ts';
+import type { Run } from '../../imports/run/run.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { createApiClient } from '../api-client.ts';
+import { listAll, projectApi, type ProjectApi } from '../api-options.ts';
+import { CommandError } from '../exit-codes.ts';
+import type { Terminal } from '../terminal.ts';
+import { runIn } from './local-store.ts';
+import type { ImportRequest } from './request.ts';
+import { serverRuns } from './server-runs.ts';
+import { commandOf, registrationOf, saveRegistration, type ImportDir } from './state-dir.ts';
+
+/** Reports of a run to the service that it loads into, which makes it a run of that service. */
+export interface RunReports {
+  /** Resolves when the service knows the end of the run, or cannot be told it. */
+  end(): Promise<void>;
+}
+
+interface ReportDeps {
+  readonly terminal: Terminal;
+  readonly db: Metadata;
+  readonly dir: ImportDir;
+  readonly request: ImportRequest;
+}
+
+const reportMs = 5_000;
+const scopes = 'plugin:write to be listed, import_undo:write to be undone';
+/** Of the last report, which nobody repeats. */
+const endTries = 5;
+
+/**
+ * Makes the run known to the service, where that is Millrace and a personal key was given, and reports it until it ends. Says in one
+ * line when it cannot be undone later. Errors: CommandError failed, when the service has cancelled or undone the run.
+ */
+export async function reportRun(deps: ReportDeps): Promise<RunReports> {
+  const { terminal, dir, request } = deps;
+  const service = isUuid(dir.id) ? await findService(request) : undefined;
+  if (typeof service === 'string') {
+    terminal.note(`this import cannot be undone later, and the service does not list it: ${service}`);
+  }
+  if (service === undefined || typeof service === 'string') return { end: async () => {} };
+  const reporter = createReporter(deps, service);
+  const begun = await reporter.begin();
+  if (typeof begun === 'string') {
+    terminal.note(`this import cannot be undone later, and the service does not list it: ${begun}`);
+  }
+  if (begun !== true) return { end: async () => {} };
+  await saveRegistration(dir, { url: service.url, project: service.project });
+  return reporter.follow();
+}
+
+/** Errors: CommandError failed, when the service that knows the run has undone it since. */
+export async function refuseUndone(dir: ImportDir, { apiKey }: ImportRequest): Promise<void> {
+  const registration = await registrationOf(dir);
+  if (registration === undefined || apiKey === undefined) return;
+  const { state } = await serverRuns(projectApi({ ...registration, apiKey }), 0).find(dir.id);
+  if (state !== 'undone') return;
+  throw new CommandError('failed', `import ${dir.id} was undone; --again starts another one`);
+}
+
+interface Service extends ProjectApi {
+  /** Number of the project. */
+  readonly project: string;
+}
+
+/** Undefined: it is another kind of service, or nothing is sent. A text: why it cannot be told of the run. */
+async function findService({ options, projectKey, apiKey }: ImportRequest): Promise<Service | string | undefined> {
+  const { target, last } = options;
+  if (target.kind !== 'http' || projectKey === undefined || last === 'check') return undefined;
+  const api = createApiClient(target.url, apiKey);
+  if (apiKey === undefined) return (await isMillrace(api)) ? `give --api-key, with the scopes ${scopes}` : undefined;
+  try {
+    const projects = await listAll<ProjectRecord>({ ...api, root: '' }, '/api/projects/');
+    const project = projects.find(({ api_token: token }) => token === projectKey)?.id;
+    if (project === undefined) return 'the key given as --api-key does not see the project';
+    return { ...api, project: String(project), root: `/api/projects/${project}` };
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return error.reason === 'auth' ? error.message : undefined;
+  }
+}
+
+/** Only Millrace has import runs there, and asks who wants to see them. */
+async function isMillrace(api: ReturnType<typeof createApiClient>): Promise<boolean> {
+  try {
+    await api.get('/api/projects/@current/import_runs/', { limit: '1' });
+    return true;
+  } catch (error) {
+    if (error instanceof CommandError) return error.reason === 'auth';
+    throw error;
+  }
+}
+
+function createReporter({ terminal, db, dir }: ReportDeps, service: Service) {
+  const path = `${service.root}/import_runs/${dir.id}/`;
+  const send = async (begin: boolean): Promise<ImportRunRecord> => {
+    const run = await runIn(dir, db);
+    return service.send<ImportRunRecord>(
+      'PUT',
+      path,
+      await reportOf(db, run, { begin, command: await commandOf(dir) }),
+    );
+  };
+  return {
+    /** A text: why the service does not take it; false: it is another kind of service. */
+    begin: async (): Promise<string | boolean> => {
+      try {
+        await send(true);
+        return true;
+      } catch (error) {
+        if (!(error instanceof CommandError) || error.status === 409) throw error;
+        return error.reason === 'notFound' ? false : error.message;
+      }
+    },
+    follow: (): RunReports => {
+      const stop = new AbortController();
+      const done = followRun({ db, dir, send }, stop.signal);
+      return {
+        end: async () => {
+          stop.abort();
+          await done;
+          if (!(await sendEnd(send))) terminal.note('the service could not be told how the import ended');
+        },
+      };
+    },
+  };
+}
+
+interface Follow extends Pick<ReportDeps, 'db' | 'dir'> {
+  readonly send: (begin: boolean) => Promise<ImportRunRecord>;
+}
+
+/** Until the signal. What was asked of the run at the service is done here. */
+async function followRun({ db, dir, send }: Follow, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(reportMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    // The next one says what this one could not.
+    const answer = await send(false).catch((error: unknown) => {
+      if (error instanceof CommandError) return undefined;
+      throw error;
+    });
+    if (answer !== undefined) await obey(db, dir, answer);
+  }
+}
+
+async function obey(db: Metadata, { id }: ImportDir, { state }: ImportRunRecord): Promise<void> {
+  try {
+    if (state === 'paused') await pauseRun(db, id, 'paused at the service');
+    if (state === 'cancelled' || state === 'undone') await cancelRun(db, id, Date.now());
+  } catch (error) {
+    // It has just ended by itself.
+    if (!(error instanceof RunTransitionError)) throw error;
+  }
+}
+
+async function sendEnd(send: Follow['send']): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await send(false);
+      return true;
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      if (error.reason !== 'unreachable' || tries === endTries) return false;
+      await sleep(tries * 500);
+    }
+  }
+}
+
+async function reportOf(
+  db: Metadata,
+  run: Run,
+  { begin, command }: { readonly begin: boolean; readonly command: string },
+): Promise<ImportRunReport> {
+  const { state, source, stage, reason, options, stages, totals } = toRunRecord(run, Date.now());
+  const days = await db
+    .selectFrom('import_days')
+    .select((eb) => [eb.fn.min<string | null>('day').as('first'), eb.fn.max<string | null>('day').as('last')])
+    .where('run_id', '=', run.id)
+    .executeTakeFirst();
+  return {
+    begin,
+    command,
+    days:
+      days === undefined || days.first === null || days.last === null ? null : { first: days.first, last: days.last },
+    run: {
+      state: state === 'queued' || state === 'undone' ? 'running' : state,
+      source,
+      stage: stage === 'undo' ? 'report' : stage,
+      reason,
+      options,
+      stages,
+      totals,
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import type { Updateable } from 'kysely';
+import { isoMicros } from '../../base/clock.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { ImportRunReport } from '../../contract/import-runs.ts';
+import type { Database, Metadata } from '../../metadata/database.ts';
+import { rememberReportedLoad } from '../../metadata/import-loads.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { runColumns, toRun } from './run-rows.ts';
+import { noTotals, type Run, type RunOptions, type RunTotals, type StageProgress } from './run.ts';
+import { tellRun } from './tell-run.ts';
+
+/**
+ * Runs of the command line that load into this service: the command does the work and reports it, and the row is what the service
+ * knows of it. Its config is 0, and no worker takes it, except to undo it. While it is running, its lease is how long ago its command
+ * reported last.
+ */
+
+/** Without a report for so long a run counts as paused. */
+export const silentMs = 60_000;
+
+export interface Reported {
+  readonly id: string;
+  readonly projectId: number;
+  readonly report: ImportRunReport;
+  /** ms since the epoch, of the database. */
+  readonly now: number;
+}
+
+/**
+ * Writes what a command reports of its run, in the caller's transaction. The answer is the run as it stands: one that was paused or
+ * cancelled meanwhile stays so, until its command begins once more.
+ * @throws ApiError conflict, when the run is not the command's any more
+ */
+export async function saveReport(
+  tx: Queries,
+  reported: Reported,
+): Promise<{ readonly run: Run; readonly isNew: boolean }> {
+  const { id, projectId, report, now } = reported;
+  const row = await tx
+    .selectFrom('import_runs')
+    .select([...runColumns, 'lease_until'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (row === undefined) {
+    const inserted = { ...newRow(reported), ...columnsOf(report, now) };
+    await tx.insertInto('import_runs').values(inserted).execute();
+    return { run: await settled(tx, inserted, report), isNew: true };
+  }
+  const before = toRun(row);
+  if (before.projectId !== projectId || before.configId !== 0) {
+    throw new ApiError('conflict', `Expected the id of a run of the command line of this project, got ${id}.`);
+  }
+  if (report.begin === true) refuseEnded(before);
+  else if (isSteered(before, row.lease_until)) return { run: before, isNew: false };
+  const columns = columnsOf(report, now);
+  await tx.updateTable('import_runs').set(columns).where('id', '=', id).execute();
+  return { run: await settled(tx, { ...row, ...columns }, report, before), isNew: false };
+}
+
+/** What nobody reports any more waits for its command. */
+export async function pauseSilentRuns(db: Metadata, now: number): Promise<void> {
+  const rows = await db
+    .selectFrom('import_runs')
+    .select(['id', 'options'])
+    .where('config_id', '=', 0)
+    .where('state', '=', 'running')
+    .where('stage', '!=', 'undo')
+    .where('lease_until', '<', isoMicros(now))
+    .execute();
+  for (const { id, options } of rows) {
+    const { command = '' } = JSON.parse(options) as RunOptions;
+    const reason = `its command has not reported for ${silentMs / 1000} s; resume it with: ${command}`;
+    await db
+      .updateTable('import_runs')
+      // The lease stays: what its command reports next makes it run again.
+      .set({ state: 'paused', reason: reason.slice(0, 1000) })
+      .where('id', '=', id)
+      .where('state', '=', 'running')
+      .where('lease_until', '<', isoMicros(now))
+      .execute();
+  }
+}
+
+function refuseEnded({ id, state, stage }: Run): void {
+  if (state !== 'cancelled' && state !== 'undone' && stage !== 'undo') return;
+  const what = state === 'cancelled' ? 'was cancelled' : 'was undone';
+  throw new ApiError('conflict', `Run ${id} ${what}; --again starts another one.`);
+}
+
+/** Somebody has paused, cancelled or undone it here. */
+function isSteered({ state, stage }: Run, leaseUntil: string | null): boolean {
+  return stage === 'undo' || state === 'cancelled' || state === 'undone' || (state === 'paused' && leaseUntil === null);
+}
+
+function newRow({ id, projectId, report, now }: Reported) {
+  return {
+    id,
+    project_id: projectId,
+    config_id: 0,
+    source: report.run.source,
+    waiting: null,
+    secrets: '{}',
+    promoted_from: null,
+    attempts: 0,
+    retries: 0,
+    staging_removed_at: null,
+    created_at: isoMicros(now),
+    started_at: isoMicros(now),
+    kept: '',
+  } as const;
+}
+
+function columnsOf({ run, command }: ImportRunReport, now: number) {
+  const isRunning = run.state === 'running';
+  return {
+    state: run.state,
+    stage: run.stage,
+    reason: run.reason,
+    options: JSON.stringify(optionsOf(run.options, command)),
+    progress: JSON.stringify(Object.fromEntries(run.stages.map((stage) => [stage.stage, progressOf(stage)]))),
+    totals: JSON.stringify(totalsOf(run.totals)),
+    // A paused one has none: only its own command resumes it.
+    lease_until: isRunning ? isoMicros(now + silentMs) : null,
+    finished_at:
+      run.state === 'completed' || run.state === 'failed' || run.state === 'cancelled' ? isoMicros(now) : null,
+  } satisfies Updateable<Database['import_runs']>;
+}
+
+/** What goes with a change of state: which days it loads, and the notice of its end. */
+async function settled(
+  tx: Queries,
+  row: Parameters<typeof toRun>[0],
+  { days }: ImportRunReport,
+  before?: Run,
+): Promise<Run> {
+  const run = toRun(row);
+  if (days !== undefined && days !== null) await rememberReportedLoad(tx, run.id, days);
+  const hasEnded = run.state === 'completed' || run.state === 'failed';
+  if (hasEnded && before?.state !== run.state) await tellRun(tx, run);
+  return run;
+}
+
+type ReportedOptions = ImportRunReport['run']['options'];
+
+function optionsOf(options: ReportedOptions, command: string): RunOptions {
+  const { from, to, names, choose, transform, limit } = options;
+  return {
+    range: { ...(from !== null && { from }), ...(to !== null && { to }) },
+    format: options.format,
+    formatOptions: options.format_options,
+    ...(names !== null && { names: names as NonNullable<RunOptions['names']> }),
+    ...(choose !== null && { choice: choose }),
+    ...(transform !== null && { transform: { name: transform.name, hash: transform.hash } }),
+    ...(limit !== null && { limit }),
+    last: options.last,
+    rejectedMax: options.rejected_max,
+    eventsPerSecond: options.events_per_second,
+    // What it loads is stored here, whichever way it came.
+    target: { kind: 'project' },
+    command,
+  };
+}
+
+function progressOf(stage: ImportRunReport['run']['stages'][number]): StageProgress {
+  const at = (time: string | null): number | undefined => (time === null ? undefined : Date.parse(time));
+  return Object.fromEntries(
+    Object.entries({
+      stage: stage.stage,
+      partsDone: stage.parts_done,
+      partsTotal: stage.parts_total ?? undefined,
+      done: stage.done,
+      total: stage.total ?? undefined,
+      bytes: stage.bytes,
+      bytesTotal: stage.bytes_total ?? undefined,
+      rate: stage.rate,
+      startedAt: at(stage.started_at),
+      finishedAt: at(stage.finished_at),
+      lastProgressAt: at(stage.last_progress_at),
+    }).filter(([, value]) => value !== undefined),
+  ) as unknown as StageProgress;
+}
+
+function totalsOf({ verified, ...totals }: ImportRunReport['run']['totals']): RunTotals {
+  return { ...noTotals, ...totals, ...(verified !== null && { verified }) };
+}
