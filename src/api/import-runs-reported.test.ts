@@ -67,7 +67,7 @@ describe('a run of the command line', () => {
     expect(done.body).toMatchObject({ state: 'completed', finished_at: expect.any(String) });
     expect((await steer('undo')).body).toMatchObject({ state: 'queued', stage: 'undo' });
     const late = await api.call('PUT', path, report({}, { begin: true }));
-    expect([late.status, late.body['detail']]).toEqual([409, expect.stringContaining('--again')]);
+    expect([late.status, late.body['detail']]).toEqual([409, expect.stringContaining('start another one')]);
     const log = await api.call('GET', '/activity_log/?scope=ImportRun');
     expect(JSON.stringify(log.body)).toContain('Command line');
   });

@@ -73,7 +73,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     expect([other?.code, other?.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /another process is at work on this import, run [0-9a-f]{16}: "millrace import watch --run/,
+        /another process is at work on this import, run [0-9a-f-]{36}: "millrace import watch --run/,
       ),
     ]);
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(records));

@@ -113,7 +113,8 @@ function createReporter({ terminal, db, dir }: ReportDeps, service: Service) {
         await send(true);
         return true;
       } catch (error) {
-        if (!(error instanceof CommandError) || error.status === 409) throw error;
+        if (!(error instanceof CommandError)) throw error;
+        if (error.status === 409) throw new CommandError('failed', `${error.message} --again does`, { cause: error });
         return error.reason === 'notFound' ? false : error.message;
       }
     },

@@ -84,7 +84,7 @@ export async function pauseSilentRuns(db: Metadata, now: number): Promise<void> 
 function refuseEnded({ id, state, stage }: Run): void {
   if (state !== 'cancelled' && state !== 'undone' && stage !== 'undo') return;
   const what = state === 'cancelled' ? 'was cancelled' : 'was undone';
-  throw new ApiError('conflict', `Run ${id} ${what}; --again starts another one.`);
+  throw new ApiError('conflict', `Run ${id} ${what}; start another one.`);
 }
 
 /** Somebody has paused, cancelled or undone it here. */
