@@ -1,4 +1,3 @@
-import { isUuid } from '../../eventstore/cursor.ts';
 import type { ServiceOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { findImport, listImports, registrationOf, type ImportDir } from './state-dir.ts';
@@ -8,6 +7,8 @@ export interface RegisteredRun {
   /** Where the run is known. */
   readonly service: Pick<ServiceOptions, 'url' | 'project'>;
 }
+
+const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * The run of an import that was begun on this machine, as its service knows it; or, by its whole id, of any machine, in the service
@@ -19,7 +20,7 @@ export async function registeredRun(
 ): Promise<RegisteredRun> {
   const dir = await dirOf(stateDir, run);
   if (dir === undefined) {
-    if (run !== undefined && isUuid(run)) return { id: run, service: { url, project } };
+    if (run !== undefined && wholeId.test(run)) return { id: run, service: { url, project } };
     throw new CommandError('notFound', `no import was begun in ${stateDir}; --config means those of a server`);
   }
   const service = await registrationOf(dir);
@@ -34,5 +35,5 @@ export async function registeredRun(
 async function dirOf(stateDir: string, run: string | undefined): Promise<ImportDir | undefined> {
   const all = await listImports(stateDir);
   if (run === undefined) return all.toSorted((left, right) => right.id.localeCompare(left.id))[0];
-  return isUuid(run) && all.every(({ id }) => id !== run) ? undefined : findImport(stateDir, run);
+  return wholeId.test(run) && all.every(({ id }) => id !== run) ? undefined : findImport(stateDir, run);
 }

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isUuid } from '../../eventstore/cursor.ts';
 import type { ImportRunRecord, ImportRunReport } from '../../contract/import-runs.ts';
 import type { ProjectRecord } from '../../contract/projects.ts';
 import { toRunRecord } from '../../imports/run/run-record.ts';
@@ -39,7 +38,7 @@ const endTries = 5;
  */
 export async function reportRun(deps: ReportDeps): Promise<RunReports> {
   const { terminal, dir, request } = deps;
-  const service = isUuid(dir.id) ? await findService(request) : undefined;
+  const service = await findService(request);
   if (typeof service === 'string') {
     terminal.note(`this import cannot be undone later, and the service does not list it: ${service}`);
   }

@@ -135,7 +135,7 @@ async function removedRuns(db: Queries, { id, projectId }: Run, days: ReadonlySe
     )
     .execute();
   const reported = await reportedRuns(db, { id, projectId }, { first, last });
-  return [...rows.map((row) => ({ ...row, state: removed })), ...reported].map(
+  return [...rows.map(({ run_id, created_at }) => ({ run_id, created_at, state: removed })), ...reported].map(
     ({ run_id: run, state, created_at }): Found => {
       return { id: run, state, days_in_common: null, what: 'not_staged', created_at };
     },
