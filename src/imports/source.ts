@@ -71,12 +71,17 @@ export interface RecordChunk {
   readonly count: number;
   /** Pieces of the source that could not even become a line (a CSV row with a quote too few); they are rejected records. */
   readonly faults?: readonly SourceFault[];
+  /** How the text is read that begins with this chunk: `JSON, one record a line`. Left out: nothing begins. */
+  readonly readAs?: string;
   /** Bytes of the source read so far, before decompression. */
   readonly bytesRead: number;
 }
 
 /** Stands for a record that the source holds without any content (a tombstone). Nobody writes it into a file. */
 export const lineWithoutRecord: Buffer = Buffer.from('\v\n');
+
+/** Stands for a further line of the record before it, which lies in several, so that lines keep their numbers. */
+export const lineContinued: Buffer = Buffer.from('\f\n');
 
 export interface SourceFault {
   /** Where: `row 17`. */

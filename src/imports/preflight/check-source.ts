@@ -12,7 +12,7 @@ export const checkSource: PreflightCheck = {
   look: async (context) => {
     try {
       const sample = await context.sample();
-      return [...extentOf(sample), ...judge(context, sample)];
+      return [...extentOf(sample), ...readingOf(sample), ...judge(context, sample)];
     } catch (error) {
       return [refusal(error)];
     }
@@ -46,6 +46,11 @@ function refusal(error: unknown): Finding {
 function extentOf({ extent }: SourceSample): readonly Finding[] {
   if (extent === undefined) return [];
   return [{ level: 'fine', code: 'source_extent', message: `the source reaches as follows: ${extent}`, advice: null }];
+}
+
+/** What a file is was seen by its content: whoever knows better sees it here. */
+function readingOf({ readAs }: SourceSample): readonly Finding[] {
+  return readAs === undefined ? [] : [fine(`${readAs.part} is read as ${readAs.how}`)];
 }
 
 function judge({ words, options }: PreflightContext, sample: SourceSample): readonly Finding[] {

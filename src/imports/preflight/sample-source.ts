@@ -23,6 +23,8 @@ export interface SourceSample {
   readonly firstFault: { readonly part: string; readonly reason: string } | undefined;
   /** Those records as they came, a line each. */
   readonly lines: readonly string[];
+  /** How the text that they lie in is read; undefined: the source gives no files. */
+  readonly readAs: { readonly part: string; readonly how: string } | undefined;
   /** Another format that reads more of these records; undefined: none does. */
   readonly betterFormat: string | undefined;
 }
@@ -54,6 +56,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
     unreadable: faults.length,
     firstFault: reason === undefined ? undefined : { part: first.part, reason },
     lines: first.lines,
+    readAs: first.readAs === undefined ? undefined : { part: first.part, how: first.readAs },
     betterFormat: own.readable === 0 ? bestFormat(options.format, first.lines) : undefined,
   };
 }
@@ -64,6 +67,8 @@ export interface FirstRecords {
   readonly lines: readonly string[];
   readonly faults: readonly SourceFault[];
   readonly bytes: number;
+  /** How the first text in it is read. */
+  readonly readAs?: string | undefined;
 }
 
 /** Of the first part that has any. */
@@ -77,13 +82,15 @@ export async function firstRecords(
     const lines: string[] = [];
     const faults: SourceFault[] = [];
     let bytes = 0;
+    let readAs: string | undefined;
     for await (const chunk of source.open(part, context)) {
       lines.push(...linesOf(chunk.lines, max - lines.length));
       faults.push(...(chunk.faults ?? []));
       bytes = chunk.bytesRead;
+      readAs ??= chunk.readAs;
       if (lines.length + faults.length >= max) break;
     }
-    if (lines.length + faults.length > 0) return { part: part.key, lines, faults, bytes };
+    if (lines.length + faults.length > 0) return { part: part.key, lines, faults, bytes, readAs };
   }
   return { part: '', lines: [], faults: [], bytes: 0 };
 }

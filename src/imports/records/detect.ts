@@ -1,4 +1,5 @@
 import { isTar } from './tar-members.ts';
+import { isOneString, linesWithCommas, severalOnALine, wrappedList } from './frames.ts';
 import { layoutOfObject, type ValueLayout } from './read-values.ts';
 
 /** What a file is, by its first bytes; its name says too little. */
@@ -16,8 +17,12 @@ export type Container =
   | 'empty';
 
 export type TextForm =
-  | { readonly kind: 'lines' }
-  | { readonly kind: 'values'; readonly layout: ValueLayout }
+  /** `dress`: each record stands between commas, or is the text of a JSON string. */
+  | { readonly kind: 'lines'; readonly dress?: 'commas' | 'strings' }
+  /** `list`: the member of a batch that holds the records. */
+  | { readonly kind: 'values'; readonly layout: ValueLayout; readonly list?: string }
+  /** A JSON text sequence (RFC 7464). */
+  | { readonly kind: 'sequence' }
   | { readonly kind: 'csv'; readonly delimiter: string }
   /** Each line is a record as it is, and no JSON. */
   | { readonly kind: 'texts' }
@@ -69,6 +74,9 @@ export function textFormOf(head: Buffer, name: string): TextForm {
   if (bad !== undefined) return { kind: 'unknown', ...bad };
   const text = head.toString('utf8');
   const start = text.trimStart();
+  if (start.startsWith('\u001e')) return { kind: 'sequence' };
+  if (/^,\s*\{/.test(start)) return { kind: 'lines', dress: 'commas' };
+  if (isOneString(start)) return { kind: 'lines', dress: 'strings' };
   if (start.startsWith('[')) return { kind: 'values', layout: 'array' };
   if (start.startsWith('{')) return objectForm(start);
   // Blank so far; or a damaged first line, which does not change what the file is.
@@ -103,8 +111,45 @@ function refusalOf(head: Buffer): { readonly reason: string; readonly isData: bo
 
 function objectForm(start: string): TextForm {
   const layout = layoutOfObject(Buffer.from(start));
-  return layout === 'lines' ? { kind: 'lines' } : { kind: 'values', layout };
+  if (layout === 'batch') return { kind: 'values', layout };
+  const list = wrappedList(start);
+  if (list !== undefined) return { kind: 'values', layout: 'batch', list };
+  if (linesWithCommas(start)) return { kind: 'lines', dress: 'commas' };
+  if (layout === 'lines' && !severalOnALine(start)) return { kind: 'lines' };
+  return { kind: 'values', layout: 'objects' };
 }
+
+/** How a text is read, for people. Undefined: it is not. */
+export function readingOf(form: TextForm): string | undefined {
+  switch (form.kind) {
+    case 'lines':
+      return {
+        none: 'JSON, one record a line',
+        commas: 'JSON, one record a line between commas',
+        strings: 'JSON strings that hold a record each, one a line',
+      }[form.dress ?? 'none'];
+    case 'values':
+      if (form.layout === 'batch') return `JSON, records in the list "${form.list ?? 'batch'}"`;
+      return form.layout === 'array'
+        ? 'JSON arrays of records'
+        : 'JSON, one record after the other, whatever the lines';
+    case 'sequence':
+      return 'a JSON text sequence (RFC 7464)';
+    case 'csv':
+      return `a table with a header, columns separated by ${delimiterNames[form.delimiter] ?? form.delimiter}`;
+    case 'texts':
+      return 'text, one record a line';
+    case 'unknown':
+      return undefined;
+  }
+}
+
+const delimiterNames: Readonly<Record<string, string>> = {
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'bars',
+};
 
 function isMostlyObjects(start: string): boolean {
   const rest = start

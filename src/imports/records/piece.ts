@@ -1,4 +1,5 @@
 import type { ForeignFiles, SourceFault } from '../source.ts';
+import { escapeControls } from './raw-controls.ts';
 import type { TextForm } from './detect.ts';
 
 /** Some records of a file, each one line, and what could not become a line. */
@@ -7,6 +8,8 @@ export interface Piece {
   readonly lines: Buffer;
   readonly count: number;
   readonly faults: readonly SourceFault[];
+  /** See RecordChunk. */
+  readonly readAs?: string;
 }
 
 export interface ReadHints {
@@ -36,8 +39,6 @@ export const pieceBytes = 768 * 1024;
 /** Of what a fault shows of the source. */
 const originalCharsMax = 2000;
 const newline = 0x0a;
-const space = 0x20;
-const carriageReturn = 0x0d;
 
 /** `line`: of the text, or of the record where records have no lines. */
 export interface FaultPlace {
@@ -56,7 +57,7 @@ export function tooLong(place: FaultPlace, head: Buffer): SourceFault {
 
 /** Collects records of any shape as lines. */
 export interface LineWriter {
-  /** One record that may lie in several pieces; line breaks in it become spaces, which JSON does not tell apart. */
+  /** One record that may lie in several pieces; it becomes one line, and what its strings hold is kept. */
   record(parts: readonly Buffer[]): void;
   /** One record that holds no line break. */
   text(line: string): void;
@@ -83,11 +84,18 @@ export function createLineWriter(): LineWriter {
   };
   return {
     record(parts) {
+      const start = length;
       for (const part of parts) {
         reserve(part.length);
         part.copy(buffer, length);
-        flatten(buffer.subarray(length, length + part.length));
         length += part.length;
+      }
+      const record = buffer.subarray(start, length);
+      const line = escapeControls(record);
+      if (line !== record) {
+        reserve(line.length - record.length);
+        line.copy(buffer, start);
+        length = start + line.length;
       }
       endLine();
     },
@@ -108,11 +116,4 @@ export function createLineWriter(): LineWriter {
       return piece;
     },
   };
-}
-
-/** Only within the record: beyond it the buffer holds whatever was there. */
-function flatten(record: Buffer): void {
-  for (const lineBreak of [newline, carriageReturn]) {
-    for (let at = record.indexOf(lineBreak); at !== -1; at = record.indexOf(lineBreak, at + 1)) record[at] = space;
-  }
 }

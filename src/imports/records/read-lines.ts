@@ -1,5 +1,7 @@
 import type { SourceFault } from '../source.ts';
 import { createEscapedLines } from './join-escaped-lines.ts';
+import { textOfString } from './frames.ts';
+import { escapeControls } from './raw-controls.ts';
 import { pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
 
 const newline = 0x0a;
@@ -42,6 +44,18 @@ function textPieces(texts: readonly string[], faults: Piece['faults'] = []): rea
   if (texts.length + faults.length === 0) return [];
   const lines = texts.map((text) => `${text.trim() === '' ? '' : JSON.stringify(text.replace(/\r$/, ''))}\n`);
   return [{ lines: Buffer.from(lines.join('')), count: texts.length, faults }];
+}
+
+/** Records as the texts of JSON strings, one a line; what is none stays as it is. */
+export async function* readStrings(
+  chunks: AsyncIterable<Buffer>,
+  place: (line: number) => string,
+): AsyncGenerator<Piece> {
+  for await (const piece of readLines(chunks, place)) {
+    const lines = piece.lines.toString().split('\n').slice(0, -1);
+    const records = lines.map((line) => Buffer.from(textOfString(line) ?? line));
+    yield { ...piece, lines: Buffer.concat(records.flatMap((record) => [escapeControls(record), lineEnd])) };
+  }
 }
 
 interface Splitter {

@@ -4,9 +4,10 @@ import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
 import { guardRatio, unzstdChunks } from './decompress.ts';
 import { gunzipChunks } from './gunzip-chunks.ts';
-import { byteOrderMark, containerOf, textFormOf, type Container } from './detect.ts';
-import { readValues } from './read-values.ts';
-import { readLines, readTexts } from './read-lines.ts';
+import { byteOrderMark, containerOf, readingOf, textFormOf, type Container, type TextForm } from './detect.ts';
+import { mendLines } from './mend-lines.ts';
+import { readSequence, readValues } from './read-values.ts';
+import { readLines, readStrings, readTexts } from './read-lines.ts';
 import { readParquet } from './read-parquet.ts';
 import { reasonToLeaveOut } from './left-out.ts';
 import type { Piece, ReadHints } from './piece.ts';
@@ -177,17 +178,13 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
   context.onText?.(form, start);
   // Within an archive a line number alone does not say where it is.
   const at = (what: string): string => (layer > 0 ? `${name}, ${what}` : what);
-  const place = (line: number): string => at(`line ${line}`);
-  const read = (bytes: AsyncIterable<Buffer>): AsyncIterable<Piece> => {
-    if (form.kind === 'unknown') throw new SourceError(`${name} cannot be read: ${form.reason}`);
-    if (form.kind === 'lines') {
-      if (context.memory !== undefined) context.memory.isReused = true;
-      return readLines(bytes, place);
-    }
-    if (form.kind === 'texts') return readTexts(bytes, place);
-    if (form.kind === 'csv') return readCsv(bytes, { delimiter: form.delimiter, place });
-    return readValues(bytes, form.layout, { name, place: (record) => at(`record ${record}`) });
+  const places = {
+    name,
+    line: (line: number) => at(`line ${line}`),
+    record: (record: number) => at(`record ${record}`),
   };
+  if (form.kind === 'lines' && context.memory !== undefined) context.memory.isReused = true;
+  const read = (bytes: AsyncIterable<Buffer>): AsyncIterable<Piece> => readForm(form, bytes, places);
   const foreign = foreignIn(context);
   if (foreign !== undefined) {
     const isWhole = head.length < headBytes;
@@ -199,7 +196,40 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
       return;
     }
   }
-  yield* read(rest);
+  yield* named(read(rest), readingOf(form));
+}
+
+interface Places {
+  readonly name: string;
+  readonly line: (line: number) => string;
+  readonly record: (record: number) => string;
+}
+
+function readForm(form: TextForm, bytes: AsyncIterable<Buffer>, { name, line, record }: Places): AsyncIterable<Piece> {
+  switch (form.kind) {
+    case 'unknown':
+      throw new SourceError(`${name} cannot be read: ${form.reason}`);
+    case 'lines':
+      if (form.dress === 'strings') return readStrings(bytes, line);
+      return mendLines(readLines(bytes, line), { commas: form.dress === 'commas' });
+    case 'texts':
+      return readTexts(bytes, line);
+    case 'csv':
+      return readCsv(bytes, { delimiter: form.delimiter, place: line });
+    case 'sequence':
+      return readSequence(bytes, record);
+    case 'values':
+      return readValues(bytes, form.layout, { name, place: record, list: form.list });
+  }
+}
+
+/** With the first piece comes how it is read. */
+async function* named(pieces: AsyncIterable<Piece>, readAs: string | undefined): AsyncGenerator<Piece> {
+  let isFirst = readAs !== undefined;
+  for await (const piece of pieces) {
+    yield isFirst && readAs !== undefined ? { ...piece, readAs } : piece;
+    isFirst = false;
+  }
 }
 
 function foreignIn({ foreign, isOneOfSeveral = false }: Context): ForeignFiles | undefined {

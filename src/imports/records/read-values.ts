@@ -2,11 +2,14 @@ import { SourceWaitError } from '../source.ts';
 import { createLineWriter, recordBytesMax, tooLong, type LineWriter, type Piece } from './piece.ts';
 
 /**
- * - objects: one after the other, over any number of lines
+ * - objects: one after the other, over any number of lines, whatever stands between them
  * - array: elements of arrays
- * - batch: elements of the member `batch` of objects
+ * - batch: elements of one member of objects, `batch` if no other is named
  */
 export type ValueLayout = 'objects' | 'array' | 'batch';
+
+/** Before each record of a JSON text sequence (RFC 7464); JSON holds none. */
+export const recordSeparator = 0x1e;
 
 const newline = 0x0a;
 const quote = 0x22;
@@ -18,6 +21,8 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const keyBytesMax = 16;
+/** Of white space that is no record. */
+const blankBytesMax = 64;
 /** 1: the byte means something within a record. */
 const structural = new Uint8Array(256);
 for (const byte of [quote, comma, openBrace, closeBrace, openBracket, closeBracket]) structural[byte] = 1;
@@ -25,6 +30,8 @@ for (const byte of [quote, comma, openBrace, closeBrace, openBracket, closeBrack
 /** Where the scanner is. Depth counts open containers; records begin at `base`, -1: none here. */
 interface Scan {
   readonly layout: ValueLayout;
+  /** The member that holds the records of a batch. */
+  readonly list: string;
   depth: number;
   base: number;
   inString: boolean;
@@ -45,11 +52,15 @@ interface Scan {
 export async function* readValues(
   chunks: AsyncIterable<Buffer>,
   layout: ValueLayout,
-  { name, place }: { readonly name: string; readonly place: (record: number) => string },
+  {
+    name,
+    place,
+    list = 'batch',
+  }: { readonly name: string; readonly place: (record: number) => string; readonly list?: string | undefined },
 ): AsyncGenerator<Piece> {
-  const scan = startOf(layout);
+  const scan = startOf(layout, list);
   const writer = createLineWriter();
-  const pending = createPending(writer, place);
+  const pending = createPending(writer, place, list);
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
@@ -67,18 +78,40 @@ export async function* readValues(
   }
 }
 
-function startOf(layout: ValueLayout): Scan {
+/** Records of a JSON text sequence. One that is broken costs itself only. */
+export async function* readSequence(
+  chunks: AsyncIterable<Buffer>,
+  place: (record: number) => string,
+): AsyncGenerator<Piece> {
+  const writer = createLineWriter();
+  const pending = createPending(writer, place);
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(recordSeparator); at !== -1; at = chunk.indexOf(recordSeparator, from)) {
+      pending.end(chunk.subarray(from, at));
+      from = at + 1;
+    }
+    pending.add(chunk.subarray(from));
+    const piece = writer.take();
+    if (piece !== undefined) yield piece;
+  }
+  pending.end(Buffer.alloc(0));
+  const last = writer.take(true);
+  if (last !== undefined) yield last;
+}
+
+function startOf(layout: ValueLayout, list = 'batch'): Scan {
   const base = layout === 'objects' ? 0 : -1;
   const strings = { inString: false, escaped: false, inRecord: false };
-  return { layout, depth: 0, base, ...strings, listed: layout === 'objects', key: [], before: 0 };
+  return { layout, list, depth: 0, base, ...strings, listed: layout === 'objects', key: [], before: 0 };
 }
 
 /**
  * What the first object of a head is: a batch, one over several lines, or one on a line.
  * @param head begins with `{`
  */
-export function layoutOfObject(head: Buffer): ValueLayout | 'lines' {
-  const scan = startOf('batch');
+export function layoutOfObject(head: Buffer, list = 'batch'): ValueLayout | 'lines' {
+  const scan = startOf('batch', list);
   let lineDepth: number | undefined;
   for (let at = 0; at < head.length; at += 1) {
     if (scan.inString) {
@@ -107,7 +140,7 @@ interface Pending {
   stray(): void;
 }
 
-function createPending(writer: LineWriter, place: (record: number) => string): Pending {
+function createPending(writer: LineWriter, place: (record: number) => string, list = 'batch'): Pending {
   let parts: Buffer[] = [];
   let size = 0;
   let records = 0;
@@ -119,7 +152,16 @@ function createPending(writer: LineWriter, place: (record: number) => string): P
       if (size > recordBytesMax) parts = [head().subarray(0, 4096)];
     },
     end(bytes) {
-      if (size + bytes.length === 0) return;
+      if (
+        size + bytes.length <= blankBytesMax &&
+        Buffer.concat([...parts, bytes])
+          .toString()
+          .trim() === ''
+      ) {
+        parts = [];
+        size = 0;
+        return;
+      }
       records += 1;
       if (size + bytes.length > recordBytesMax)
         writer.fault(tooLong({ place: place(records), line: records }, parts[0] ?? bytes));
@@ -128,7 +170,7 @@ function createPending(writer: LineWriter, place: (record: number) => string): P
       size = 0;
     },
     stray() {
-      const reason = 'expected a list of records, or an object with one in "batch"; got an object without';
+      const reason = `expected a list of records, or an object with one in "${list}"; got an object without`;
       writer.fault({ place: `after ${place(records)}`, reason, original: '' });
     },
   };
@@ -210,7 +252,7 @@ function open(scan: Scan, byte: number): 'none' {
 /** Whether the bracket at hand opens the list of records. */
 function isList(scan: Scan): boolean {
   if (scan.layout === 'array') return scan.depth === 0;
-  return scan.depth === 1 && scan.before === colon && Buffer.from(scan.key).toString('latin1') === 'batch';
+  return scan.depth === 1 && scan.before === colon && Buffer.from(scan.key).toString('latin1') === scan.list;
 }
 
 function close(scan: Scan, byte: number): 'none' | 'before' | 'after' {

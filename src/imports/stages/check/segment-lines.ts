@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactValues } from '../../../base/exact-json.ts';
 import { eventDepthMax } from '../../../batch/limits.ts';
-import { lineWithoutRecord } from '../../source.ts';
+import { lineContinued, lineWithoutRecord } from '../../source.ts';
 
 /** One line of a segment. */
 export type SegmentLine =
@@ -13,7 +13,11 @@ export const tooDeepReason = `expected at most ${eventDepthMax} levels of nestin
 const newline = 0x0a;
 const blank: SegmentLine = { kind: 'blank', reason: 'blank line' };
 const withoutRecord: SegmentLine = { kind: 'blank', reason: 'no value (a tombstone)' };
-const withoutRecordText = lineWithoutRecord.toString().slice(0, -1);
+const continued: SegmentLine = { kind: 'blank', reason: 'continues the record before it' };
+const blanks: Readonly<Record<string, SegmentLine>> = {
+  [lineWithoutRecord.toString().slice(0, -1)]: withoutRecord,
+  [lineContinued.toString().slice(0, -1)]: continued,
+};
 
 /** Every line, in order; the last one may lack its \n. */
 export function* segmentLines(lines: Buffer): Generator<SegmentLine> {
@@ -37,7 +41,7 @@ export function readLine(lines: Buffer, from: number, to: number, isText: boolea
   if (!isText && !isUtf8(lines.subarray(from, to))) {
     return { kind: 'broken', code: 'invalid_utf8', reason: 'expected UTF-8 text, got: bytes that are not', text };
   }
-  if (isBlank(text)) return text === withoutRecordText ? withoutRecord : blank;
+  if (isBlank(text)) return blanks[text] ?? blank;
   try {
     return { kind: 'record', record: parseExactValues(text), text };
   } catch (error) {

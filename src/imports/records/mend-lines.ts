@@ -1,0 +1,184 @@
+import { lineContinued } from '../source.ts';
+import type { Piece } from './piece.ts';
+import { escapeControls } from './raw-controls.ts';
+import { beginJson, followJson, type JsonScan } from './scan-json.ts';
+
+/** Of a record over several lines: every service refuses larger ones. */
+const joinedBytesMax = 2 * 1024 * 1024;
+const joinedLinesMax = 1000;
+/** Of a broken record, for people. */
+const brokenBytesMax = 64 * 1024;
+
+const newline = 0x0a;
+const space = 0x20;
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+
+/**
+ * Lines of JSON as they are, but for two things that exporters write and JSON does not allow. Control characters within strings are
+ * escaped. A line that ends within a string is joined with those that follow when all of it is one record; otherwise it is
+ * broken, and with it what follows up to the next line that begins a record. Each further line of a record leaves
+ * `lineContinued` behind, so that the lines after it keep their numbers. `commas`: lines begin or end with one, which is dropped.
+ */
+export async function* mendLines(pieces: AsyncIterable<Piece>, { commas = false } = {}): AsyncGenerator<Piece> {
+  const mender = createMender(commas);
+  for await (const piece of pieces) {
+    const isPlain = !commas && !mender.isOpen() && firstSuspect(piece.lines) === -1;
+    // An overlong line ends what was open.
+    if (piece.faults.length > 0) yield* pieceOf(mender.end());
+    if (isPlain || piece.faults.length > 0) yield piece;
+    else yield* pieceOf(mender.push(piece.lines));
+  }
+  yield* pieceOf(mender.end());
+}
+
+function* pieceOf(lines: readonly Buffer[]): Generator<Piece> {
+  if (lines.length > 0) yield { lines: Buffer.concat(lines), count: lines.length, faults: [] };
+}
+
+/** Where a line begins that holds a control character within a string or ends within one; -1: none does. */
+function firstSuspect(lines: Buffer): number {
+  let line = 0;
+  let inString = false;
+  for (let at = 0; at < lines.length; at += 1) {
+    const byte = lines[at] as number;
+    if (inString) {
+      if (byte < space) return line;
+      if (byte === quote) inString = false;
+      else if (byte === backslash) {
+        at += 1;
+        if ((lines[at] as number) < space) return line;
+      }
+    } else if (byte === quote) inString = true;
+    else if (byte === newline) line = at + 1;
+  }
+  return -1;
+}
+
+interface Mender {
+  isOpen(): boolean;
+  /** Whole lines; gives each one back as a line, though some later. */
+  push(lines: Buffer): Buffer[];
+  end(): Buffer[];
+}
+
+/** Lines that may be one record. */
+interface Open {
+  readonly lines: Buffer[];
+  bytes: number;
+  readonly scan: JsonScan;
+  /** It is none: what follows up to the next record belongs to it. */
+  isBroken: boolean;
+}
+
+function createMender(commas: boolean): Mender {
+  let open: Open | undefined;
+  const out: Buffer[] = [];
+  const give = (line: Buffer, lines: number): void => {
+    out.push(line);
+    for (let more = 1; more < lines; more += 1) out.push(lineContinued);
+  };
+  const begin = (line: Buffer): void => {
+    const scan = beginJson();
+    const state = followJson(scan, line);
+    if (state === 'open' && beginsRecord(line)) open = { lines: [line], bytes: line.length, scan, isBroken: false };
+    else give(mended(line, commas), 1);
+  };
+  /** The first line is no record; those after it may hold some. */
+  const giveUp = (): void => {
+    const held = open?.lines ?? [];
+    open = undefined;
+    const end = held.findIndex((line, index) => index > 0 && beginsRecord(line));
+    const broken = end === -1 ? held : held.slice(0, end);
+    open = { lines: broken, bytes: joinedBytesMax, scan: beginJson(), isBroken: true };
+    for (const line of end === -1 ? [] : held.slice(end)) take(line);
+  };
+  const flush = (): void => {
+    const { lines = [], isBroken } = open ?? {};
+    if (isBroken !== true) return;
+    open = undefined;
+    const shown = Buffer.concat(lines).subarray(0, brokenBytesMax);
+    give(lines.length === 1 ? (lines[0] as Buffer) : oneLine(shown), lines.length);
+  };
+  const follow = (to: Open, line: Buffer): void => {
+    const state = followJson(to.scan, line);
+    to.lines.push(line);
+    to.bytes += line.length;
+    if (state === 'ended') {
+      const record = mended(Buffer.concat(to.lines), commas);
+      if (!isJson(record)) return giveUp();
+      open = undefined;
+      give(record, to.lines.length);
+    } else if (state === 'impossible' || to.bytes > joinedBytesMax || to.lines.length > joinedLinesMax) giveUp();
+  };
+  const take = (line: Buffer): void => {
+    if (open?.isBroken === true) {
+      if (!beginsRecord(line)) return void open.lines.push(line);
+      flush();
+    }
+    if (open === undefined) begin(line);
+    else follow(open, line);
+  };
+  return {
+    isOpen: () => open !== undefined,
+    push(lines) {
+      for (let from = 0; from < lines.length;) {
+        const end = lines.indexOf(newline, from) + 1;
+        take(Buffer.from(lines.subarray(from, end)));
+        from = end;
+      }
+      return out.splice(0);
+    },
+    end() {
+      while (open !== undefined) {
+        if (!open.isBroken) giveUp();
+        flush();
+      }
+      return out.splice(0);
+    },
+  };
+}
+
+/** As it is where that does not help: the check says what is wrong with it. */
+function mended(line: Buffer, commas: boolean): Buffer {
+  const bare = commas ? withoutCommas(line) : line;
+  const record = escapeControls(Buffer.from(bare.subarray(0, -1)));
+  const text = Buffer.concat([record, bare.subarray(-1)]);
+  return line.length === text.length && !commas ? line : isJson(text) ? text : oneLine(bare);
+}
+
+function withoutCommas(line: Buffer): Buffer {
+  let from = 0;
+  let to = line.length;
+  while (from < to && isGap(line[from] as number)) from += 1;
+  while (to > from && isGap(line[to - 1] as number)) to -= 1;
+  return Buffer.concat([line.subarray(from, to), Buffer.from('\n')]);
+}
+
+function isGap(byte: number): boolean {
+  return byte <= space || byte === comma;
+}
+
+function oneLine(lines: Buffer): Buffer {
+  const text = Buffer.from(lines);
+  for (let at = text.indexOf(newline); at !== -1 && at < text.length - 1; at = text.indexOf(newline, at + 1)) {
+    text[at] = space;
+  }
+  if (text.at(-1) !== newline) return Buffer.concat([text, Buffer.from('\n')]);
+  return text;
+}
+
+function isJson(line: Buffer): boolean {
+  try {
+    JSON.parse(line.toString('utf8'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function beginsRecord(line: Buffer): boolean {
+  const first = line.find((byte) => !isGap(byte));
+  return first === 0x7b || first === 0x5b;
+}
