@@ -1,5 +1,6 @@
 import { isTar } from './tar-members.ts';
 import { isOneString, linesWithCommas, severalOnALine, wrappedList } from './frames.ts';
+import { faultsIn, type CsvDialect } from './read-csv.ts';
 import { layoutOfObject, type ValueLayout } from './read-values.ts';
 
 /** What a file is, by its first bytes; its name says too little. */
@@ -23,7 +24,7 @@ export type TextForm =
   | { readonly kind: 'values'; readonly layout: ValueLayout; readonly list?: string }
   /** A JSON text sequence (RFC 7464). */
   | { readonly kind: 'sequence' }
-  | { readonly kind: 'csv'; readonly delimiter: string }
+  | ({ readonly kind: 'csv' } & CsvDialect)
   /** Each line is a record as it is, and no JSON. */
   | { readonly kind: 'texts' }
   /** One sentence: what came and what to do. `isData`: it may well hold records, in a form that is not read. */
@@ -136,12 +137,17 @@ export function readingOf(form: TextForm): string | undefined {
     case 'sequence':
       return 'a JSON text sequence (RFC 7464)';
     case 'csv':
-      return `a table with a header, columns separated by ${delimiterNames[form.delimiter] ?? form.delimiter}`;
+      return tableReading(form);
     case 'texts':
       return 'text, one record a line';
     case 'unknown':
       return undefined;
   }
+}
+
+function tableReading({ delimiter, escape, lineBreak }: CsvDialect): string {
+  const more = `${escape === undefined ? '' : ', quotes behind backslashes'}${lineBreak === undefined ? '' : ', lines that end with CR'}`;
+  return `a table with a header, columns separated by ${delimiterNames[delimiter] ?? delimiter}${more}`;
 }
 
 const delimiterNames: Readonly<Record<string, string>> = {
@@ -191,14 +197,51 @@ function isFeedLine(line: string): boolean {
   return cells.length >= feedColumnsMin && cells.filter((cell) => cell === '').length >= emptyCellsMin;
 }
 
+const quotedCell = /"(?:[^"]|"")*"/g;
+
 function csvForm(start: string, name: string): TextForm {
-  const header = start.slice(0, start.search(/\r?\n|$/));
-  const bare = header.replaceAll(/"(?:[^"]|"")*"/g, '');
-  const counts = [',', ';', '\t', '|'].map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }));
+  const isCr = /\r\n?|\n/.exec(start.replaceAll(quotedCell, ''))?.[0] === '\r';
+  const [, named] = /^"?sep=([,;\t|])"?\r?(?:\n|\r)/i.exec(start) ?? [];
+  const lines = start.split(isCr ? '\r' : '\n');
+  const header = lines[named === undefined ? 0 : 1]?.replace(/\r$/, '') ?? '';
   if (isFeedLine(header)) return { kind: 'texts' };
-  const best = counts.toSorted((a, b) => b.count - a.count)[0];
-  if (best !== undefined && best.count > 0) return { kind: 'csv', delimiter: best.delimiter };
-  if (/\.(csv|tsv)(\.|$)/i.test(name)) return { kind: 'csv', delimiter: ',' };
-  const reason = `${known}, got a file that begins: ${JSON.stringify(header.slice(0, 40))}`;
+  const delimiter = named ?? delimiterOf(header);
+  const more = {
+    ...(isCr && { lineBreak: '\r' as const }),
+    ...(named !== undefined && { separatorLine: true as const }),
+  };
+  if (delimiter !== undefined) return { kind: 'csv', ...withEscapes(start, { delimiter, ...more }) };
+  const reason = aboveHeader(lines) ?? `${known}, got a file that begins: ${JSON.stringify(header.slice(0, 40))}`;
+  if (/\.(csv|tsv)(\.|$)/i.test(name)) {
+    if (aboveHeader(lines) === undefined) return { kind: 'csv', delimiter: ',', ...more };
+    return { kind: 'unknown', reason, isData: true };
+  }
   return { kind: 'unknown', reason, isData: false };
+}
+
+/** What stands most often between the cells of a line; undefined: it has one only. */
+function delimiterOf(line: string): string | undefined {
+  const bare = line.replaceAll(quotedCell, '');
+  const counts = [',', ';', '\t', '|'].map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }));
+  const best = counts.toSorted((a, b) => b.count - a.count)[0];
+  return best === undefined || best.count === 0 ? undefined : best.delimiter;
+}
+
+/** Whether quotes stand behind backslashes, seen by which way leaves fewer broken rows. */
+function withEscapes(head: string, dialect: CsvDialect): CsvDialect {
+  if (!head.includes('\\"')) return dialect;
+  const escaped = { ...dialect, escape: 'backslash' } as const;
+  return faultsIn(head, escaped) < faultsIn(head, dialect) ? escaped : dialect;
+}
+
+const linesAboveMax = 20;
+
+/** Words of a report above the line that names the columns. */
+function aboveHeader(lines: readonly string[]): string | undefined {
+  const table = lines.slice(0, linesAboveMax).findIndex((line) => delimiterOf(line) !== undefined);
+  // A text with a comma somewhere is no table yet: the next line has to be as wide.
+  const [first = '', second = ''] = lines.slice(table, table + 2);
+  const delimiter = delimiterOf(first);
+  if (table < 1 || delimiter === undefined || second.split(delimiter).length < 2) return undefined;
+  return `expected the names of the columns in the first line, got a table that begins in line ${table + 1}: remove the lines above it`;
 }

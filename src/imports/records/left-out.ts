@@ -1,5 +1,6 @@
 import type { ForeignFiles } from '../source.ts';
 import { isDocument, type TextForm } from './detect.ts';
+import type { CsvDialect } from './read-csv.ts';
 import type { Piece } from './piece.ts';
 
 export interface TextHead {
@@ -33,7 +34,7 @@ export async function reasonToLeaveOut({ isRecord }: ForeignFiles, head: TextHea
   const found = await recordsIn(head);
   if (found === undefined || found.some(isRecord)) return undefined;
   // Of a table without a row that fits, the names of its columns say what it is.
-  if (found.length === 0 && form.kind === 'csv' && isRecord(columnsOf(bytes, form.delimiter))) return undefined;
+  if (found.length === 0 && form.kind === 'csv' && isRecord(columnsOf(bytes, form))) return undefined;
   // Prose with commas passes for a table.
   return { ...noRecords, records: form.kind === 'csv' ? 0 : found.length };
 }
@@ -55,7 +56,7 @@ async function recordsIn({ form, read }: TextHead): Promise<readonly unknown[] |
   return records;
 }
 
-function columnsOf(bytes: Buffer, delimiter: string): Record<string, string> {
-  const [header = ''] = bytes.toString('utf8').split(/\r?\n/);
+function columnsOf(bytes: Buffer, { delimiter, separatorLine }: CsvDialect): Record<string, string> {
+  const header = bytes.toString('utf8').split(/\r?\n|\r/)[separatorLine === true ? 1 : 0] ?? '';
   return Object.fromEntries(header.split(delimiter).map((name) => [name.replaceAll('"', '').trim(), '']));
 }

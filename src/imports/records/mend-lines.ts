@@ -120,24 +120,33 @@ function createMender(commas: boolean): Mender {
     if (open === undefined) begin(line);
     else follow(open, line);
   };
+  /** False: there was nothing. */
+  const finish = (): boolean => {
+    if (open === undefined) return false;
+    if (!open.isBroken) giveUp();
+    flush();
+    return true;
+  };
   return {
     isOpen: () => open !== undefined,
     push(lines) {
-      for (let from = 0; from < lines.length;) {
-        const end = lines.indexOf(newline, from) + 1;
-        take(Buffer.from(lines.subarray(from, end)));
-        from = end;
-      }
+      for (const line of eachLine(lines)) take(line);
       return out.splice(0);
     },
     end() {
-      while (open !== undefined) {
-        if (!open.isBroken) giveUp();
-        flush();
-      }
+      while (finish()) continue;
       return out.splice(0);
     },
   };
+}
+
+/** Copies: the memory of a piece may be used again. */
+function* eachLine(lines: Buffer): Generator<Buffer> {
+  for (let from = 0; from < lines.length;) {
+    const end = lines.indexOf(newline, from) + 1;
+    yield Buffer.from(lines.subarray(from, end));
+    from = end;
+  }
 }
 
 /** As it is where that does not help: the check says what is wrong with it. */

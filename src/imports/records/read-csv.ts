@@ -4,19 +4,30 @@ import { createLineWriter, faultOf, type LineWriter, type Piece } from './piece.
 /** A row that goes on for longer has a quote too many or too few. */
 const rowCharsMax = 4 * 1024 * 1024;
 
-export interface CsvPlaces {
+/** How a table is written. */
+export interface CsvDialect {
   readonly delimiter: string;
+  /** A quote within quotes may also stand behind a backslash, as MySQL and Redshift write it; left out: it is doubled. */
+  readonly escape?: 'backslash';
+  /** What ends a line; left out: \n or \r\n. */
+  readonly lineBreak?: '\r';
+  /** The first line says what the delimiter is, as Excel writes it: `sep=;`. */
+  readonly separatorLine?: true;
+}
+
+export interface CsvPlaces {
+  readonly dialect: CsvDialect;
   /** Of a line, from 1; for faults. */
   readonly place: (line: number) => string;
 }
 
 /**
- * Rows below a header as objects whose values are texts. A row that cannot be read, or has more or fewer values than the header,
+ * Rows below a header as objects whose values are texts; an empty cell without quotes, or one that is \\N, is no member. A row that cannot be read, or has more or fewer values than the header,
  * costs its first line only: reading goes on with the next one, so a stray quote does not swallow what follows.
  */
-export async function* readCsv(chunks: AsyncIterable<Buffer>, { delimiter, place }: CsvPlaces): AsyncGenerator<Piece> {
+export async function* readCsv(chunks: AsyncIterable<Buffer>, { dialect, place }: CsvPlaces): AsyncGenerator<Piece> {
   const writer = createLineWriter();
-  const rows = createRows(writer, delimiter, place);
+  const rows = createRows(writer, dialect, place);
   for await (const text of texts(chunks)) {
     rows.push(text.text, text.sound);
     const piece = writer.take();
@@ -25,6 +36,13 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>, { delimiter, place
   rows.end();
   const last = writer.take(true);
   if (last !== undefined) yield last;
+}
+
+/** How many rows of the beginning of a table cannot be read so. */
+export function faultsIn(head: string, dialect: CsvDialect): number {
+  let faults = 0;
+  createRows({ text: () => {}, fault: () => void (faults += 1) }, dialect, String).push(head, true);
+  return faults;
 }
 
 /** Text cut between characters. Not sound: bytes in it are no UTF-8 and became U+FFFD. */
@@ -59,7 +77,12 @@ interface Rows {
   end(): void;
 }
 
-function createRows(writer: LineWriter, delimiter: string, place: (line: number) => string): Rows {
+function createRows(
+  writer: Pick<LineWriter, 'text' | 'fault'>,
+  dialect: CsvDialect,
+  place: (line: number) => string,
+): Rows {
+  const { lineBreak = '\n', separatorLine = false } = dialect;
   let text = '';
   let line = 1;
   /** Of the text at hand. */
@@ -67,31 +90,39 @@ function createRows(writer: LineWriter, delimiter: string, place: (line: number)
   /** Of the piece that came last. */
   let lastSound = true;
   let header: readonly string[] | undefined;
-  const take = (values: readonly string[], raw: string): boolean => {
+  const take = (values: readonly Cell[], raw: string): boolean => {
     if (header === undefined) {
       header = headerOf(values).map((name) => `${JSON.stringify(name)}:`);
       return true;
     }
     const problem = problemOf(values, header, !sound && raw.includes('\uFFFD'));
     if (problem === undefined) writer.text(objectOf(header, values));
-    else writer.fault(faultOf({ place: place(line), line }, problem, firstLine(raw)));
+    else writer.fault(faultOf({ place: place(line), line }, problem, firstLine(raw, lineBreak)));
     return problem === undefined;
   };
+  const passLine = (from: number, last: boolean): number => {
+    if (!last && !text.includes(lineBreak, from)) return -1;
+    line += 1;
+    return lineAfter(text, from, lineBreak);
+  };
   const advance = (from: number, last: boolean): number => {
-    const row = scanRow(text, from, delimiter, last);
+    if (separatorLine && line === 1) return passLine(from, last);
+    const row = scanRow(text, from, dialect, last);
     if (row === 'more') return -1;
     if (typeof row === 'string') {
-      writer.fault(faultOf({ place: place(line), line }, row, firstLine(text.slice(from, from + rowCharsMax))));
+      writer.fault(
+        faultOf({ place: place(line), line }, row, firstLine(text.slice(from, from + rowCharsMax), lineBreak)),
+      );
       line += 1;
-      return lineAfter(text, from);
+      return lineAfter(text, from, lineBreak);
     }
-    if (row.values.length === 1 && row.values[0] === '' && row.lines === 1) {
+    if (row.values.length === 1 && row.values[0] === undefined && row.lines === 1) {
       line += 1;
       return row.end;
     }
     const taken = take(row.values, text.slice(from, row.end));
     line += taken ? row.lines : 1;
-    return taken ? row.end : lineAfter(text, from);
+    return taken ? row.end : lineAfter(text, from, lineBreak);
   };
   const consume = (last: boolean): void => {
     let from = 0;
@@ -113,27 +144,31 @@ function createRows(writer: LineWriter, delimiter: string, place: (line: number)
   };
 }
 
+/** Undefined: there is nothing, not even quotes. */
+type Cell = string | undefined;
+
 interface Row {
-  readonly values: string[];
+  readonly values: Cell[];
   readonly end: number;
   /** Lines of the file that it covers. */
   readonly lines: number;
 }
 
 /** A row, `more` when the text ends within it, or what is wrong with it. */
-function scanRow(text: string, from: number, delimiter: string, last: boolean): Row | string {
-  const values: string[] = [];
+function scanRow(text: string, from: number, dialect: CsvDialect, last: boolean): Row | string {
+  const { delimiter, lineBreak = '\n' } = dialect;
+  const values: Cell[] = [];
   let at = from;
   let lines = 1;
   for (;;) {
     if (text[at] === '"') {
-      const close = closingQuote(text, at + 1);
+      const close = closingQuote(text, at + 1, dialect);
       const isOpen = close === -1 || (close + 1 === text.length && !last);
       if (isOpen && text.length - from > rowCharsMax) return 'expected a closing quote, got none within 4 MB';
       if (isOpen) return last ? 'expected a closing quote, got the end of the file' : 'more';
       const value = text.slice(at + 1, close);
-      lines += breaksIn(value);
-      values.push(value.includes('"') ? value.replaceAll('""', '"') : value);
+      lines += breaksIn(value, lineBreak);
+      values.push(unescaped(value, dialect));
       at = close + 1;
       const next = text[at];
       if (next === '\r' && at + 1 === text.length && !last) return 'more';
@@ -141,11 +176,11 @@ function scanRow(text: string, from: number, delimiter: string, last: boolean): 
         return `expected a delimiter or the end of the row after a closing quote, got: ${JSON.stringify(next)}`;
       }
     } else {
-      const end = valueEnd(text, at, delimiter);
+      const end = valueEnd(text, at, delimiter, lineBreak);
       if (end === text.length && !last) {
         return text.length - from > rowCharsMax ? 'expected the end of the row, got none within 4 MB' : 'more';
       }
-      values.push(text.slice(at, end));
+      values.push(bareCell(text.slice(at, end)));
       at = end;
     }
     if (text[at] === delimiter) at += 1;
@@ -153,58 +188,84 @@ function scanRow(text: string, from: number, delimiter: string, last: boolean): 
   }
 }
 
-function endOfRow(text: string, at: number, values: string[], lines: number): Row {
+/** Databases write NULL as \\N. */
+function bareCell(text: string): Cell {
+  return text === '' || text === '\\N' ? undefined : text;
+}
+
+function unescaped(value: string, { escape }: CsvDialect): string {
+  if (escape === 'backslash')
+    return value.replaceAll(/\\(["\\])|""/g, (_found, kept: string | undefined) => kept ?? '"');
+  return value.includes('"') ? value.replaceAll('""', '"') : value;
+}
+
+function endOfRow(text: string, at: number, values: Cell[], lines: number): Row {
   const value = values.at(-1) ?? '';
   // Without quotes the \r of \r\n is still in the value.
   if (text[at] !== '\r' && text[at - 1] === '\r' && value.endsWith('\r'))
-    values[values.length - 1] = value.slice(0, -1);
+    values[values.length - 1] = bareCell(value.slice(0, -1));
   const end = text[at] === '\r' ? (text[at + 1] === '\n' ? at + 2 : at + 1) : at + 1;
   return { values, end, lines };
 }
 
 /** Position of the quote that closes, which is not doubled; -1: none. */
-function closingQuote(text: string, from: number): number {
+function closingQuote(text: string, from: number, { escape }: CsvDialect): number {
+  if (escape === 'backslash') return closingAfterEscapes(text, from);
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at;
   }
   return -1;
 }
 
-function valueEnd(text: string, from: number, delimiter: string): number {
+function closingAfterEscapes(text: string, from: number): number {
+  for (let at = from; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === '"') {
+      if (text[at + 1] !== '"') return at;
+      at += 1;
+    }
+  }
+  return -1;
+}
+
+function valueEnd(text: string, from: number, delimiter: string, lineBreak: string): number {
+  const end = lineBreak.charCodeAt(0);
   const code = delimiter.charCodeAt(0);
   for (let at = from; at < text.length; at += 1) {
     const each = text.charCodeAt(at);
-    if (each === code || each === 0x0a) return at;
+    if (each === code || each === end) return at;
   }
   return text.length;
 }
 
-function breaksIn(value: string): number {
+function breaksIn(value: string, lineBreak: string): number {
   let count = 0;
-  for (let at = value.indexOf('\n'); at !== -1; at = value.indexOf('\n', at + 1)) count += 1;
+  for (let at = value.indexOf(lineBreak); at !== -1; at = value.indexOf(lineBreak, at + 1)) count += 1;
   return count;
 }
 
-function lineAfter(text: string, from: number): number {
-  const end = text.indexOf('\n', from);
+function lineAfter(text: string, from: number, lineBreak: string): number {
+  const end = text.indexOf(lineBreak, from);
   return end === -1 ? text.length : end + 1;
 }
 
-function firstLine(text: string): string {
-  return text.slice(0, Math.min(2000, lineAfter(text, 0))).trimEnd();
+function firstLine(text: string, lineBreak: string): string {
+  return text.slice(0, Math.min(2000, lineAfter(text, 0, lineBreak))).trimEnd();
 }
 
-function problemOf(values: readonly string[], header: readonly string[], garbled: boolean): string | undefined {
+function problemOf(values: readonly Cell[], header: readonly string[], garbled: boolean): string | undefined {
   if (values.length !== header.length) return `expected ${header.length} values as in the header, got ${values.length}`;
-  return garbled ? 'expected UTF-8, got other bytes: convert the file to UTF-8' : undefined;
+  return garbled
+    ? 'expected UTF-8, got other bytes: convert the file, for example with iconv -f WINDOWS-1252 -t UTF-8'
+    : undefined;
 }
 
 /** Names that are empty or there already get one of their own. */
-function headerOf(values: readonly string[]): string[] {
+function headerOf(values: readonly Cell[]): string[] {
   const names = new Set<string>();
   /** Of each name, the number that its next namesake tries first. */
   const numbers = new Map<string, number>();
-  for (const [index, value] of values.entries()) {
+  for (const [index, value = ''] of values.entries()) {
     const name = value.trim() === '' ? `column_${index + 1}` : value.trim();
     let number = numbers.get(name) ?? 2;
     let own = name;
@@ -215,10 +276,11 @@ function headerOf(values: readonly string[]): string[] {
   return [...names];
 }
 
-function objectOf(header: readonly string[], values: readonly string[]): string {
-  let json = '{';
+function objectOf(header: readonly string[], values: readonly Cell[]): string {
+  let json = '';
   for (let index = 0; index < header.length; index += 1) {
-    json += (index === 0 ? '' : ',') + header[index] + JSON.stringify(values[index]);
+    const value = values[index];
+    if (value !== undefined) json += (json === '' ? '' : ',') + header[index] + JSON.stringify(value);
   }
-  return `${json}}`;
+  return `{${json}}`;
 }

@@ -215,7 +215,7 @@ function readForm(form: TextForm, bytes: AsyncIterable<Buffer>, { name, line, re
     case 'texts':
       return readTexts(bytes, line);
     case 'csv':
-      return readCsv(bytes, { delimiter: form.delimiter, place: line });
+      return readCsv(bytes, { dialect: form, place: line });
     case 'sequence':
       return readSequence(bytes, record);
     case 'values':

@@ -16,13 +16,19 @@ export function bagRule(rule: unknown, at: string): BagRule {
   return {
     rules,
     addTo: (record, target) => {
-      for (const [name, { read }] of rules) {
-        const value = read(record);
+      for (const [name, rule] of rules) {
+        const value = rule.read(record) ?? emptyText(rule, record);
         if (value !== undefined) setMember(target, name, value);
       }
     },
     columns: rules.flatMap(([, each]) => each.columns),
   };
+}
+
+/** Elsewhere an empty text is nothing, since it names no one; as the value of a property it is kept. */
+function emptyText({ form }: ValueRule, record: Json): '' | undefined {
+  const isColumn = form !== undefined && 'path' in form && Object.hasOwn(record, form.path);
+  return isColumn && !form.path.includes('.') && record[form.path] === '' ? '' : undefined;
 }
 
 function entriesOf(rule: unknown, at: string): readonly (readonly [string, ValueRule])[] {

@@ -161,9 +161,9 @@ describe('the declarative mapping', () => {
 
   it('columns that no rule takes are properties, unless properties are listed', () => {
     const change = { x: 1, y: { z: 2 }, empty: '', none: null };
-    expect(own({}, change)).toEqual({ x: 1, y: { z: 2 } });
+    expect(own({}, change)).toEqual({ x: 1, y: { z: 2 }, empty: '' });
     expect(own({ properties: ['x', 'y.z'] }, change)).toEqual({ x: 1, 'y.z': 2 });
-    expect(own({ properties: { a: 'y.z' }, others: true }, change)).toEqual({ a: 2, x: 1, y: { z: 2 } });
+    expect(own({ properties: { a: 'y.z' }, others: true }, change)).toEqual({ a: 2, x: 1, y: { z: 2 }, empty: '' });
   });
 
   it('$set, $set_once and groups', () => {

@@ -193,7 +193,7 @@ function addGroupProfile(bag: BagRule, record: Json, groups: Properties, propert
 function addOthers(record: Json, taken: ReadonlySet<string>, target: Properties): void {
   for (const column of Object.keys(record)) {
     const value = record[column];
-    if (value === null || value === '' || value === undefined || taken.has(column)) continue;
+    if (value === null || value === undefined || taken.has(column)) continue;
     if (!Object.hasOwn(target, column)) setMember(target, column, value);
   }
 }

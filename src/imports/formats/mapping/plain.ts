@@ -166,7 +166,7 @@ function bagSteps(
   return rules.map(([name, rule]) => {
     const { form, columns } = rule;
     if (form !== undefined && 'path' in form) {
-      const nothing = [null, '', ...(form.path.includes('.') ? [] : words)];
+      const nothing = form.path.includes('.') ? [null, ''] : [null, ...words];
       return { members: { [name]: form.path }, nothing };
     }
     return derived(columns, ask(columns, rule.read), (value) => make(name, value));
@@ -193,7 +193,7 @@ function groupProperty(groups: Properties): Properties | undefined {
 
 function othersOf({ taken, nothing }: Rules): PlainTable['properties'][number] {
   const names = new Map([...taken].map((column) => [column, null] as const));
-  return { bag: '', names, nothing: [null, '', ...nothing], keepsObjects: true };
+  return { bag: '', names, nothing: [null, ...nothing], keepsObjects: true };
 }
 
 /** Objects have numbers in front. */
