@@ -14,13 +14,14 @@ const sources = join(root, 'src');
 const entries = {
   millrace: 'cli/main.ts',
   'pipeline-thread': 'service/pipeline-thread.ts',
-  'import-thread': 'service/import-thread.ts',
+  'import-process': 'service/import-process.ts',
+  'parent-thread': 'base/parent-thread.ts',
   'check-thread': 'imports/stages/check/check-thread.ts',
   'log-writer-thread': 'eventlog/sqlite/writer-thread.ts',
   'store-process': 'eventstore/chdb/process.ts',
   'plugin-process': 'sandbox/child/main.ts',
   'duckdb-process': 'imports/sources/duckdb-process.ts',
-  'sqlite-thread': 'imports/sources/sqlite-thread.ts',
+  'sqlite-process': 'imports/sources/sqlite-process.ts',
 };
 
 /** They stay in node_modules: native code, programs, and what is large and seldom loaded. */

@@ -81,7 +81,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/],
   [
     /^node:sqlite$/,
-    /^src\/(base\/sqlite-snapshot\.ts$|metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-thread\.ts$)/,
+    /^src\/(base\/sqlite-snapshot\.ts$|metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-process\.ts$)/,
   ],
   [/^@platformatic\/kafka$/, /^src\/(kafka|eventlog\/kafka)\/|^src\/imports\/sources\/kafka-[^/]+\.ts$/],
   [/^@duckdb\/node-api$/, /^src\/imports\/sources\/duckdb-(process|rows)\.ts$/],

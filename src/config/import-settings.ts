@@ -96,6 +96,16 @@ export const importSettings = {
     max: 64,
     help: 'Imports that run at the same time.',
   },
+  importMemoryBytesMax: {
+    env: 'MILLRACE_IMPORT_MEMORY_BYTES_MAX',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 1_125_899_906_842_624,
+    help:
+      'Memory of the process that imports run in, in bytes. Beyond it the process is ended and started again, and its runs are taken up ' +
+      'where they were. 0: half of what the machine or the container has, 512 MiB to 4 GiB.',
+  },
   importThreads: {
     env: 'MILLRACE_IMPORT_THREADS',
     type: 'integer',

@@ -11,7 +11,7 @@ const well = async () => ({ ok: true, detail: '' });
 /** Parts that are all well, with threads that were never started. */
 function checks(change: Partial<HealthDeps>) {
   const thread = (name: HostedThread['name']) => {
-    const entry = new URL('./import-thread.ts', import.meta.url);
+    const entry = new URL('./import-process.ts', import.meta.url);
     const data = {} as HostedThread['data'];
     return hostThread({ name, entry, data }, { metrics: createMetrics(), log: createLog('silent'), answers: {} });
   };
@@ -31,7 +31,7 @@ function checks(change: Partial<HealthDeps>) {
 }
 
 it('says that the thread of imports is away, and that the service can do without it', async () => {
-  const detail = expect.stringMatching(/thread of imports .* is being started again/) as unknown;
+  const detail = expect.stringMatching(/process of imports .* is being started again/) as unknown;
   expect(await checks({})['imports']?.()).toEqual({ ok: false, optional: true, detail });
 });
 

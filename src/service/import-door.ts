@@ -1,4 +1,4 @@
-/** What the thread of imports asks of the main thread: the door. */
+/** What the process of imports asks of the main thread: the door. */
 import type { Answers, Call } from '../base/calls.ts';
 import type { DoorAnswer, ProjectDoor } from '../imports/targets/project-door.ts';
 
@@ -8,7 +8,7 @@ export interface DoorOwner {
   readonly runId: string;
 }
 
-/** The door of a project as the other thread sees it. The body's memory moves; the caller's view is empty afterwards. */
+/** The door of a project as the other process sees it. */
 export function projectDoorOver(call: Call, owner: DoorOwner): ProjectDoor {
   return { accept: async (body, events) => (await call('door', owner, body, events)) as DoorAnswer };
 }
@@ -16,15 +16,4 @@ export function projectDoorOver(call: Call, owner: DoorOwner): ProjectDoor {
 /** The other end of `projectDoorOver`. */
 export function answersOfDoors(doorOf: (owner: DoorOwner) => ProjectDoor): Answers {
   return { door: (owner: DoorOwner, body: Uint8Array, events: number) => doorOf(owner).accept(body, events) };
-}
-
-/** The memory in a message of `projectDoorOver` that can move instead of being copied: bodies that have one of their own. */
-export function movableMemory(message: unknown): ArrayBuffer[] {
-  const { call } = message as { readonly call?: { readonly args: readonly unknown[] } };
-  return (call?.args ?? []).flatMap((each) => {
-    if (!(each instanceof Uint8Array) || !(each.buffer instanceof ArrayBuffer)) return [];
-    // Small buffers share their memory with strangers.
-    const isOwn = each.byteLength === each.buffer.byteLength && each.byteLength > Buffer.poolSize;
-    return isOwn ? [each.buffer] : [];
-  });
 }

@@ -7,9 +7,11 @@ import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { projectDoorOver } from './import-door.ts';
+import type { ReadPart } from './held-runs.ts';
 import type { ImportDirs } from './import-dirs.ts';
 import { openImportSource, openTableSource } from './import-source.ts';
 import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
+import { tellReads } from './tell-reads.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { assembleStages } from '../imports/assemble.ts';
 import type { DiskQuota } from '../imports/stages/export/disk-quota.ts';
@@ -49,7 +51,7 @@ export interface ImportRunDeps {
   readonly stream: SourceHost['stream'];
   /** What code of transforms runs in; made when it is first needed. */
   readonly place: ImportTransformDeps['place'];
-  /** To the main thread. */
+  /** To the main process. */
   readonly call: Call;
   /** Resolves when everything that the project has in the historical lane now is in the event store. */
   readonly waitUntilStored: (projectId: number, signal: AbortSignal) => Promise<void>;
@@ -57,6 +59,8 @@ export interface ImportRunDeps {
 
 export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
   const tempDir = join(deps.dirs.temp, run.id);
+  const told = (name: string) => (part: string) => void deps.call(name, { run: run.id, part } satisfies ReadPart);
+  const teller = { begins: told('readsPart'), ends: told('hasReadPart') };
   const { target } = run.options;
   const targetName = target.kind === 'http' ? target.url : 'the project';
   const stages = assembleStages({
@@ -65,11 +69,11 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     threads: threadCount(deps.settings.importThreads),
     openSource: async () => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
-      return await openImportSource(deps, run, tempDir);
+      return tellReads(await openImportSource(deps, run, tempDir), teller);
     },
     openTable: async (path) => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
-      return openTableSource(deps, run.projectId, tempDir, path);
+      return tellReads(openTableSource(deps, run.projectId, tempDir, path), teller);
     },
     openTransform: openImportTransform(deps, run.projectId),
     openTarget: () => openTarget(deps, run),

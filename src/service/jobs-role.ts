@@ -1,6 +1,5 @@
-/** The role `jobs`: imports in a thread of their own, jobs and schedules of plugins and imports, replays of dead letters. */
+/** The role `jobs`: imports in a process of their own, jobs and schedules of plugins and imports, replays of dead letters. */
 import type { Answers } from '../base/calls.ts';
-import { throughputThreadLimits } from '../base/thread-limits.ts';
 import { createProjectDoor, hasFiledAgreement } from '../imports/targets/project-door.ts';
 import { runFigures } from '../imports/run/run-figures.ts';
 import { runStates } from '../imports/run/run.ts';
@@ -10,25 +9,33 @@ import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { answersOfDoors } from './import-door.ts';
 import { startJobs, type StartedPlugins } from './plugins.ts';
 import { startReplays } from './replays.ts';
+import { followHeldRuns } from './held-runs.ts';
+import { importMemoryBytesMax, importMemoryEnv } from './import-limits.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { answersOfEnds } from './stored-so-far.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 
-/** The thread of imports, not started yet. `parts` takes what has to be stopped. */
+/** The process of imports, not started yet. `parts` takes what has to be stopped. */
 export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
   const { settings, shared, metrics, log } = deps;
   startJobs(deps, plugins.runtime, parts);
   startReplays(deps, parts);
   startSchedules(deps, parts);
   // Runs go on where they were: each stage keeps its place in the metadata store.
+  const held = followHeldRuns(deps);
   const imports = hostThread(
     {
       name: 'imports',
-      entry: new URL('./import-thread.ts', import.meta.url),
+      entry: new URL('./import-process.ts', import.meta.url),
       data: { settings, shared },
-      limits: throughputThreadLimits,
+      process: { memoryBytesMax: importMemoryBytesMax(settings), memoryLimit: importMemoryEnv },
     },
-    { metrics, log, answers: { ...doorsOf(deps), ...answersOfEnds(deps.eventLog) } },
+    {
+      metrics,
+      log,
+      answers: { ...doorsOf(deps), ...answersOfEnds(deps.eventLog), ...held.answers },
+      onEnd: held.noteDeaths,
+    },
   );
   parts.defer(() => imports.stop());
   metrics.beforeText(() => gaugeRuns(deps));

@@ -1,7 +1,6 @@
-/** A thread of the service as the main thread sees it: started, answered, started again when it dies, stopped. */
-import { once } from 'node:events';
+/** A thread or process of the service as the main thread sees it: started, answered, started again when it dies, stopped. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker, type ResourceLimits } from 'node:worker_threads';
+import type { ResourceLimits } from 'node:worker_threads';
 import { backoffMs } from '../base/retry.ts';
 import { answerOver, callOver, type Answers, type Call, type CallPort } from '../base/calls.ts';
 import type { ScanSender } from '../batch/scan-relay.ts';
@@ -9,6 +8,7 @@ import type { HealthResult } from '../http/health.ts';
 import { applyForwarded, type MetricMessage } from '../telemetry/forwarded-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { startProcess, startThread, type HostedWorker, type ProcessLimits } from './hosted-worker.ts';
 import type { ThreadData } from './thread.ts';
 
 export interface ThreadHost {
@@ -28,6 +28,8 @@ export interface HostedThread {
   readonly scans?: Pick<ScanSender, 'connect'> | undefined;
   /** Of its heap. Default: V8's. */
   readonly limits?: ResourceLimits;
+  /** Given: a process of its own with these limits instead of a thread. */
+  readonly process?: ProcessLimits;
 }
 
 export interface HostDeps {
@@ -36,10 +38,12 @@ export interface HostDeps {
   readonly answers: Answers;
   /** Called with every thread that is at work; what it returns is called when that one ends. */
   readonly onReady?: (call: Call) => () => void;
+  /** Called when it has ended by itself or over a limit, with how; before it is started again. */
+  readonly onEnd?: (how: string) => Promise<void>;
 }
 
 interface Running {
-  readonly thread: Worker;
+  readonly worker: HostedWorker;
   readonly call: Call;
   readonly startedAt: number;
   /** Its stores are open. */
@@ -52,52 +56,51 @@ const restartMsMax = 10_000;
 const goodLifeMs = 60_000;
 const startMsMax = 30_000;
 const answerMsMax = 3000;
+/** A process that does not answer for so long is stuck in something that nobody can interrupt. */
+const stuckMsMax = 60_000;
+const lookEveryMs = 5000;
+/** Of a process that is to stop, until it is killed. */
+const stopMsMax = 15_000;
 
 /** How many threads died one after the other, each soon after its start, before the one that lived `livedMs`. */
 export function deathsBefore(deaths: number, livedMs: number): number {
   return livedMs > goodLifeMs ? 0 : deaths;
 }
 
-export function hostThread(
-  { name, entry, data, scans, limits = {} }: HostedThread,
-  { metrics, log, answers, onReady }: HostDeps,
-): ThreadHost {
+export function hostThread(hosted: HostedThread, { metrics, log, answers, onReady, onEnd }: HostDeps): ThreadHost {
+  const { name } = hosted;
   let running: Running | undefined;
   let stopping = false;
   let deaths = 0;
   let restart: NodeJS.Timeout | undefined;
 
   const start = (): void => {
-    const link = scans?.connect();
-    const thread = new Worker(entry, {
-      workerData: { ...data, ...(link && { scans: link }) } satisfies ThreadData,
-      transferList: link ? [link.port] : [],
-      resourceLimits: limits,
-    });
-    const port: CallPort = {
-      postMessage: (message) => thread.postMessage(message, []),
-      on: thread.on.bind(thread),
-    };
-    const started: Running = { thread, call: callOver(port), startedAt: performance.now(), ready: false };
+    const worker = startWorker(hosted);
+    const port: CallPort = { postMessage: worker.post, on: (_event, listener) => worker.onMessage(listener) };
+    const started: Running = { worker, call: callOver(port), startedAt: performance.now(), ready: false };
     running = started;
     let ended: (() => void) | undefined;
-    thread.on('message', (message: { metrics?: MetricMessage[]; ready?: true }) => {
-      if (message.metrics !== undefined) applyForwarded(metrics, message.metrics);
-      if (message.ready) {
+    worker.onMessage((message) => {
+      const { metrics: counted, ready } = message as { metrics?: MetricMessage[]; ready?: true };
+      if (counted !== undefined) applyForwarded(metrics, counted);
+      if (ready) {
         started.ready = true;
         ended = onReady?.(started.call);
       }
     });
     answerOver(port, answers);
-    thread.on('error', (error) => log.error({ err: error }, `the ${name} thread failed and is started again`));
-    thread.on('exit', () => {
+    const unwatch = hosted.process === undefined ? undefined : watchTurns(started);
+    void worker.ended.then(async (how) => {
+      unwatch?.();
       ended?.();
       running = undefined;
       if (stopping) return;
+      log.error({ how }, `${words[name].log} failed and is started again`);
       metrics.count('millrace_component_errors_total', { component: name, error_type: 'thread_ended' });
       const attempt = deathsBefore(deaths, performance.now() - started.startedAt);
       deaths = attempt + 1;
-      restart = setTimeout(start, backoffMs(attempt, firstRestartMs, restartMsMax));
+      await onEnd?.(how);
+      if (!stopping) restart = setTimeout(start, backoffMs(attempt, firstRestartMs, restartMsMax));
     });
   };
   return {
@@ -107,19 +110,55 @@ export function hostThread(
       stopping = true;
       clearTimeout(restart);
       if (running === undefined) return;
-      const { thread, ready } = running;
-      const ended = once(thread, 'exit');
+      const { worker, ready } = running;
       // Stores that are away, or a machine that is busy, would keep it starting for longer than it may take to stop.
-      if (ready) thread.postMessage({ stop: true }, []);
-      else await thread.terminate();
-      await ended;
+      if (ready) worker.post({ stop: true });
+      else worker.kill('it was stopped while it started');
+      const late = setTimeout(() => hosted.process && worker.kill('it did not stop'), stopMsMax);
+      await worker.ended;
+      clearTimeout(late);
     },
   };
 }
 
+function startWorker({ entry, data, scans, limits = {}, process: own }: HostedThread): HostedWorker {
+  // Memory that is shared with a thread stays in this process.
+  if (own !== undefined) return startProcess(entry, { ...data, shared: { ...data.shared, eventLog: undefined } }, own);
+  const link = scans?.connect();
+  return startThread(entry, { ...data, ...(link && { scans: link }) }, limits);
+}
+
+/** Kills a process whose main thread does not answer any more: nothing else ends what it is at. */
+function watchTurns({ worker, call }: Running): () => void {
+  let answeredAt = performance.now();
+  let asked = false;
+  const look = async (): Promise<void> => {
+    if (performance.now() - answeredAt > stuckMsMax) return worker.kill(`it did not answer for ${stuckMsMax / 1000} s`);
+    if (asked) return;
+    asked = true;
+    await call('health');
+    asked = false;
+    answeredAt = performance.now();
+  };
+  let lookedAt = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    // When this thread was held up itself, the answer may be waiting to be read.
+    if (now - lookedAt > 2 * lookEveryMs) answeredAt = now;
+    lookedAt = now;
+    void look();
+  }, lookEveryMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
 const words = {
-  pipeline: { thread: 'The thread of the pipeline', waiting: 'events wait in the log' },
-  imports: { thread: 'The thread of imports', waiting: 'runs wait for it and go on where they were' },
+  pipeline: { thread: 'The thread of the pipeline', log: 'the pipeline thread', waiting: 'events wait in the log' },
+  imports: {
+    thread: 'The process of imports',
+    log: 'the process of imports',
+    waiting: 'runs wait for it and continue where they were',
+  },
 } as const;
 
 async function healthOf(running: Running | undefined, name: HostedThread['name']): Promise<HealthResult> {

@@ -1,5 +1,7 @@
-/** A thread of the service as it sees itself: the settings, and the main thread beside it. */
+/** A thread or process of the service as it sees itself: the settings, and the main thread beside it. */
+import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
+import { endWithParent, leaveParent } from '../base/end-with-parent.ts';
 import type { ScanLink } from '../batch/scan-relay.ts';
 import { answerOver, callOver, type Answers, type Call, type CallPort } from '../base/calls.ts';
 import type { Settings } from '../config/settings.ts';
@@ -33,20 +35,43 @@ export interface ThreadWork {
   readonly stop: () => Promise<void>;
 }
 
-/** @param movable memory in a message that can move to the main thread instead of being copied */
-export function openThread(movable: (message: unknown) => ArrayBuffer[] = () => []): ServiceThread {
+/** To the main thread. */
+interface ParentPort extends CallPort {
+  close(): void;
+}
+
+export function openThread(): ServiceThread {
   const port = parentPort;
   if (port === null) throw new Error('expected to run as a worker thread of the service');
-  const data = workerData as ThreadData;
-  const metrics = forwardMetrics(port);
-  const calls: CallPort = {
-    postMessage: (message) => port.postMessage(message, movable(message)),
+  const own: ParentPort = {
+    postMessage: (message) => port.postMessage(message, []),
     on: port.on.bind(port),
+    // The last open handle: without it the thread ends.
+    close: () => port.close(),
   };
+  return serviceThread(own, workerData as ThreadData);
+}
+
+/** As a process of its own, started by `startProcess` of hosted-worker.ts. */
+export async function openProcess(): Promise<ServiceThread> {
+  endWithParent();
+  const [{ init }] = (await once(process, 'message')) as [{ readonly init: ThreadData }];
+  return serviceThread({ ...processPort, close: leaveParent }, init);
+}
+
+/** Of the process that has started this one. */
+export const processPort: CallPort = {
+  // When that is gone, this process is ended.
+  postMessage: (message) => void (process.connected && process.send?.(message, undefined, {}, () => undefined)),
+  on: (event, listener) => process.on(event, listener),
+};
+
+function serviceThread(port: ParentPort, data: ThreadData): ServiceThread {
+  const metrics = forwardMetrics(port);
   // At once: a message that comes while the stores are opened must find its listener.
   const asked = Promise.withResolvers<void>();
-  port.on('message', (message: { stop?: true }) => {
-    if (message.stop) asked.resolve();
+  port.on('message', (message) => {
+    if ((message as { stop?: true }).stop) asked.resolve();
   });
   return {
     ...data,
@@ -55,14 +80,13 @@ export function openThread(movable: (message: unknown) => ArrayBuffer[] = () => 
       stderrLines(() => metrics.count('millrace_log_lines_dropped_total', {})),
     ),
     metrics,
-    call: callOver(calls),
+    call: callOver(port),
     serve: async ({ health, answers, stop }) => {
-      answerOver(calls, { ...answers, health });
+      answerOver(port, { ...answers, health });
       port.postMessage({ ready: true });
       await asked.promise;
       await stop();
       metrics.flush();
-      // The last open handle: without it the thread ends.
       port.close();
     },
   };

@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { MetricName, Metrics } from './metrics.ts';
 
 /** What a thread tells the main thread, which alone holds the registry. */
@@ -19,7 +18,7 @@ export type MetricMessage =
 const flushEveryMs = 500;
 
 /** Metrics of a worker thread: counted here, sent on in bundles. */
-export function forwardMetrics(port: Pick<MessagePort, 'postMessage'>): Metrics & { flush(): void } {
+export function forwardMetrics(port: { postMessage(message: unknown): void }): Metrics & { flush(): void } {
   const sums = new Map<string, MetricMessage>();
   let observations: MetricMessage[] = [];
   const flush = (): void => {

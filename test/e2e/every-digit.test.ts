@@ -1,5 +1,5 @@
 /**
- * Real: the whole program as a process, its thread of imports, the pipeline, chDB, files, HTTP. Doubled: nothing.
+ * Real: the whole program as a process, its process of imports, the pipeline, chDB, files, HTTP. Doubled: nothing.
  * Observed: the text of properties that the API reads back, against the text that the records had.
  */
 import { mkdir, writeFile } from 'node:fs/promises';

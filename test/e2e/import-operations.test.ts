@@ -1,5 +1,5 @@
 /**
- * Real: the whole program as a process, its thread of imports, SQLite, chDB, files, HTTP. Doubled: nothing.
+ * Real: the whole program as a process, its process of imports, SQLite, chDB, files, HTTP. Doubled: nothing.
  * Observed: what an operator looks at: /metrics, /readyz, the run.
  */
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Real: the whole program as a process, its thread of imports, SQLite, chDB, files, HTTP. Doubled: nothing.
+ * Real: the whole program as a process, its process of imports, SQLite, chDB, files, HTTP. Doubled: nothing.
  * Observed: what the API reads back. What the format's reader makes of the records is the oracle.
  */
 import { randomUUID } from 'node:crypto';

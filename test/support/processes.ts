@@ -40,6 +40,11 @@ export function sandboxPids(server: Pick<TestServer, 'child'>): number[] {
   return pidsOf(server, 'dist/plugin-process.js', 'src/sandbox/child/main.ts');
 }
 
+/** The process of imports; undefined while there is none. */
+export function importPid(server: Pick<TestServer, 'child'>): number | undefined {
+  return pidsOf(server, 'dist/import-process.js', 'src/service/import-process.ts')[0];
+}
+
 /** As storePid, where it must be there. */
 export function runningStorePid(server: Pick<TestServer, 'child'>): number {
   const pid = storePid(server);

@@ -3,6 +3,7 @@
  * that never ends is ended with it. It is started and killed by duckdb.ts only.
  */
 import type * as DuckDb from '@duckdb/node-api';
+import { endWithParent } from '../../base/end-with-parent.ts';
 import { createDuckDbRowWriter } from './duckdb-rows.ts';
 
 /** What the process is started with. */
@@ -90,10 +91,7 @@ async function* answers(read: DuckDbRead): AsyncGenerator<DuckDbAnswer> {
   yield* readRows(library, read);
 }
 
-// The parent is gone: nobody will kill us any more. A query at work cannot be waited for.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-// Ctrl-C signals the whole group; the parent decides when this process ends.
-process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
+endWithParent();
 // Sound: what duckdb.ts has given.
 const rows = answers(JSON.parse(process.argv[2] ?? '{}') as DuckDbRead);
 process.on('message', () => {

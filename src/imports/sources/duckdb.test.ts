@@ -233,9 +233,11 @@ describe('what is wrong with a file', () => {
 });
 
 it('without the package the process says so', async () => {
-  const alone = join(dir, 'alone');
-  await mkdir(alone);
-  for (const file of ['duckdb-process.ts', 'duckdb-rows.ts']) {
+  const alone = join(dir, 'src/imports/sources');
+  await mkdir(alone, { recursive: true });
+  await mkdir(join(dir, 'src/base'));
+  const base = ['../../base/end-with-parent.ts', '../../base/parent-thread.ts'];
+  for (const file of ['duckdb-process.ts', 'duckdb-rows.ts', ...base]) {
     await copyFile(fileURLToPath(new URL(file, import.meta.url)), join(alone, file));
   }
   const read = JSON.stringify({ path, query: 'select 1', tempDir: '' });

@@ -1,7 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { open } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import {
   SourceChangedError,
   SourceError,
@@ -23,9 +20,12 @@ import {
   type FilePlace,
 } from './database-file.ts';
 import { lookAt, shortKey } from './find-files.ts';
+import { ReaderEndedError, startReader } from './reader-process.ts';
 
 /** As this program is tried with it. It has 70 MB, so that only those who need it install it. */
 export const duckDbPackage = '@duckdb/node-api@1.5.6-r.1';
+/** Of its process: what the engine is allowed (duckdb-process.ts), and as much for rows on their way. */
+const memoryBytesMax = 2 * 1024 ** 3;
 const magic = 'DUCK';
 const magicAt = 8;
 
@@ -83,10 +83,14 @@ async function* readRows(
   const { path, shown } = place;
   await mustBeDuckDb(place);
   signal.throwIfAborted();
-  const child = startProcess({ path, query, tempDir: host.tempDir });
+  const entry = new URL('./duckdb-process.ts', import.meta.url);
+  const read: DuckDbRead = { path, query, tempDir: host.tempDir };
+  const reader = startReader<DuckDbAnswer>(entry, read, memoryBytesMax);
   try {
     for (let bytesRead = 0; ;) {
-      const answer = await ask(child, shown, signal);
+      const answer = await reader.ask(signal).catch((error: unknown) => {
+        throw error instanceof ReaderEndedError ? endedError(error, shown) : error;
+      });
       if (answer.kind === 'absent') throw absent();
       if (answer.kind === 'failed') throw duckDbError(answer, shown);
       if (answer.kind === 'end') break;
@@ -95,7 +99,7 @@ async function* readRows(
       yield { lines: Buffer.from(buffer, byteOffset, byteLength), count: answer.count, bytesRead };
     }
   } finally {
-    child.kill('SIGKILL');
+    reader.kill();
   }
   // While it is open DuckDB lets nobody write; but a file can be replaced by hand.
   const now = await identityNow(place, host);
@@ -114,36 +118,11 @@ async function mustBeDuckDb({ path, shown }: FilePlace): Promise<void> {
   throw new SourceError(`expected a DuckDB database at ${shown}, got another file`);
 }
 
-function startProcess(read: DuckDbRead): ChildProcess {
-  return fork(fileURLToPath(new URL('./duckdb-process.ts', import.meta.url)), [JSON.stringify(read)], {
-    // Nothing of our environment: it holds secrets.
-    env: { TZ: 'UTC' },
-    execArgv: [],
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-}
-
-async function ask(child: ChildProcess, shown: string, signal: AbortSignal): Promise<DuckDbAnswer> {
-  const settled = new AbortController();
-  const waits = { signal: AbortSignal.any([signal, settled.signal]) };
-  const ended = once(child, 'exit', waits).then(([code, by]: readonly unknown[]): never => {
-    const how = typeof by === 'string' ? by : `code ${String(code)}`;
-    throw new SourceWaitError(`DuckDB broke down (${how}) while it read ${shown}: the file may be damaged`, {
-      unlimited: false,
-    });
-  });
-  const answered = once(child, 'message', waits).then(([answer]) => answer as DuckDbAnswer);
-  try {
-    child.send('next');
-    return await Promise.race([answered, ended]);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    settled.abort();
-    await Promise.allSettled([answered, ended]);
-  }
+function endedError({ message, overLimit }: ReaderEndedError, shown: string): Error {
+  if (overLimit)
+    return new SourceError(`the query to ${shown} was ended: ${message}; ask for fewer columns or smaller values`);
+  const text = `DuckDB broke down (${message}) while it read ${shown}: the file may be damaged`;
+  return new SourceWaitError(text, { unlimited: false });
 }
 
 function absent(): SourceError {

@@ -72,6 +72,14 @@ y', 9223372036854775807), (3, 'c', '', x'00ff'), (4, 'd', '', 9e999), (5, 'e', '
     await expect(reading).rejects.toThrow('paused');
   });
 
+  it('a query that asks for more memory than its process may have is ended, and says so', async () => {
+    const source = open(
+      'select hex(zeroblob(90000000)) as a, hex(zeroblob(90000000)) as b, hex(zeroblob(90000000)) as c, hex(zeroblob(90000000)) as d',
+    );
+    const refused = await failure(source);
+    expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('512 MiB of memory') });
+  });
+
   it('of a database that is written to meanwhile are those of the moment at which the query began', async () => {
     using database = new DatabaseSync(path);
     database.exec('pragma journal_mode = wal');

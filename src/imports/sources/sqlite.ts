@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
-import { throughputThreadLimits } from '../../base/thread-limits.ts';
 import {
   SourceError,
   SourceWaitError,
@@ -13,7 +10,11 @@ import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource } from '../../plugins/plugin.ts';
 import { databaseFileFields, databaseFileOf, databaseFileSettings, findDatabaseFile } from './database-file.ts';
 import { shortKey } from './find-files.ts';
-import type { SqliteThreadAnswer, SqliteThreadData } from './sqlite-thread.ts';
+import { ReaderEndedError, startReader } from './reader-process.ts';
+import type { SqliteAnswer, SqliteRead } from './sqlite-process.ts';
+
+/** Of the process that runs the query. */
+const memoryBytesMax = 512 * 1024 * 1024;
 
 /** Rows of a query to a file of SQLite. */
 export const sqlite = defineImportSource({
@@ -50,10 +51,13 @@ async function* readRows(
 ): AsyncGenerator<RecordChunk> {
   const { path, shown } = await databaseFileOf(part, host);
   signal.throwIfAborted();
-  const worker = startThread({ path, query });
+  const entry = new URL('./sqlite-process.ts', import.meta.url);
+  const reader = startReader<SqliteAnswer>(entry, { path, query } satisfies SqliteRead, memoryBytesMax);
   try {
     for (let bytesRead = 0; ;) {
-      const answer = await ask(worker, signal);
+      const answer = await reader.ask(signal).catch((error: unknown) => {
+        throw error instanceof ReaderEndedError ? endedError(error, shown) : error;
+      });
       if (answer.kind === 'failed') throw sqliteError(answer, shown);
       if (answer.kind === 'end') return;
       bytesRead += answer.lines.length;
@@ -61,31 +65,16 @@ async function* readRows(
       yield { lines: Buffer.from(buffer, byteOffset, byteLength), count: answer.count, bytesRead };
     }
   } finally {
-    // Not waited for: a query that sorts for minutes ends only then.
-    void worker.terminate();
+    reader.kill();
   }
 }
 
-/** SQLite works without pauses: in a thread of its own it holds up nobody. */
-function startThread(data: SqliteThreadData): Worker {
-  const worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), {
-    workerData: data,
-    resourceLimits: throughputThreadLimits,
-  });
-  // Whoever waits for an answer hears of it; this is for a thread that fails while it is ended.
-  worker.on('error', () => undefined);
-  return worker;
-}
-
-async function ask(worker: Worker, signal: AbortSignal): Promise<SqliteThreadAnswer> {
-  worker.postMessage('next', []);
-  try {
-    const [answer] = (await once(worker, 'message', { signal })) as [SqliteThreadAnswer];
-    return answer;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
+function endedError(error: ReaderEndedError, shown: string): Error {
+  const { message, overLimit } = error;
+  if (!overLimit)
+    return new SourceWaitError(`SQLite broke down (${message}) while it read ${shown}`, { unlimited: false });
+  const advice = 'ask for smaller values or fewer columns, or export the rows to a file';
+  return new SourceError(`the query to ${shown} was ended: ${message}; ${advice}`);
 }
 
 /** Primary result codes of SQLite. */
@@ -100,7 +89,7 @@ const code = {
   noDatabase: 26,
 } as const;
 
-function sqliteError({ errcode, message }: Extract<SqliteThreadAnswer, { kind: 'failed' }>, shown: string): Error {
+function sqliteError({ errcode, message }: Extract<SqliteAnswer, { kind: 'failed' }>, shown: string): Error {
   const primary = errcode & 0xff;
   if (primary === code.busy || primary === code.locked) {
     return new SourceWaitError(`${shown} is locked by another program: ${message}`, { unlimited: true });

@@ -1,16 +1,20 @@
+/**
+ * Entry of the process that reads an SQLite file. A query may never end, or ask for more memory than there is: it ends with the process, which
+ * is started and killed by sqlite.ts only.
+ */
 import { constants, DatabaseSync } from 'node:sqlite';
-import { parentPort, workerData } from 'node:worker_threads';
+import { endWithParent } from '../../base/end-with-parent.ts';
 import { createSqliteRowWriter } from './sqlite-rows.ts';
 
-/** What the thread is started with. */
-export interface SqliteThreadData {
+/** What the process is started with. */
+export interface SqliteRead {
   readonly path: string;
   /** One select, without a semicolon. */
   readonly query: string;
 }
 
 /** Asked for with a message of any kind, one after the other. */
-export type SqliteThreadAnswer =
+export type SqliteAnswer =
   | { readonly kind: 'rows'; readonly lines: Uint8Array; readonly count: number }
   | { readonly kind: 'end' }
   /** `errcode` is SQLite's. */
@@ -27,7 +31,7 @@ const permitted: ReadonlySet<number> = new Set([
 ]);
 
 /** The rows as lines of JSON, about 1 MB at once. */
-function* readRows({ path, query }: SqliteThreadData): Generator<SqliteThreadAnswer> {
+function* readRows({ path, query }: SqliteRead): Generator<SqliteAnswer> {
   using database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
   database.exec('pragma query_only = on; pragma trusted_schema = off; pragma cell_size_check = on');
   database.setAuthorizer((action) => (permitted.has(action) ? constants.SQLITE_OK : constants.SQLITE_DENY));
@@ -37,7 +41,7 @@ function* readRows({ path, query }: SqliteThreadData): Generator<SqliteThreadAns
   const write = createSqliteRowWriter(statement.columns().map(({ name }) => name));
   let lines: string[] = [];
   let length = 0;
-  const take = (): SqliteThreadAnswer => {
+  const take = (): SqliteAnswer => {
     const answer = { kind: 'rows', lines: Buffer.from(lines.join('')), count: lines.length } as const;
     lines = [];
     length = 0;
@@ -55,7 +59,7 @@ function* readRows({ path, query }: SqliteThreadData): Generator<SqliteThreadAns
 
 type SqliteValue = Parameters<ReturnType<typeof createSqliteRowWriter>>[0][number];
 
-function nextAnswer(rows: Generator<SqliteThreadAnswer>): SqliteThreadAnswer {
+function nextAnswer(rows: Generator<SqliteAnswer>): SqliteAnswer {
   try {
     const { value, done } = rows.next();
     return done === true ? { kind: 'end' } : value;
@@ -65,6 +69,7 @@ function nextAnswer(rows: Generator<SqliteThreadAnswer>): SqliteThreadAnswer {
   }
 }
 
-// Sound: this is the entry of a thread that `sqlite.ts` starts with these data.
-const rows = readRows(workerData as SqliteThreadData);
-parentPort?.on('message', () => parentPort?.postMessage(nextAnswer(rows), []));
+endWithParent();
+// Sound: what sqlite.ts has given.
+const rows = readRows(JSON.parse(process.argv[2] ?? '{}') as SqliteRead);
+process.on('message', () => void process.send?.(nextAnswer(rows)));

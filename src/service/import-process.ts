@@ -1,6 +1,6 @@
 /**
- * The thread of imports. Reading, converting and comparing years of history takes all of a core; here it holds up neither an
- * answer to a client nor the pipeline.
+ * The process of imports. What others have written is read here: it may take all of a core, all of the memory that it is allowed, or end the
+ * process, and holds up neither an answer to a client nor the pipeline.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
@@ -14,13 +14,12 @@ import { startRunWorker } from '../imports/run/run-worker.ts';
 import { createDatabaseClock } from '../metadata/database-clock.ts';
 import { fetchLoadedLate, streamLoadedLate } from '../outbound/load-late.ts';
 import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.ts';
-import { movableMemory } from './import-door.ts';
 import { createImportConfigWatcher } from './import-config-watcher.ts';
 import { openProcessDir } from './process-dir.ts';
 import { openPluginEnvironment, outboundTrust, type PluginEnvironment } from './plugin-environment.ts';
 import { isCluster } from './roles.ts';
 import { connectionsPerThread, openEventStore, openMetadata } from './stores.ts';
-import { openThread } from './thread.ts';
+import { openProcess } from './thread.ts';
 import { waitUntilStored } from './stored-so-far.ts';
 
 /** Of requests of sources and to targets; larger than those of plugins. */
@@ -31,7 +30,7 @@ const removeEveryMs = 600_000;
 /** They only wait; each holds the stages of one run open. */
 const replacingMax = 16;
 
-const { settings, shared, log, metrics, call, serve } = openThread(movableMemory);
+const { settings, shared, log, metrics, call, serve } = await openProcess();
 const clock = systemClock;
 const dirs = importDirs(settings);
 const { db } = await openMetadata(settings, log, connectionsPerThread(settings));
@@ -59,7 +58,7 @@ const deps = {
   dirs: { ...dirs, temp: temp.path },
   clock,
   log,
-  failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
+  failpoint: createFailpoint(settings.failAt, settings.allowFailpoints, killService),
   allow: trust.allow,
   fetch,
   stream,
@@ -71,6 +70,11 @@ const deps = {
 const watcher = createImportConfigWatcher({ db, clock, log, days: settings.pluginLogDays });
 const stopping = new AbortController();
 const working = Promise.all([workOnRuns(), removeStaging()]);
+
+/** A kill of the service is one of this process, too. */
+function killService(): void {
+  for (const pid of [process.ppid, process.pid]) process.kill(pid, 'SIGKILL');
+}
 
 /** Where code of transforms runs: nothing is opened before some run has any. */
 function createPlace(): { readonly open: () => PluginEnvironment; readonly close: () => Promise<void> } {
@@ -95,6 +99,10 @@ async function workOnRuns(): Promise<void> {
       concurrency,
       stagesOf: async (run) => (await import('./import-run.ts')).createImportStages(deps, run),
       watcher,
+      onClaim: (held) => {
+        void call('holdRun', held);
+        return () => void call('letRunGo', held);
+      },
       onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
     }).done;
   await Promise.all([worker('import', settings.importRuns), worker('replace', replacingMax), worker('undo', 1)]);

@@ -1,0 +1,72 @@
+/** A process that reads one file with native code, which nothing but the end of its process interrupts. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { mebibytes, offerToOutOfMemory, watchMemory } from '../../base/child-watch.ts';
+
+/** How it ended without an answer. */
+export class ReaderEndedError extends Error {
+  override name = 'ReaderEndedError';
+  /** It was over its limit, which is the doing of what it reads. */
+  readonly overLimit: boolean;
+
+  constructor(how: string, overLimit: boolean) {
+    super(how);
+    this.overLimit = overLimit;
+  }
+}
+
+export interface ReaderProcess<Answer> {
+  /** One after the other. Rejects with ReaderEndedError, or with the reason of the signal. */
+  ask(signal: AbortSignal): Promise<Answer>;
+  /** At once, whatever it is at. */
+  kill(): void;
+}
+
+/** Starts an entry, which is given `read` as JSON and answers each message with one. */
+export function startReader<Answer>(entry: URL, read: object, memoryBytesMax: number): ReaderProcess<Answer> {
+  const child = fork(fileURLToPath(entry), [JSON.stringify(read)], {
+    // Nothing of our environment: it holds secrets.
+    env: { TZ: 'UTC' },
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const over = { limit: false };
+  offerToOutOfMemory(child);
+  watchMemory(child, memoryBytesMax, () => {
+    over.limit = true;
+    child.kill('SIGKILL');
+  });
+  return {
+    ask: (signal) =>
+      ask<Answer>(child, signal, (how) => {
+        const tooMuch = `it took more than ${mebibytes(memoryBytesMax)} of memory`;
+        return new ReaderEndedError(over.limit ? tooMuch : how, over.limit);
+      }),
+    kill: () => void child.kill('SIGKILL'),
+  };
+}
+
+async function ask<Answer>(
+  child: ChildProcess,
+  signal: AbortSignal,
+  endedError: (how: string) => ReaderEndedError,
+): Promise<Answer> {
+  const settled = new AbortController();
+  const waits = { signal: AbortSignal.any([signal, settled.signal]) };
+  const ended = once(child, 'exit', waits).then(([code, by]: readonly unknown[]): never => {
+    throw endedError(typeof by === 'string' ? by : `code ${String(code)}`);
+  });
+  const answered = once(child, 'message', waits).then(([answer]) => answer as Answer);
+  try {
+    child.send('next', () => undefined);
+    return await Promise.race([answered, ended]);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    settled.abort();
+    await Promise.allSettled([answered, ended]);
+  }
+}

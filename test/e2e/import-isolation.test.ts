@@ -1,0 +1,72 @@
+/**
+ * Real: the whole program as a process, its process of imports, SQLite, chDB, files, HTTP. Doubled: nothing. What is read here ends
+ * whoever reads it, or never ends; what is observed is that the service around it stays.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { apiSend, createImportConfig, startImport, untilRun, type RunAnswer } from '../support/import-runs.ts';
+import { hasProc, importPid } from '../support/processes.ts';
+import { projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+
+let sent = 0;
+
+/** One event. */
+async function capture(server: TestServer): Promise<number> {
+  sent += 1;
+  const event = { event: 'seen', distinct_id: `user ${sent}`, properties: {} };
+  const body = JSON.stringify({ api_key: projectKey, batch: [event] });
+  const answer = await fetch(`${server.url}/batch/`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+/** Gives the beginning of a file and never its end. `readers`: how many wait for it. */
+async function endlessFile(): Promise<{ readonly url: string; readonly readers: () => number }> {
+  let readers = 0;
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    if (request.method === 'HEAD') return void response.end();
+    readers += 1;
+    response.once('close', () => (readers -= 1));
+    response.write('{"event":"a","distinct_id":"b","timestamp":"2026-01-01T00:00:00Z"}\n');
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/poison.jsonl`, readers: () => readers };
+}
+
+it.skipIf(!hasProc)(
+  'a run that ends its worker twice at the same place has failed with how and over what; capture answers, and a resume tries again',
+  async () => {
+    await using dataDir = await tempDataDir();
+    const server = await startServer(dataDir.path, { MILLRACE_OUTBOUND_ALLOW: '127.0.0.1' });
+    const { url, readers } = await endlessFile();
+    const config = await createImportConfig(server, 'Web addresses', { urls: url, format: 'amplitude' });
+    const run = await startImport(server, config, { preflight: false });
+    const killReader = async (): Promise<void> => {
+      await expect.poll(readers, { timeout: 60_000 }).toBe(1);
+      const pid = importPid(server) ?? 0;
+      process.kill(pid, 'SIGKILL');
+      expect(await capture(server)).toBe(200);
+      await expect.poll(() => importPid(server) ?? pid, { timeout: 60_000 }).not.toBe(pid);
+    };
+    await killReader();
+    await killReader();
+    const { reason } = await untilRun(server, run, ({ state }) => state === 'failed');
+    expect(reason).toMatch(
+      /2 times at the same place: it ended with SIGKILL while it read .*poison\.jsonl.*resume the run/,
+    );
+    await apiSend<RunAnswer>(server, 'POST', `${run}resume/`);
+    await expect.poll(readers, { timeout: 60_000 }).toBe(1);
+    expect((await server.terminate()).code).toBe(0);
+  },
+  180_000,
+);
