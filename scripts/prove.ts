@@ -13,6 +13,7 @@ const proofs: Readonly<Record<string, string>> = {
   package: 'the package installs with npm alone, and serves, imports and tries transformations',
   'console-scale': 'the console stays quick with a million events, and its memory where it is',
   fuzz: 'generated requests of every kind get no fault and no silence, and the good events among them are stored once',
+  'hostile-requests': 'no request without a key costs the main thread more than 50 ms of the processor',
   schemathesis: 'every answer to requests that Schemathesis makes from the OpenAPI document is as the document has it',
   'cluster-storm': 'a cluster loses and doubles nothing while processes, Kafka and PostgreSQL are killed and stopped',
   'cluster-import': 'an import is exact on several processes of which one is killed again and again',

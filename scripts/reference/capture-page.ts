@@ -5,14 +5,18 @@ import {
   eventKeysMax,
   nameCharsMax,
 } from '../../src/batch/limits.ts';
-import { compressionNames } from '../../src/capture/decode.ts';
+import { compressionNames, wrappedBytesMax } from '../../src/capture/decode.ts';
 import { otherEncodings } from '../../src/capture/inflate-encoding.ts';
+import { unknownBodyBytesMax } from '../../src/capture/known-key.ts';
+import { lz64BytesMax, lz64CharsMax } from '../../src/capture/lz64.ts';
 import { definitionsPaths, flagsPaths, noFeatures } from '../../src/capture/routes-startup.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/config/settings.ts';
 import { capturePaths, captureV1Errors, captureV1Path, listedRejectionsMax } from '../../src/contract/capture.ts';
 import { apiErrors, captureErrorCodes } from '../../src/contract/errors.ts';
 import { freeEventsInAll, freeEventsPerMinute } from '../../src/contract/historical-settings.ts';
 import { code, json, page, table } from './markdown.ts';
+
+const count = (value: number): string => value.toLocaleString('en');
 
 /** Paths that events go to, and what client libraries ask for when they start. */
 export function capturePage(): string {
@@ -74,7 +78,7 @@ function events(): string[] {
         ],
         [
           code('uuid'),
-          'The same uuid, day, name and `distinct_id` are the same event, which is stored once. Default: a new one.',
+          'The same uuid, day, name and `distinct_id` are the same event, which is stored once. Default of a live event: a new one. Default of a historical event: one made of its content, so that the same event sent again is stored once.',
         ],
         [code('timestamp'), 'ISO 8601. Default: the time of arrival.'],
         [
@@ -83,7 +87,7 @@ function events(): string[] {
         ],
         [
           `${code('properties')}, ${code('$set')}, ${code('$set_once')}`,
-          'Objects. The latter two change the person: the time of the event decides, not its arrival.',
+          "Objects; PHP's `[]` is an empty one. The latter two change the person: the time of the event decides, not its arrival.",
         ],
       ],
     ),
@@ -99,9 +103,18 @@ function bodies(): string[] {
       [
         ['JSON', 'By its first character.'],
         ['gzip', 'By its first bytes; `Content-Encoding` and `compression=` need not say so.'],
-        ['base64', 'By its look, also of gzip; on `/e/`, `/capture/`, `/engage/` and `/track/` twice.'],
-        ['lz-string', 'By `compression=lz64`.'],
-        ['a form', 'By `data=` at its beginning; `data` is one of the forms above, `compression` as in the query.'],
+        [
+          'base64',
+          `By its look, also of gzip; on \`/e/\`, \`/capture/\`, \`/engage/\` and \`/track/\` twice. At most ${count(wrappedBytesMax)} bytes.`,
+        ],
+        [
+          'lz-string',
+          `By \`compression=lz64\`. At most ${count(lz64BytesMax)} bytes, ${count(lz64CharsMax)} characters unpacked.`,
+        ],
+        [
+          'a form',
+          `By \`data=\` at its beginning; \`data\` is one of the forms above, \`compression\` as in the query. At most ${count(wrappedBytesMax)} bytes.`,
+        ],
         ['`data` in the query', 'Stands for the body when it is not empty.'],
       ],
     ),
@@ -148,7 +161,6 @@ const limitSettings = [
 ] as const satisfies readonly SettingName[];
 
 function limits(): string[] {
-  const count = (value: number): string => value.toLocaleString('en');
   const set = limitSettings.map((name) => {
     const { env, default: value, help }: SettingDefinition = settingDefinitions[name];
     return [help, `${count(Number(value))}${name.endsWith('Ms') ? ' ms' : ''}`, code(env)];
@@ -159,6 +171,11 @@ function limits(): string[] {
       ['What', 'Limit', 'Setting'],
       [
         ...set,
+        [
+          'Body, unpacked, that may have its project key anywhere; a larger one has it in so many first or last bytes.',
+          count(unknownBodyBytesMax),
+          '',
+        ],
         ['Events of one body.', count(bodyEventsMax), ''],
         ['Levels of nesting of one event.', count(eventDepthMax), ''],
         ['Object keys of one event.', count(eventKeysMax), ''],

@@ -19,6 +19,9 @@ const distinctId = {
   examples: ['ada'],
 } as const;
 
+/** PHP writes an empty map as a list. */
+const map = { anyOf: [{ type: 'object' }, { type: 'array', maxItems: 0 }] } as const;
+
 const eventProperties = {
   event: { type: 'string', minLength: 1, maxLength: nameCharsMax, examples: ['signed up'] },
   distinct_id: distinctId,
@@ -33,9 +36,9 @@ const eventProperties = {
     description: 'ISO 8601. Default: the time of arrival.',
     examples: ['2026-01-31T12:00:00.000Z'],
   },
-  properties: { type: 'object', examples: [{ plan: 'pro' }] },
-  $set: { type: 'object', description: 'Properties of the person; the time of the event decides which value stands.' },
-  $set_once: { type: 'object', description: 'Properties of the person; the earliest value stands.' },
+  properties: { ...map, examples: [{ plan: 'pro' }] },
+  $set: { ...map, description: 'Properties of the person; the time of the event decides which value stands.' },
+  $set_once: { ...map, description: 'Properties of the person; the earliest value stands.' },
 } as const;
 
 const eventOf = (idIn: 'event' | 'properties'): object => ({
@@ -99,10 +102,10 @@ export const v1BodySchema = {
           uuid: { ...uuid, description: 'Once in a batch.' },
           distinct_id: distinctId,
           timestamp: time,
-          properties: { type: 'object' },
+          properties: map,
           session_id: { type: 'string' },
           window_id: { type: 'string' },
-          options: { type: 'object' },
+          options: map,
         },
       },
     },

@@ -33,6 +33,12 @@ export function isObjectAt(json: Buffer, from: number): boolean {
   return json[from] === 0x7b;
 }
 
+/** PHP writes an empty map as `[]`: wherever an object is expected it stands for one. */
+export function isEmptyArrayAt(json: Buffer, from: number, to: number): boolean {
+  return json[from] === 0x5b && /^\[\s*\]$/.test(json.toString('latin1', from, Math.min(to, from + emptyBytesMax)));
+}
+const emptyBytesMax = 64;
+
 export function isNumberAt(json: Buffer, from: number): boolean {
   const byte = json[from] ?? 0;
   return byte === 0x2d || (byte >= 0x30 && byte <= 0x39);

@@ -8,6 +8,7 @@ import {
   fieldFrom,
   fieldTo,
   flagsOf,
+  isEmptyArrayAt,
   isNullAt,
   isNumberAt,
   isObjectAt,
@@ -193,7 +194,9 @@ function checkObjects(scan: ScannedBatch, index: number): Refusal | undefined {
   for (const [field, attr] of objectFields) {
     const from = fieldFrom(scan, index, field);
     if (from < 0 || isObjectAt(scan.json, from) || isNullAt(scan.json, from)) continue;
-    const got = excerpt(scan.json, from, fieldTo(scan, index, field));
+    const to = fieldTo(scan, index, field);
+    if (isEmptyArrayAt(scan.json, from, to)) continue;
+    const got = excerpt(scan.json, from, to);
     return bad('malformed_event_properties', attr, `expected "${attr}" to be an object, got: ${got}`);
   }
   return undefined;

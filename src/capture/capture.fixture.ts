@@ -11,6 +11,7 @@ import { createDoor } from './create-door.ts';
 import { createBudgets } from './budgets.ts';
 import { createAgreements, type AgreementsDeps } from './agreements.ts';
 import { decodeBody } from './decode.ts';
+import { createGunzipper } from './gunzip.ts';
 import { createProjectKeys } from './project-key.ts';
 import { registerCapture } from './routes.ts';
 import { scanLimits } from '../batch/limits.ts';
@@ -86,7 +87,8 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
     metrics,
     token: test.project.apiToken,
     records,
-    events: async (lane) => (await records(lane)).flatMap((record) => eventsOf(record, settings)),
+    events: async (lane) =>
+      (await Promise.all((await records(lane)).map((record) => eventsOf(record, settings)))).flat(),
     failLookUps: (fail) => {
       lookUpsFail = fail;
     },
@@ -98,9 +100,9 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
   };
 }
 
-function eventsOf(record: IntactRecord, settings: Settings): unknown[] {
+async function eventsOf(record: IntactRecord, settings: Settings): Promise<unknown[]> {
   const limits = { inflatedBytesMax: settings.captureInflatedBytesMax };
-  const { json } = decodeBody(Buffer.from(record.body), {}, limits);
+  const { json } = await decodeBody(Buffer.from(record.body), {}, limits, createGunzipper());
   const scan = scanBatch(json, scanLimits(settings.captureEventBytesMax));
   return Array.from({ length: scan.count }, (_, i): unknown =>
     JSON.parse(textAt(json, fieldFrom(scan, i, 'event'), fieldTo(scan, i, 'event'))),

@@ -1,15 +1,20 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../contract/errors.ts';
-import { decodeBody } from './decode.ts';
+import { decodeBody as decodeWith, wrappedBytesMax, type BodyHints, type DecodedBody } from './decode.ts';
+import { createGunzipper, type InflateLimits } from './gunzip.ts';
+import { lz64BytesMax } from './lz64.ts';
 
 /** The forms of bodies are proven through HTTP in routes.test.ts; here is what takes a direct look at memory and bytes. */
 const limits = { inflatedBytesMax: 4 * 1024 * 1024 };
 const json = Buffer.from('[{"event":"a","distinct_id":"b"}]');
 
-function refusal(work: () => unknown): ApiError {
+const decodeBody = (body: Buffer, hints: BodyHints, within: InflateLimits): Promise<DecodedBody> =>
+  decodeWith(body, hints, within, createGunzipper());
+
+async function refusal(work: () => Promise<unknown>): Promise<ApiError> {
   try {
-    work();
+    await work();
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
@@ -18,9 +23,9 @@ function refusal(work: () => unknown): ApiError {
 }
 
 /** Bytes of buffers that the work allocated and that are still there when it throws, measured without help from the collector. */
-function growth(work: () => unknown): { error: ApiError; bytes: number } {
+async function growth(work: () => Promise<unknown>): Promise<{ error: ApiError; bytes: number }> {
   const before = process.memoryUsage();
-  const error = refusal(work);
+  const error = await refusal(work);
   const after = process.memoryUsage();
   return { error, bytes: after.arrayBuffers + after.external - before.arrayBuffers - before.external };
 }
@@ -33,44 +38,57 @@ describe('bombs', () => {
     ['that says how large it is', bomb],
     ['that lies about its size', lying],
     ['in base64', Buffer.from(bomb.toString('base64'))],
-  ])('a gzip bomb %s is 413, in memory bounded by the limit', (_name, body) => {
-    const { error, bytes } = growth(() => decodeBody(body, {}, limits));
+  ])('a gzip bomb %s is 413, in memory bounded by the limit', async (_name, body) => {
+    const { error, bytes } = await growth(() => decodeBody(body, {}, limits));
     expect([error.status, error.detail]).toEqual([413, expect.stringContaining('4194304 bytes')]);
     expect(bytes).toBeLessThan(4 * limits.inflatedBytesMax);
   });
 
-  it('a trailer that claims 4 GB makes nobody reserve them', () => {
+  it('a trailer that claims 4 GB makes nobody reserve them', async () => {
     const claimed = gzipSync(json);
     claimed.writeUInt32LE(0xffff_ffff, claimed.length - 4);
-    const { error, bytes } = growth(() => decodeBody(claimed, {}, limits));
+    const { error, bytes } = await growth(() => decodeBody(claimed, {}, limits));
     expect(error.status).toBe(400);
     expect(bytes).toBeLessThan(2_000_000);
   });
 
-  it('a form of base64 that is larger than the limit is 413', () => {
+  it('a form of base64 that is larger than the limit is 413', async () => {
     const large = Buffer.alloc(limits.inflatedBytesMax * 2, 'A');
-    expect(refusal(() => decodeBody(large, {}, limits)).status).toBe(413);
+    expect((await refusal(() => decodeBody(large, {}, limits))).status).toBe(413);
+  });
+});
+
+describe('what is decoded on the event loop', () => {
+  const form = (data: string): Buffer => Buffer.from(`data=${data}`);
+  it.each([
+    ['a form', form('A'.repeat(wrappedBytesMax)), {}, 413],
+    ['base64', Buffer.alloc(wrappedBytesMax + 4, 'A'), {}, 413],
+    ['lz64', Buffer.alloc(lz64BytesMax + 1, 'A'), { queryCompression: 'lz64' }, 413],
+    ['a form with many fields', form(`e30=${'&a=b'.repeat(20)}`), {}, 400],
+  ])('%s has a limit of its own', async (_name, body, hints, status) => {
+    const wide = { inflatedBytesMax: 100 * 1024 * 1024 };
+    expect((await refusal(() => decodeBody(body, hints, wide))).status).toBe(status);
   });
 });
 
 describe('gzip', () => {
-  it('of several members is one body', () => {
+  it('of several members is one body', async () => {
     const packed = Buffer.concat([gzipSync(json.subarray(0, 10)), gzipSync(json.subarray(10))]);
-    const decoded = decodeBody(packed, {}, limits);
+    const decoded = await decodeBody(packed, {}, limits);
     expect(decoded.json.equals(json)).toBe(true);
     expect([decoded.encoding, decoded.body === packed]).toEqual(['gzip', true]);
   });
 
-  it('at the limit is taken, one byte above is not', () => {
+  it('at the limit is taken, one byte above is not', async () => {
     const exact = Buffer.alloc(limits.inflatedBytesMax, ' ');
     exact.write('[]');
-    expect(decodeBody(gzipSync(exact), {}, limits).json.length).toBe(limits.inflatedBytesMax);
+    expect((await decodeBody(gzipSync(exact), {}, limits)).json.length).toBe(limits.inflatedBytesMax);
     const above = Buffer.concat([exact, Buffer.from(' ')]);
-    expect(refusal(() => decodeBody(gzipSync(above), {}, limits)).status).toBe(413);
+    expect((await refusal(() => decodeBody(gzipSync(above), {}, limits))).status).toBe(413);
   });
 
-  it('inside gzip is refused by the JSON that it is not', () => {
-    const twice = decodeBody(gzipSync(gzipSync(json)), {}, limits);
+  it('inside gzip is refused by the JSON that it is not', async () => {
+    const twice = await decodeBody(gzipSync(gzipSync(json)), {}, limits);
     expect(twice.json[0]).toBe(0x1f);
   });
 });

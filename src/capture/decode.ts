@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
-import { gunzip, inflatedTooLarge, isGzip, type InflateLimits } from './gunzip.ts';
-import { decompressLz64, LzError } from './lz64.ts';
+import { inflatedTooLarge, isGzip, type Gunzip, type InflateLimits } from './gunzip.ts';
+import { decompressLz64, lz64BytesMax, lz64CharsMax, LzError } from './lz64.ts';
 
 /** What the request says about its body. Nothing of it is trusted: gzip is told by its first bytes, base64 by its look. */
 export interface BodyHints {
@@ -33,11 +33,18 @@ export const compressionNames: Readonly<Record<string, Compression>> = {
   b64: 'base64',
 };
 
-/**
- * Every form that client libraries send, turned into JSON text. Throws ApiError: 400, 413 or 415, saying what came.
- * `inflated`: what `raw` holds, if it is gzip and somebody has unpacked it already.
- */
-export function decodeBody(raw: Buffer, hints: BodyHints, limits: InflateLimits, inflated?: Buffer): DecodedBody {
+/** Forms and base64, which are decoded on the event loop. Browsers send far less; whatever is larger comes as JSON or gzip. */
+export const wrappedBytesMax = 2 * 1024 * 1024;
+/** Client libraries send four. */
+const formFieldsMax = 16;
+
+/** Every form that client libraries send, turned into JSON text. Throws ApiError: 400, 413 or 415, saying what came. */
+export async function decodeBody(
+  raw: Buffer,
+  hints: BodyHints,
+  limits: InflateLimits,
+  gunzip: Gunzip,
+): Promise<DecodedBody> {
   const fromQuery = hints.queryData !== undefined && hints.queryData !== '';
   const received = fromQuery ? Buffer.from(hints.queryData.replaceAll(' ', '+')) : raw;
   if (received.length === 0) throw notReadable('expected a body or "data" in the query, got: neither');
@@ -45,10 +52,10 @@ export function decodeBody(raw: Buffer, hints: BodyHints, limits: InflateLimits,
   const hint = compressionHint(hints, form?.compression);
   const payload = form?.data ?? received;
   if (hint === 'lz64' && !isGzip(payload) && !looksLikeJson(payload)) return asJson(unpackLz64(payload, limits));
-  if (!isGzip(payload)) return asJson(unwrap(payload, hint, hints, limits));
-  const json = payload === raw && inflated !== undefined ? inflated : gunzip(payload, limits);
+  if (!isGzip(payload)) return asJson(await unwrap(payload, hint, hints, limits, gunzip));
+  const json = await gunzip(payload, limits);
   if (looksLikeJson(json) && payload === raw) return { json, body: raw, encoding: 'gzip' };
-  return asJson(unwrap(json, 'none', hints, limits));
+  return asJson(await unwrap(json, 'none', hints, limits, gunzip));
 }
 
 function asJson(json: Buffer): DecodedBody {
@@ -56,11 +63,18 @@ function asJson(json: Buffer): DecodedBody {
 }
 
 /** Takes base64 off, as often as the path allows, and gzip inside it. */
-function unwrap(payload: Buffer, hint: Compression, hints: BodyHints, limits: InflateLimits): Buffer {
+async function unwrap(
+  payload: Buffer,
+  hint: Compression,
+  hints: BodyHints,
+  limits: InflateLimits,
+  gunzip: Gunzip,
+): Promise<Buffer> {
   const base64LevelsMax = hints.legacyPath === true ? 2 : 1;
   let bytes = payload;
   let base64Levels = 0;
   while (base64Levels < base64LevelsMax && looksLikeBase64(bytes)) {
+    if (bytes.length > wrappedBytesMax) throw wrappedTooLarge('base64');
     bytes = Buffer.from(bytes.toString('latin1'), 'base64');
     base64Levels++;
     if (bytes.length > limits.inflatedBytesMax) throw inflatedTooLarge(limits);
@@ -98,12 +112,31 @@ function readForm(body: Buffer, contentType: string | undefined): FormBody | und
     }
     return undefined;
   }
-  const fields = new URLSearchParams(body.toString('latin1'));
+  if (body.length > wrappedBytesMax) throw wrappedTooLarge('a form');
+  const fields = formFields(body);
   const data = fields.get('data');
-  if (data === null || data === '') throw notReadable('expected "data" in the form, got: none');
+  if (data === undefined || data === '') throw notReadable('expected "data" in the form, got: none');
   // A base64 text that was not escaped has lost its plus signs to the form rules.
   const text = /^[{[]/.test(data.trimStart()) ? data : data.replaceAll(' ', '+');
-  return { data: Buffer.from(text), compression: fields.get('compression') ?? undefined };
+  return { data: Buffer.from(text), compression: fields.get('compression') };
+}
+
+/** The first value of each name. */
+function formFields(body: Buffer): ReadonlyMap<string, string> {
+  const pairs = body.toString('latin1').split('&', formFieldsMax + 1);
+  if (pairs.length > formFieldsMax) {
+    throw notReadable(`expected at most ${formFieldsMax} fields in the form, got: more`);
+  }
+  const fields = new Map<string, string>();
+  for (const pair of pairs) {
+    for (const [name, value] of new URLSearchParams(pair)) if (!fields.has(name)) fields.set(name, value);
+  }
+  return fields;
+}
+
+function wrappedTooLarge(form: string): ApiError {
+  const detail = `expected at most ${wrappedBytesMax} bytes in ${form}, got: more; send JSON or gzip, or smaller batches`;
+  return new ApiError('request_too_large', detail);
 }
 
 function looksLikeJson(bytes: Buffer): boolean {
@@ -120,11 +153,16 @@ function looksLikeBase64(bytes: Buffer): boolean {
 }
 
 function unpackLz64(bytes: Buffer, limits: InflateLimits): Buffer {
+  if (bytes.length > lz64BytesMax) {
+    const detail = `expected at most ${lz64BytesMax} bytes of lz64, got: ${bytes.length}; send gzip or smaller batches`;
+    throw new ApiError('request_too_large', detail);
+  }
+  const charsMax = Math.min(lz64CharsMax, limits.inflatedBytesMax / 2);
   try {
-    return Buffer.from(decompressLz64(bytes, limits.inflatedBytesMax / 2));
+    return Buffer.from(decompressLz64(bytes, charsMax));
   } catch (cause) {
     if (!(cause instanceof LzError)) throw cause;
-    if (cause.tooLarge) throw inflatedTooLarge(limits);
+    if (cause.tooLarge) throw inflatedTooLarge({ inflatedBytesMax: charsMax * 2 });
     throw notReadable(`invalid lz64 data: ${cause.message}`, cause);
   }
 }

@@ -6,6 +6,9 @@ export interface InflateLimits {
   readonly inflatedBytesMax: number;
 }
 
+/** Unpacks a gzip body; see `gunzip` for its errors. */
+export type Gunzip = (bytes: Buffer, limits: InflateLimits) => Promise<Buffer>;
+
 /** What zlib gives with `info: true`. */
 interface Inflated {
   readonly buffer: Buffer;
@@ -16,12 +19,15 @@ interface Inflated {
 const expansionMax = 1032;
 const gzipBytesMin = 18;
 const chunkBytesMin = 1024;
+/** A large body that claims to be tiny is not unpacked in thousands of pieces. */
+const chunkBytesWorthIt = 64 * 1024;
 /**
  * In another thread each chunk is a trip there and a turn of the event loop: a body that claims to be tiny must not make
  * thousands of them, while the large bodies behind it wait.
  */
-const chunkBytesAsideMin = 1024 * 1024;
-const chunkBytesMax = 32 * 1024 * 1024;
+const chunkBytesAsideMin = 2 * 1024 * 1024;
+/** One chunk for all that is claimed: several would be copied together on the event loop. What is not written takes no memory. */
+const chunkBytesMax = 256 * 1024 * 1024;
 /** Up to here unpacking takes a few milliseconds: less trouble on the event loop than a trip to another thread. */
 const inPlaceBytesMax = 4 * 1024 * 1024;
 
@@ -44,12 +50,14 @@ export function gunzip(bytes: Buffer, limits: InflateLimits): Buffer {
 }
 
 /** As gunzip, in another thread when the body may be large; one large body at a time, so that their memory does not add up. */
-export function createGunzipper(): (bytes: Buffer, limits: InflateLimits) => Promise<Buffer> {
+export function createGunzipper(): Gunzip {
   let last: Promise<unknown> = Promise.resolve();
   return (bytes, limits) => {
     if (bytes.length * expansionMax <= inPlaceBytesMax) return Promise.try(gunzip, bytes, limits);
     const claimed = bytes.length < gzipBytesMin ? 0 : bytes.readUInt32LE(bytes.length - 4);
-    if (claimed <= inPlaceBytesMax && limits.inflatedBytesMax > inPlaceBytesMax) {
+    // Gzip makes nothing much larger: a body that claims less than it has is of several members, damaged or a bomb.
+    const isPlausible = bytes.length <= claimed + claimed / 1000 + 1024;
+    if (isPlausible && claimed <= inPlaceBytesMax && limits.inflatedBytesMax > inPlaceBytesMax) {
       try {
         return Promise.resolve(gunzip(bytes, { inflatedBytesMax: inPlaceBytesMax }));
       } catch (error) {
@@ -80,7 +88,8 @@ function optionsFor(bytes: Buffer, limits: InflateLimits, bytesMin = chunkBytesM
   // The true size is the claim or more by multiples of 4 GiB: too much already, unless deflate cannot even reach it.
   if (claimed > limits.inflatedBytesMax && claimed <= bytes.length * expansionMax) throw inflatedTooLarge(limits);
   const chunkSize = Math.min(chunkBytesMax, limits.inflatedBytesMax, bytes.length * expansionMax, claimed + 1);
-  return { chunkSize: Math.max(bytesMin, chunkSize), maxOutputLength: limits.inflatedBytesMax, info: true };
+  const worthIt = Math.min(chunkBytesWorthIt, bytes.length, limits.inflatedBytesMax);
+  return { chunkSize: Math.max(bytesMin, chunkSize, worthIt), maxOutputLength: limits.inflatedBytesMax, info: true };
 }
 
 function checked(bytes: Buffer, { buffer, engine }: Inflated): Buffer {

@@ -15,6 +15,10 @@ export class LzError extends Error {
   }
 }
 
+/** Work on a body ends here: these libraries send a page's events, a few kilobytes. */
+export const lz64BytesMax = 512 * 1024;
+export const lz64CharsMax = 2 * 1024 * 1024;
+
 const newByte = 0;
 const newUnit = 1;
 const endOfText = 2;
@@ -102,25 +106,31 @@ class Output {
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+/** The six bits of each character, the first of them lowest: they come highest first, and codes are read from the lowest. */
 const sextets = new Int8Array(256).fill(-1);
-for (let i = 0; i < alphabet.length; i++) sextets[alphabet.charCodeAt(i)] = i;
+for (let i = 0; i < alphabet.length; i++) sextets[alphabet.charCodeAt(i)] = reversed(i);
 
-/** Reads numbers whose first bit is the least significant one; the bits of a base64 character come highest first. */
+function reversed(sextet: number): number {
+  let bits = 0;
+  for (let i = 0; i < 6; i++) bits |= ((sextet >>> i) & 1) << (5 - i);
+  return bits;
+}
+
+/** Reads numbers of up to 24 bits whose first bit is the least significant one. */
 function bitReader(base64: Buffer): (count: number) => number {
   let at = 0;
-  let left = 0;
-  let sextet = 0;
+  let held = 0;
+  let bits = 0;
   return (count) => {
-    let value = 0;
-    for (let i = 0; i < count; i++) {
-      if (left === 0) {
-        sextet = sextets[base64[at++] ?? 0] ?? -1;
-        if (sextet < 0) throw new LzError('the text ends too early or is not base64');
-        left = 6;
-      }
-      left--;
-      value |= ((sextet >>> left) & 1) << i;
+    while (held < count) {
+      const sextet = sextets[base64[at++] ?? 0] ?? -1;
+      if (sextet < 0) throw new LzError('the text ends too early or is not base64');
+      bits |= sextet << held;
+      held += 6;
     }
+    const value = bits & ((1 << count) - 1);
+    bits >>>= count;
+    held -= count;
     return value;
   };
 }

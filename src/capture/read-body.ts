@@ -26,13 +26,17 @@ export interface ReadLimits {
   readonly timeoutMs: number;
 }
 
+/** Each piece costs its own turn, however small it is: packets hold a kilobyte, chunks of a few bytes are an attack. */
+const piecesMin = 1024;
+const pieceBytesMin = 512;
+
 const closing = { connection: 'close' } as const;
 
 /**
  * The body as it arrives on the wire. Takes its bytes from the budget; whoever calls gives `result.length` back.
  * Throws ApiError: 413 over the limit (a body up to twice the limit is still read to its end, so that the connection
  * stays usable and the client sees the answer), 408 when it stalls or takes too long, 503 when the budget is spent,
- * 400 when the client goes away.
+ * 400 when the client goes away or sends the body in tiny pieces.
  */
 export async function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
   const declared = Number(raw.headers['content-length'] ?? 0);
@@ -58,8 +62,9 @@ function takeWhole(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget)
 
 function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const chunks = collector(Number(raw.headers['content-length'] ?? 0), limits.bytesMax);
     let received = 0;
+    let pieces = 0;
     let taken = 0;
     let refusal: ApiError | undefined;
     const total = setTimeout(() => finish(timedOut(limits.timeoutMs)), limits.timeoutMs);
@@ -67,13 +72,15 @@ function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): 
 
     const refuse = (error: ApiError): void => {
       refusal ??= error;
-      chunks.length = 0;
+      chunks.clear();
       budget.bytes -= taken;
       taken = 0;
     };
     const onData = (chunk: Buffer): void => {
       stall.refresh();
       received += chunk.length;
+      pieces++;
+      if (pieces > piecesMin + received / pieceBytesMin) return finish(inPieces());
       if (received > 2 * limits.bytesMax) return finish(tooLarge(limits, closing));
       if (refusal !== undefined) return undefined;
       if (received > limits.bytesMax) return refuse(tooLarge(limits, {}));
@@ -82,7 +89,7 @@ function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): 
       }
       taken += chunk.length;
       budget.bytes += chunk.length;
-      chunks.push(chunk);
+      chunks.add(chunk);
       return undefined;
     };
     const onEnd = (): void => finish(refusal);
@@ -94,14 +101,49 @@ function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): 
       // A late error of the socket has nobody left to tell.
       raw.on('error', () => {});
       if (error === undefined) {
-        const [first] = chunks;
-        return resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, received));
+        return resolve(chunks.whole());
       }
       refuse(error);
+      // What ends with its connection is not read any more.
+      if (error.headers['connection'] === 'close') raw.pause();
       return reject(error);
     };
     raw.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
+}
+
+interface Collector {
+  add(chunk: Buffer): void;
+  whole(): Buffer;
+  clear(): void;
+}
+
+/** Copies each chunk into its place while it is in the processor's cache, where the sender says how many bytes there will be. */
+function collector(declared: number, bytesMax: number): Collector {
+  if (!(declared > 0 && declared <= bytesMax)) return listCollector();
+  let whole: Buffer | undefined;
+  let at = 0;
+  return {
+    add: (chunk) => {
+      if (at === 0 && chunk.length === declared) whole = chunk;
+      else chunk.copy((whole ??= Buffer.allocUnsafeSlow(declared)), at);
+      at += chunk.length;
+    },
+    whole: () => whole?.subarray(0, at) ?? Buffer.alloc(0),
+    clear: () => {
+      whole = undefined;
+      at = 0;
+    },
+  };
+}
+
+function listCollector(): Collector {
+  const chunks: Buffer[] = [];
+  return {
+    add: (chunk) => void chunks.push(chunk),
+    whole: () => (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+    clear: () => void chunks.splice(0),
+  };
 }
 
 /** 503: what this request needs in memory is more than there is room for now. */
@@ -112,6 +154,11 @@ export function noRoom(): ApiError {
 function tooLarge(limits: ReadLimits, headers: Readonly<Record<string, string>>): ApiError {
   const detail = `maximum event size exceeded: Request body exceeds limit of ${limits.bytesMax} bytes; send smaller batches`;
   return new ApiError('request_too_large', detail, { headers });
+}
+
+function inPieces(): ApiError {
+  const detail = `expected a body in pieces of ${pieceBytesMin} bytes or more, got: smaller ones; send larger chunks`;
+  return new ApiError('parse_error', detail, { headers: closing });
 }
 
 function timedOut(ms: number): ApiError {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeBody } from './decode.ts';
+import { requireKnownKey } from './known-key.ts';
 import type { BodyBudget } from './read-body.ts';
 import { remoteConfig } from './remote-config.ts';
 import { get, slashed } from './routes-get.ts';
@@ -77,7 +78,9 @@ async function tokenOfFlags(deps: CaptureDeps, budget: BodyBudget, request: Fast
   return withBody(deps, budget, request, async (body) => {
     if (body.length === 0 && !query.get('data')) return inQuery ?? '';
     const limits = { inflatedBytesMax: flagsBytesMax };
-    const { json } = decodeBody(body, { ...hintsOf(request, query), legacyPath: true }, limits);
+    const hints = { ...hintsOf(request, query), legacyPath: true };
+    const { json } = await decodeBody(body, hints, limits, deps.gunzip);
+    await requireKnownKey(json, deps.projects);
     return tokenOf(scanBody(json, deps.settings));
   });
 }

@@ -279,7 +279,7 @@ describe('events that are not valid', () => {
     ['a uuid that is none', { ...event, uuid: 'x' }, 'invalid_event_uuid', '.uuid'],
     ['a number for a uuid', { ...event, uuid: 7 }, 'invalid_event_uuid', '.uuid'],
     ['a uuid one digit short', { ...event, uuid: uuid.slice(1) }, 'invalid_event_uuid', '.uuid'],
-    ['an array for properties', { ...event, properties: [] }, 'malformed_event_properties', '.properties'],
+    ['an array for properties', { ...event, properties: [1] }, 'malformed_event_properties', '.properties'],
     ['a text for $set', { ...event, $set: 'x' }, 'malformed_event_properties', '.$set'],
     ['a number for $set_once', { ...event, $set_once: 1 }, 'malformed_event_properties', '.$set_once'],
     ['a text for offset', { ...event, offset: '5' }, 'invalid_event_offset', '.offset'],
@@ -402,6 +402,16 @@ describe('events that are not valid', () => {
     expect(await taken()).toEqual([{ event: '$identify', distinct_id: 'u', $set: { plan: 'pro' }, token }]);
     await post('/engage', JSON.stringify({ event: null, distinct_id: 'u', token }));
     expect((await capture.events()).at(-1)).toEqual({ event: '$identify', distinct_id: 'u', token });
+  });
+
+  it.each([
+    ['properties', { properties: [] }],
+    ['properties, with space', { properties: '[ ]' }],
+    ['$set', { $set: [] }],
+    ['$set_once', { $set_once: [] }],
+  ])('takes [] for an empty map, as PHP writes it, in %s', async (_name, more) => {
+    const body = batchOf([{ ...event, ...more }, event]).replace('"[ ]"', '[ \n ]');
+    expect((await post('/batch/', body)).body).toBe('{"status":"Ok"}');
   });
 
   it('filters $performance_event, alone and among others', async () => {

@@ -8,7 +8,8 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { AcceptedBatch, Door } from '../batch/door.ts';
 import type { Agreements } from './agreements.ts';
 import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
-import { isGzip, type InflateLimits } from './gunzip.ts';
+import type { Gunzip } from './gunzip.ts';
+import { requireKnownKey } from './known-key.ts';
 import type { ProjectKeys } from './project-key.ts';
 import { answerFor, countRejected, noRejections, reject, requestRefused, type Rejections } from './refusals.ts';
 import { asIdentify, isNameless, withoutEvents } from '../batch/rewrite.ts';
@@ -29,7 +30,7 @@ export interface CaptureDeps {
   readonly metrics: Metrics;
   readonly clock: Clock;
   /** See createGunzipper. */
-  readonly gunzip: (bytes: Buffer, limits: InflateLimits) => Promise<Buffer>;
+  readonly gunzip: Gunzip;
 }
 
 /** A request, read to its end, in terms that have nothing to do with the HTTP framework. */
@@ -107,13 +108,13 @@ export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch, comple
 
 /** Decodes and scans; 400 and 413 for what cannot be read. */
 async function readEvents(
-  { settings, gunzip }: CaptureDeps,
+  { settings, gunzip, projects }: CaptureDeps,
   { body, hints, hold, isEngage }: CaptureRequest,
 ): Promise<{ decoded: DecodedBody; scan: ScannedBatch }> {
   const limits = { inflatedBytesMax: settings.captureInflatedBytesMax };
-  const inflated = isGzip(body) ? await gunzip(body, limits) : undefined;
-  let decoded = decodeBody(body, hints, limits, inflated);
+  let decoded = await decodeBody(body, hints, limits, gunzip);
   if (decoded.json !== body) hold(decoded.json.length);
+  await requireKnownKey(decoded.json, projects);
   let scan = scanBody(decoded.json, settings);
   if (isNameless(scan)) {
     if (!isEngage) {

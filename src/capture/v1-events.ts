@@ -87,14 +87,19 @@ function uuidOf(scan: ScannedBatch, index: number): { readonly sent: string; rea
 function faultOf(event: Readonly<Record<string, unknown>>): string | undefined {
   const { event: name, distinct_id: id, timestamp, properties } = event;
   if (typeof name !== 'string' || name === '') return 'missing_event_name';
+  if (name === '$performance_event') return 'performance_event_dropped';
   if (Buffer.byteLength(name) > textBytesMax) return 'event_name_too_long';
   if (typeof id !== 'string' || id.trim() === '') return 'missing_distinct_id';
   if (Buffer.byteLength(id.trim()) > textBytesMax) return 'distinct_id_too_large';
   if (typeof timestamp !== 'string' || !rfc3339.test(timestamp) || parseTimestamp(timestamp) === undefined) {
     return 'invalid_event_timestamp';
   }
-  const isObject = typeof properties === 'object' && !Array.isArray(properties);
-  return properties === undefined || isObject ? undefined : 'malformed_event_properties';
+  return properties === undefined || isMap(properties) ? undefined : 'malformed_event_properties';
+}
+
+/** Null, or PHP's `[]`, is an empty one. */
+function isMap(value: unknown): boolean {
+  return typeof value === 'object' && (!Array.isArray(value) || value.length === 0);
 }
 
 /** Options and context ids as the properties that mean the same. Undefined: an option cannot be read. */
@@ -103,7 +108,7 @@ function addedProperties(event: Readonly<Record<string, unknown>>): Record<strin
   if (typeof event['session_id'] === 'string') added['$session_id'] = event['session_id'];
   if (typeof event['window_id'] === 'string') added['$window_id'] = event['window_id'];
   const options = event['options'] ?? {};
-  if (typeof options !== 'object' || Array.isArray(options)) return undefined;
+  if (!isMap(options)) return undefined;
   for (const [option, property] of Object.entries(flagOptions)) {
     const value = (options as Record<string, unknown>)[option];
     if (value === undefined || value === null) continue;

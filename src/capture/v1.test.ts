@@ -85,10 +85,11 @@ describe('a v1 request that is taken', () => {
       [{ distinct_id: 'x'.repeat(201) }, 'distinct_id_too_large'],
       [{ timestamp: '2026-11-20' }, 'invalid_event_timestamp'],
       [{ timestamp: '2026-02-30T10:00:00Z' }, 'invalid_event_timestamp'],
-      [{ properties: [] }, 'malformed_event_properties'],
+      [{ properties: [1] }, 'malformed_event_properties'],
+      [{ event: '$performance_event' }, 'performance_event_dropped'],
       [{ options: { process_person_profile: 'maybe' } }, 'invalid_options'],
       [{ options: { product_tour_id: 1.5 } }, 'invalid_options'],
-      [{ options: [] }, 'invalid_options'],
+      [{ options: [1] }, 'invalid_options'],
       [{ properties: { x: 'y'.repeat(1_000_000) } }, 'event_too_big'],
       [{ $set: 5, event: '' }, 'missing_event_name'],
     ];

@@ -57,7 +57,15 @@ export const ingestionWarnings = {
     meaning: 'A group key is longer than 400 characters; the group is not kept.',
   },
   too_many_group_types: { severity: 'warning', meaning: 'A project keeps 5 group types; this one is not kept.' },
-  client_ingestion_warning: { severity: 'info', meaning: 'A client library reports that it limits itself.' },
+  client_ingestion_warning: {
+    severity: 'info',
+    meaning: 'A client library reports that it limits itself, in a message that is not stored as an event.',
+  },
+  performance_event_dropped: {
+    severity: 'info',
+    meaning: '$performance_event of an old browser library: measurements of the page, not stored as an event.',
+  },
+  heatmap_dropped: { severity: 'info', meaning: '$$heatmap holds clicks for a heatmap; not stored as an event.' },
 } as const satisfies Record<string, { severity: WarningSeverity; meaning: string }>;
 
 export type WarningType = keyof typeof ingestionWarnings;

@@ -65,9 +65,17 @@ function checkRate(limiter: RateLimiter, keyId: string, also: Record<string, str
   if (!decision.allowed) throw throttled(decision);
 }
 
-/** Whether the caller can be known without reading the body, so that strangers get their 401 before they send 20 MB. */
+/** A key may stand in a body up to here: a larger one is only read when header, query or cookie say whose it is. */
+export const unknownBodyBytesMax = 64 * 1024;
+
+/** Whether the caller has to be known before the body is read, so that a stranger's body is never read and parsed for nothing. */
 export function isKnownEarly({ headers }: Pick<RouteRequest, 'headers'>): boolean {
-  return bearerKey(headers.authorization) !== undefined || !hasBody(headers);
+  return bearerKey(headers.authorization) !== undefined || !hasBody(headers) || hasLargeBody(headers);
+}
+
+/** A body of unknown length counts as large. */
+function hasLargeBody({ 'content-length': length }: IncomingHttpHeaders): boolean {
+  return length === undefined || !(Number(length) <= unknownBodyBytesMax);
 }
 
 export function hasBody(headers: IncomingHttpHeaders): boolean {

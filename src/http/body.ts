@@ -115,7 +115,8 @@ function addField(fields: Map<string, unknown>, name: string, value: unknown): v
   if (!fields.has(name)) fields.set(name, value);
   else {
     const before = fields.get(name);
-    fields.set(name, Array.isArray(before) ? [...before, value] : [before, value]);
+    if (Array.isArray(before)) before.push(value);
+    else fields.set(name, [before, value]);
   }
 }
 

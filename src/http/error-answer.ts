@@ -30,8 +30,18 @@ export function errorAnswer(error: unknown, { raw, id, method, route }: FailedRe
   if (apiError.status >= 500) {
     log.error({ err: apiError.cause ?? apiError, requestId: id, method, route }, apiError.detail);
   }
-  const headers = { ...errorHeaders, ...apiError.headers };
+  const headers = { ...errorHeaders, ...(hasMuchUnread(raw) && closing), ...apiError.headers };
   return { status: apiError.status, headers, body: JSON.stringify(apiError.body()) };
+}
+
+/** What is left of a body up to here is read and thrown away, so that the client sees the answer and keeps its connection. */
+const unreadBytesMax = 32 * 1024 * 1024;
+const closing = { connection: 'close' } as const;
+
+/** Whether so much of the body may still come that reading it costs more than a new connection. */
+function hasMuchUnread({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > unreadBytesMax;
 }
 
 /** Whether the client left in the middle of its request: what fails then is its doing, not a fault of a store. */

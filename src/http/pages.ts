@@ -19,6 +19,9 @@ import { requestOrigin } from './request-origin.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { loginButton, loginFailed, messagePage, newKeyPage, startPage, welcomePage } from './start-page.ts';
 
+/** Their forms have one or two short fields, and anybody may send them. */
+const small = { bodyLimit: 16 * 1024 };
+
 const keySessionMs = 12 * 3_600_000;
 const keyRefused = 'Signing in takes a valid personal API key with scope * and without a limit to projects.';
 
@@ -47,7 +50,7 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
     if (token === '') return sendPage(reply, 400, 'Sign in', loginFailed());
     return sendPage(reply, 200, 'Sign in', loginButton(token));
   });
-  app.post('/login', async (request, reply) => {
+  app.post('/login', small, async (request, reply) => {
     checkSameOrigin(request, siteUrl);
     const key = bodyField(request, 'key').trim();
     const owner =
@@ -62,7 +65,7 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
     const seconds = Math.floor((Date.parse(expiresAt) - now) / 1000);
     return redirectHome(reply, sessionCookieHeader(request, siteUrl, value, seconds));
   });
-  app.post('/logout', async (request, reply) => {
+  app.post('/logout', small, async (request, reply) => {
     checkSameOrigin(request, siteUrl);
     const cookie = cookieValue(request.headers.cookie, sessionCookie);
     if (cookie !== undefined) {
@@ -71,7 +74,7 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
     }
     return redirectHome(reply, sessionCookieHeader(request, siteUrl, '', 0));
   });
-  app.post('/keys', async (request, reply) => {
+  app.post('/keys', small, async (request, reply) => {
     const principal = await sessionOf(auth, request);
     if (principal === undefined) return sendPage(reply, 401, 'Millrace', welcomePage());
     checkSameOrigin(request, siteUrl);

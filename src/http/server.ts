@@ -66,6 +66,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   const app = createFastify(settings, log);
   observe(app, deps);
   drainOnClose(app, log);
+  leaveBodiesUnread(app);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
   app.setNotFoundHandler(async (request, reply) => {
     // Browser libraries ask for parts that are not served here; without this their console tells of a fault of CORS.
@@ -83,6 +84,12 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   }
   app.addHook('onClose', () => auth.close());
   return app;
+}
+
+/** What no route takes is refused without its body, which the framework would read and parse first. Scopes bring parsers of their own. */
+function leaveBodiesUnread(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
 /** The routes, the console and the pages: what answers under names that are known here only. */

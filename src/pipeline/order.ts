@@ -1,7 +1,7 @@
 import { formatProperties } from './event-draft.ts';
 import type { Step, StepDeps } from './step.ts';
 import { createEachDraft, createEachRaw } from './steps/each-event.ts';
-import { noteClientWarning } from './steps/note-client-warning.ts';
+import { dropNotEvents } from './steps/drop-not-events.ts';
 import { noteProfiles } from './steps/note-profiles.ts';
 import { readEvents } from './steps/read-events.ts';
 import { readGroups } from './steps/read-groups.ts';
@@ -47,6 +47,8 @@ export function createOrder(deps: StepDeps): Order {
       // The fast path: what nobody has to look into is never read. From here it goes on to its person and its row.
       spliceEvents(deps),
       eachRaw(readEvents(deps)),
+      // Before the transformations, which are for events.
+      eachDraft(dropNotEvents),
       transformEvents(deps),
     ],
     // Here the events of several records wait for transformations that take their time.
@@ -56,7 +58,6 @@ export function createOrder(deps: StepDeps): Order {
       eachDraft(settleProfile),
       // After the profile, which refuses what must not touch a group.
       eachDraft(readGroups),
-      eachDraft(noteClientWarning),
       wantForSpliced(deps),
       eachOwn(wantForDraft(deps)),
     ],

@@ -1,4 +1,4 @@
-import type { WarningType } from '../contract/warnings.ts';
+import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
 
 /**
  * What a step says of an event. A step never throws for what is wrong with data.
@@ -12,6 +12,8 @@ export interface Drop {
   readonly kind: 'drop';
   readonly reason: WarningType;
   readonly detail: string;
+  /** Of its warning, besides the detail. */
+  readonly details?: WarningOccurrence['details'];
 }
 export interface DeadLetter {
   readonly kind: 'dead-letter';
@@ -20,8 +22,8 @@ export interface DeadLetter {
   readonly attr: string | null;
 }
 
-export function drop(reason: WarningType, detail: string): Drop {
-  return { kind: 'drop', reason, detail };
+export function drop(reason: WarningType, detail: string, details: WarningOccurrence['details'] = {}): Drop {
+  return { kind: 'drop', reason, detail, details };
 }
 export function deadLetter(reason: WarningType, detail: string, attr: string | null = null): DeadLetter {
   return { kind: 'dead-letter', reason, detail, attr };

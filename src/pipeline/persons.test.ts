@@ -247,9 +247,44 @@ describe('what makes and changes a person', () => {
     expect(await warningTypes()).toEqual(flag === true ? [] : ['invalid_process_person_profile 1']);
   });
 
-  it.each(['$exception', '$$heatmap'])('%s says nothing about the person', async (name) => {
+  it.each(['$exception'])('%s says nothing about the person', async (name) => {
     await send(event('seen', 'p', { $set: { a: 1 } }), event(name, 'p', { $set: { a: 2 } }));
     expect((await bench.person('p'))?.properties).toEqual({ a: 1 });
+  });
+
+  it.each([
+    ['$performance_event', 'performance_event_dropped'],
+    ['$$heatmap', 'heatmap_dropped'],
+    ['$$client_ingestion_warning', 'client_ingestion_warning'],
+  ])('%s is no event: it is counted as a warning, and neither stored nor said of a person', async (name, type) => {
+    await send(event(name, 'p', { $set: { a: 2 } }), event('seen', 'q'));
+    expect(bench.recording.rows.map((row) => row.event)).toEqual(['seen']);
+    expect(await bench.person('p')).toBeUndefined();
+    expect(await warningTypes()).toEqual([`${type} 1`]);
+  });
+
+  it('a message of a client library is the detail of its warning', async () => {
+    await send(event('$$client_ingestion_warning', 'p', { $$client_ingestion_warning_message: 'too many events' }));
+    const { samples } = await bench.db.selectFrom('ingestion_warnings').select('samples').executeTakeFirstOrThrow();
+    expect(JSON.stringify(samples)).toContain('too many events');
+  });
+
+  it.each([
+    ['properties', '"properties":[]'],
+    ['$set and $set_once', '"$set":[],"$set_once":[ ],"properties":{"a":1}'],
+    ['maps among the properties', '"properties":{"$set":[],"$set_once":[],"$unset":[],"$groups":[]}'],
+  ])('an empty list for %s is an empty map, as PHP writes it', async (_name, members) => {
+    await bench.append('live', `{"batch":[{"event":"seen","distinct_id":"p","uuid":"${uuid(++made)}",${members}}]}`);
+    await bench.drain();
+    expect(bench.recording.rows.map((row) => row.event)).toEqual(['seen']);
+    expect((await bench.person('p'))?.properties).toEqual({});
+    expect(await warningTypes()).toEqual([]);
+  });
+
+  it('an empty list for $group_set is an empty map', async () => {
+    await send(event('$groupidentify', 'p', { $group_type: 'company', $group_key: 'acme', $group_set: [] }));
+    expect(bench.recording.rows).toHaveLength(1);
+    expect(await warningTypes()).toEqual([]);
   });
 
   it('an id of more than 200 characters is cut, whole characters at a time', async () => {

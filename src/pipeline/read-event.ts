@@ -1,6 +1,15 @@
 import { ownTime, resolveTimestamp } from '../batch/event-time.ts';
 import { eventFlag, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
-import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../batch/spans.ts';
+import {
+  distinctIdText,
+  fieldFrom,
+  fieldTo,
+  isNullAt,
+  isObjectAt,
+  isStringAt,
+  stringAt,
+  textAt,
+} from '../batch/spans.ts';
 import type { WarningOccurrence } from '../contract/warnings.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
@@ -88,7 +97,7 @@ function readOffset(scan: ScannedBatch, index: number): number | undefined {
 
 function readObject(scan: ScannedBatch, index: number, field: Field, parse: Parse): JsonObject | null {
   const from = fieldFrom(scan, index, field);
-  if (from < 0 || isNullAt(scan.json, from)) return null;
+  if (from < 0 || !isObjectAt(scan.json, from)) return null;
   return parse(textAt(scan.json, from, fieldTo(scan, index, field))) as JsonObject;
 }
 
@@ -98,9 +107,10 @@ function plainText(context: RecordContext, scan: ScannedBatch, index: number): s
   const flags = scan.spans[base + span.flags] as number;
   const hasSet = (scan.spans[base + span.set] as number) >= 0 || (scan.spans[base + span.setOnce] as number) >= 0;
   if ((flags & eventFlag.special) !== 0 || hasSet) return undefined;
-  const isEmpty = (flags & eventFlag.emptyProperties) !== 0;
   const from = fieldFrom(scan, index, 'properties');
-  const text = isEmpty || from < 0 ? '{}' : textAt(scan.json, from, fieldTo(scan, index, 'properties'));
+  // What is valid and no object stands for an empty one.
+  const isEmpty = (flags & eventFlag.emptyProperties) !== 0 || !isObjectAt(scan.json, from);
+  const text = isEmpty ? '{}' : textAt(scan.json, from, fieldTo(scan, index, 'properties'));
   if (context.ip === undefined || (flags & eventFlag.hasIp) !== 0) return text;
   return withIp(text, context.ip, isEmpty);
 }
@@ -121,7 +131,7 @@ function readProperties(
   parse: Parse,
 ): { properties: JsonObject; text: string | null } {
   const from = fieldFrom(scan, index, 'properties');
-  const isPresent = from >= 0 && !isNullAt(scan.json, from);
+  const isPresent = from >= 0 && isObjectAt(scan.json, from);
   let text = isPresent ? textAt(scan.json, from, fieldTo(scan, index, 'properties')) : '{}';
   const properties = parse(text) as JsonObject;
   if (context.ip !== undefined && !Object.hasOwn(properties, '$ip')) {

@@ -4,6 +4,7 @@ import { dayMicros, parseIsoBytes } from '../batch/timestamps.ts';
 import type { EventRowWriter } from '../eventstore/rows.ts';
 import type { RecordContext } from './event-draft.ts';
 import { distinctIdCharsMax } from '../batch/limits.ts';
+import { notEventNames } from '../batch/not-events.ts';
 import { saysOfPerson } from './spliced-person.ts';
 import { saysNothing } from './steps/settle-profile.ts';
 
@@ -19,7 +20,7 @@ const meaningful = new Set([
   '$merge_dangerously',
   '$groupidentify',
   '$group_identify',
-  '$$client_ingestion_warning',
+  ...notEventNames,
 ]);
 
 const quote = 0x22;

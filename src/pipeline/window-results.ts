@@ -61,11 +61,12 @@ export class WindowResults {
     );
     const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt };
     const dead = outcome.kind === 'drop' ? undefined : deadEvent(place, outcome, scan);
+    const more = outcome.kind === 'drop' ? outcome.details : {};
     if (this.#live.isWatched(projectId)) this.#live.ended(record, index, outcome, dead);
     states[index] = state.ended;
     if (dead === undefined) {
       increase(this.#counts.dropped, reason);
-      this.#warnings.add(projectId, receivedAt, { type: reason, details: { detail, index } });
+      this.#warnings.add(projectId, receivedAt, { type: reason, details: { detail, index, ...more } });
       return;
     }
     this.#died(dead, projectId, receivedAt);

@@ -27,7 +27,9 @@ function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome {
   const typeName = nameOf(properties['$group_type']);
   const key = nameOf(properties['$group_key'], Infinity);
   if (typeName === undefined || key === undefined) return undefined;
-  const set = properties['$group_set'] ?? {};
+  const given = properties['$group_set'] ?? {};
+  // PHP's empty map.
+  const set = Array.isArray(given) && given.length === 0 ? {} : given;
   if (!isObject(set)) {
     const got = JSON.stringify(set).slice(0, 40);
     const detail = `expected "$group_set" to be an object, got: ${got}`;

@@ -8,7 +8,7 @@ import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-prope
 /** Events that are about nothing but a person or a group. */
 const needsProfile = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify', '$group_identify']);
 /** Events that technical code sends in a person's name: they say nothing about the person. */
-export const saysNothing: ReadonlySet<string> = new Set(['$exception', '$$heatmap']);
+export const saysNothing: ReadonlySet<string> = new Set(['$exception']);
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
 export function settleProfile(draft: EventDraft): Outcome {

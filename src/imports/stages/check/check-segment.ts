@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
+import { notEventNames, notEventWarning } from '../../../batch/not-events.ts';
 import { unreadableTime } from '../../choosing/odd-times.ts';
 import type { RecordReader, RecordResult, RecordTimes } from '../../formats/format.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
@@ -264,9 +265,14 @@ function createCounter(
         reject({ code: 'unreadable_record', reason: result.reason }, { line, original: text }, 'unreadable');
       } else if (result.events.length + refused === 0) tally.skip(emptyResult);
       else {
-        tally.convert(place.part, line, text, result.events);
-        noteDevices(deps.devices, result.events);
-        return result.events;
+        const events = withoutNotEvents(result.events);
+        if (events.length + refused === 0) {
+          tally.skip(notAnEvent);
+          return [];
+        }
+        tally.convert(place.part, line, text, events);
+        noteDevices(deps.devices, events);
+        return events;
       }
       return [];
     },
@@ -289,6 +295,14 @@ function createCounter(
     },
     again: put.again,
   };
+}
+
+const notAnEvent = `not stored as events: ${notEventNames.join(', ')}`;
+
+/** The same array, unless one of them is never stored. */
+function withoutNotEvents(events: readonly WireEvent[]): readonly WireEvent[] {
+  const isStored = ({ event }: WireEvent): boolean => notEventWarning(event) === undefined;
+  return events.every(isStored) ? events : events.filter(isStored);
 }
 
 /** Of a record that could not be read: whether its time is what is wrong with it. */

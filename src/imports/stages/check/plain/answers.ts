@@ -1,4 +1,5 @@
 import { isObject } from '../../../../base/json.ts';
+import { notEventWarning } from '../../../../batch/not-events.ts';
 import type { PlainDerived, PlainTable } from '../../../formats/plain-table.ts';
 import { hashText } from '../event-keys.ts';
 import type { CompiledTable, Target } from './compiled-table.ts';
@@ -23,7 +24,8 @@ export interface AnswerDeps {
 export function nameAnswer({ table, room, names }: AnswerDeps): MakeAnswer {
   return (values) => {
     const known = knownName(table, values);
-    if (known === undefined) return 0;
+    // What is not stored as an event is skipped by the reader, which counts it.
+    if (known === undefined || notEventWarning(known.name) !== undefined) return 0;
     const hash = { low: 0, high: 0 };
     hashText(known.name, hash);
     const json = room.putText(JSON.stringify(known.name));
