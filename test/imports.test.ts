@@ -16,7 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: words`base`,
   telemetry: [],
   kafka: [],
-  live: words`contract`,
+  live: words`base contract`,
   metadata: words`contract base telemetry`,
   eventlog: words`base kafka`,
   eventstore: words`base telemetry`,

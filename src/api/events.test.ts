@@ -89,7 +89,7 @@ describe('reading events over the API', () => {
         distinct_id: 'ann',
         timestamp: '2023-12-14T00:00:00.000005Z',
         properties: JSON.parse('{"n":5,"__proto__":{"x":1}}') as object,
-        person: ann,
+        person: { ...ann, distinct_ids_total: 2 },
         historical_migration: true,
       }),
     );

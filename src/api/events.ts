@@ -24,6 +24,7 @@ import { parsePropertyFilters } from '../eventstore/property-filters.ts';
 import { listOldestFirst } from '../eventstore/list-oldest-first.ts';
 import { RecentLooks } from '../eventstore/recent-looks.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
+import { idsPerEventMax, limitIds } from './limit-ids.ts';
 import { nextUrl } from './next-url.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -199,10 +200,10 @@ async function shownEvents(
   }));
 }
 
-function shownPerson(person: EventPerson | undefined): EventPerson | null {
+function shownPerson(person: EventPerson | undefined): object | null {
   if (!person) return null;
   const { id, distinct_ids, properties, created_at, is_identified } = person;
-  return { id, distinct_ids, properties, created_at, is_identified };
+  return limitIds({ id, distinct_ids, properties, created_at, is_identified }, idsPerEventMax);
 }
 
 /** Trouble of the store as the API says it. */

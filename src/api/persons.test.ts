@@ -71,6 +71,7 @@ const first = {
   uuid: 'a1',
   name: 'a1@x',
   distinct_ids: ['a1', 'a1 again'],
+  distinct_ids_total: 2,
   properties: { email: 'a1@x' },
   created_at: '1970-01-01T00:00:01.000005Z',
   is_identified: true,

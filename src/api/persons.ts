@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import type { Clock } from '../base/clock.ts';
+import { idsInListMax, idsPerPersonMax, limitIds } from './limit-ids.ts';
 import { orNotFound } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { personPageSchema, personQuerySchema, personSchema, type PersonRecord } from '../contract/persons.ts';
@@ -32,7 +33,16 @@ export function personRoutes(deps: { readonly db: Metadata; readonly clock: Cloc
         const project = request.project().id;
         const page = pageOf(request.query);
         const { count, persons } = await personsAsked({ db, counts }, project, request.query, page);
-        return { status: 200, body: toPage(request.url, request.rawQuery, page, count, persons) };
+        return {
+          status: 200,
+          body: toPage(
+            request.url,
+            request.rawQuery,
+            page,
+            count,
+            persons.map((each) => limitIds(each, idsInListMax)),
+          ),
+        };
       },
     }),
     apiRoute({
@@ -43,7 +53,7 @@ export function personRoutes(deps: { readonly db: Metadata; readonly clock: Cloc
       responses: { 200: personSchema },
       handler: async (request) => {
         const person = await personByUuid(db, request.project().id, request.params.uuid.toLowerCase());
-        return { status: 200, body: orNotFound(person) };
+        return { status: 200, body: limitIds(orNotFound(person), idsPerPersonMax) };
       },
     }),
   ];

@@ -115,7 +115,7 @@ export const settingDefinitions = {
     env: 'MILLRACE_TRUST_PROXY',
     type: 'boolean',
     default: false,
-    help: 'Take the sender address from X-Forwarded-For.',
+    help: 'Take the sender address from X-Forwarded-For: the last one in it that is not of a private network.',
   },
   captureBodyBytesMax: {
     env: 'MILLRACE_CAPTURE_BODY_BYTES_MAX',

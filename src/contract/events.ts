@@ -65,7 +65,8 @@ export const eventSchema = Type.Object({
     Type.Null(),
     Type.Object({
       id: Type.String(),
-      distinct_ids: Type.Array(Type.String()),
+      distinct_ids: Type.Array(Type.String(), { description: 'At most 25 of its ids.' }),
+      distinct_ids_total: Type.Integer({ description: 'How many ids it has.' }),
       properties: Type.Record(Type.String(), Type.Unknown()),
       created_at: Type.String(),
       is_identified: Type.Boolean(),

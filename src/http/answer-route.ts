@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { strictJson } from '../base/strict-json.ts';
 import { checkAccess, checkAccessAgain, type Access, type AccessDeps } from './access.ts';
 import type { ApiReply, ApiRequest, ApiRoute, Principal, ProjectRef, UploadedFile, UploadStream } from './api-route.ts';
 import type { ParsedBody } from './body.ts';
@@ -110,7 +111,11 @@ export interface ReadyReply {
 export function readyToSend({ status, headers = {}, body }: ApiReply): ReadyReply {
   if (body === undefined || body instanceof Readable) return { status, headers, body };
   const isText = typeof body === 'string' || body instanceof Uint8Array;
-  if (isText && headers['content-type'] !== undefined) return { status, headers, body };
+  const ownType = headers['content-type'];
+  if (isText && ownType !== undefined) {
+    const isJson = typeof body === 'string' && ownType.startsWith('application/json');
+    return { status, headers, body: isJson ? strictJson(body) : body };
+  }
   const type = { 'content-type': 'application/json; charset=utf-8' };
-  return { status, headers: { ...headers, ...type }, body: JSON.stringify(body) };
+  return { status, headers: { ...headers, ...type }, body: strictJson(JSON.stringify(body)) };
 }

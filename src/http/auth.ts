@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { keyHash } from '../base/ids.ts';
 import { minuteMs } from '../base/time.ts';
@@ -66,8 +65,6 @@ export interface AuthDeps {
 
 export function createAuth(deps: AuthDeps): Auth {
   const { db, clock, log, wrongKeys = createRateLimiter(defaultWrongKeyWindows, clock) } = deps;
-  // Hashes of keys that were right before: their holders get in although others behind the same address try wrong ones.
-  const proven = new LRUCache<string, true>({ max: cacheMax });
   const principals = createTtlCache<KnownPrincipal>({ clock, ttlMs: cacheMs, max: cacheMax });
   const projects = createTtlCache<ProjectRef>({ clock, ttlMs: cacheMs, max: cacheMax });
   const usage = createPrincipalUsage({ db, clock, log });
@@ -75,11 +72,8 @@ export function createAuth(deps: AuthDeps): Auth {
     const found = await find(db, secret, clock.now());
     return found !== undefined && sameHash(found.hash, hash) ? found : undefined;
   };
-  const known = async (
-    secret: string,
-    find: FindPrincipal,
-    hash = keyHash(secret),
-  ): Promise<KnownPrincipal | undefined> => {
+  const known = async (secret: string, find: FindPrincipal): Promise<KnownPrincipal | undefined> => {
+    const hash = keyHash(secret);
     const found = principals.get(hash) ?? (await principals.through(hash, () => findSame(find, secret, hash)));
     return found !== undefined && clock.now() < found.expiresAt ? found : undefined;
   };
@@ -99,17 +93,14 @@ export function createAuth(deps: AuthDeps): Auth {
         usage.used(session.principal, session.lastUsedAt);
         return session.principal;
       }
-      const hash = keyHash(credentials.key);
-      const isProven = proven.get(hash) === true;
-      const trial = isProven ? undefined : wrongKeys.look(address);
-      if (trial?.allowed === false) throw throttled(trial);
-      const key = await known(credentials.key, findKey, hash);
+      const key = await known(credentials.key, findKey);
       if (key?.principal.kind !== 'key') {
-        wrongKeys.take(address);
+        // Only wrong keys are counted and refused: a right one gets in although others behind the same address try wrong ones.
+        const trial = wrongKeys.take(address);
+        if (!trial.allowed) throw throttled(trial);
         const detail = `Personal API key found in request ${credentials.place} is invalid.`;
         throw new ApiError('authentication_failed', detail);
       }
-      if (!isProven) proven.set(hash, true);
       usage.used(key.principal, key.lastUsedAt);
       return key.principal;
     },

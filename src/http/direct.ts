@@ -4,6 +4,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { isHostClear } from './check-host.ts';
 import { errorAnswer } from './error-answer.ts';
+import { keepTrustedAddress } from './forwarded-address.ts';
 import { createNoteAnswer } from './note-answer.ts';
 import { requestIdOf } from './request-id.ts';
 import { pathOf, type RouteRequest } from './route-request.ts';
@@ -75,7 +76,8 @@ export function answerDirectly(app: FastifyInstance, { find, trustsProxy, log, m
   server.removeAllListeners('request');
   server.on('request', (raw: IncomingMessage, response: ServerResponse) => {
     const found = isClosing ? undefined : find(raw, pathOf(raw.url ?? ''));
-    const ip = trustsProxy ? forwardedIp(raw) : raw.socket.remoteAddress;
+    if (trustsProxy) keepTrustedAddress(raw);
+    const ip = (trustsProxy && String(raw.headers['x-forwarded-for'] ?? '')) || raw.socket.remoteAddress;
     if (found === undefined || ip === undefined || !isHostClear(raw)) {
       for (const listener of others) listener.call(server, raw, response);
       return;
@@ -85,11 +87,4 @@ export function answerDirectly(app: FastifyInstance, { find, trustsProxy, log, m
       response.destroy();
     });
   });
-}
-
-/** Of the client that the first proxy names; undefined: it is no plain address. */
-function forwardedIp({ headers, socket }: IncomingMessage): string | undefined {
-  const forwarded = headers['x-forwarded-for'];
-  if (forwarded === undefined) return socket.remoteAddress;
-  return typeof forwarded === 'string' ? /^ *([0-9a-f.:]+) *(?:,|$)/i.exec(forwarded)?.[1] : undefined;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { strictJson } from '../base/strict-json.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toApiError } from './errors.ts';
@@ -31,7 +32,7 @@ export function errorAnswer(error: unknown, { raw, id, method, route }: FailedRe
     log.error({ err: apiError.cause ?? apiError, requestId: id, method, route }, apiError.detail);
   }
   const headers = { ...errorHeaders, ...(hasMuchUnread(raw) && closing), ...apiError.headers };
-  return { status: apiError.status, headers, body: JSON.stringify(apiError.body()) };
+  return { status: apiError.status, headers, body: strictJson(JSON.stringify(apiError.body())) };
 }
 
 /** What is left of a body up to here is read and thrown away, so that the client sees the answer and keeps its connection. */

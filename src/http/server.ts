@@ -19,6 +19,7 @@ import { findReads } from './direct-reads.ts';
 import { answerDirectly } from './direct.ts';
 import { drainOnClose } from './drain.ts';
 import { errorAnswer } from './error-answer.ts';
+import { keepTrustedAddress } from './forwarded-address.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
 import { createNoteAnswer } from './note-answer.ts';
 import { insteadOf } from './not-served.ts';
@@ -151,7 +152,9 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
 
 /** Request id on every answer; what became of it is noted. */
 function observe(app: FastifyInstance, deps: ServerDeps): void {
+  const { trustProxy } = deps.settings;
   app.addHook('onRequest', (request, reply, done) => {
+    if (trustProxy) keepTrustedAddress(request.raw);
     reply.header('x-request-id', request.id);
     refuseUnclearHost(request);
     done();

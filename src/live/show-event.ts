@@ -1,3 +1,4 @@
+import { strictJson } from '../base/strict-json.ts';
 import { livePropertiesBytesMax, type LiveStage } from '../contract/live-events.ts';
 
 /** An event as it is at one moment. */
@@ -51,9 +52,9 @@ export function showEvent(shown: Shown): string {
   const last = { reason: end?.reason ?? null, detail: end?.detail ?? null, dead_letter: end?.deadLetter ?? null };
   const before = way === undefined ? 'null' : showSnapshot(way.before);
   const steps = way === undefined ? 'null' : `[${way.steps.map((step) => showStep(step)).join(',')}]`;
-  return (
+  return strictJson(
     `${JSON.stringify(head).slice(0, -1)},${showSnapshot(shown).slice(1, -1)},` +
-    `${JSON.stringify(last).slice(1, -1)},"before":${before},"steps":${steps}}`
+      `${JSON.stringify(last).slice(1, -1)},"before":${before},"steps":${steps}}`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { JsonValue } from '../../base/json.ts';
 import { ipRemoval } from './ip-removal.ts';
 import { transform, transformed } from './transformation.fixture.ts';
 import { testHost } from '../../../test/support/transformation-host.ts';
@@ -26,8 +27,24 @@ describe('IP removal', () => {
     expect(isIP(expected)).not.toBe(0);
   });
 
-  it.each(['', 'localhost', '1.2.3', '1.2.3.256', '1.2.3.4:80', 5, null, ['1.2.3.4']])('leaves %j', ($ip) => {
+  it.each(['', 'localhost', '1.2.3', '1.2.3.256', 5, null])('leaves %j', ($ip) => {
     expect(transformed(ipRemoval, {}, { $ip })).toEqual({ $ip });
+  });
+
+  it.each<[JsonValue, JsonValue]>([
+    ['1.2.3.4:1234', '1.2.3.0:1234'],
+    ['[2001:db8:85a3:8d3::1]:443', '[2001:db8:85a3::]:443'],
+    ['1.2.3.4, 5.6.7.8:80,2001:db8:85a3:8d3::1', '1.2.3.0, 5.6.7.0:80,2001:db8:85a3::'],
+    [
+      ['1.2.3.4', '5.6.7.8'],
+      ['1.2.3.0', '5.6.7.0'],
+    ],
+    [
+      { v4: '1.2.3.4', more: ['[::ffff:1.2.3.4]:1'] },
+      { v4: '1.2.3.0', more: ['[::ffff:1.2.3.0]:1'] },
+    ],
+  ])('finds every address in %j', (address, expected) => {
+    expect(transformed(ipRemoval, {}, { $ip: address })).toEqual({ $ip: expected });
   });
 
   it('removes, and takes other properties', () => {

@@ -1,5 +1,7 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
+import { changeTexts } from './properties/change-texts.ts';
+import { replaceAddresses } from './properties/replace-addresses.ts';
 import { locate, propertyPath, setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -10,7 +12,10 @@ export const ipRemoval = defineTransformation({
   name: 'IP removal',
   description: 'Shortens the IP address so that it no longer points at one person, or removes it.',
   alsoKnownAs: ['IP Anonymization', 'template-ip-anonymization'],
-  differences: ['IPv6 addresses are shortened too, to 48 bits; the published one leaves them whole.'],
+  differences: [
+    'IPv6 addresses are shortened too, to 48 bits; the published one leaves them whole.',
+    'Addresses with a port, in brackets, in texts, lists and objects are shortened as well.',
+  ],
   fields: [
     {
       key: 'properties',
@@ -45,14 +50,18 @@ export const ipRemoval = defineTransformation({
         if (place === undefined) continue;
         const value = place.holder[place.key];
         if (removes) delete place.holder[place.key];
-        else if (typeof value === 'string') setOwn(place.holder, place.key, shortened(value));
+        else if (value !== undefined) setOwn(place.holder, place.key, changeTexts(value, shortenedIn));
       }
       return event;
     };
   },
 });
 
-/** What is no address stays as it is. */
+/** Every address in the text: with a port, in brackets, in a list. What is no address stays as it is. */
+function shortenedIn(text: string): string {
+  return isIP(text) === 0 ? replaceAddresses(text, shortened) : shortened(text);
+}
+
 function shortened(address: string): string {
   if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0`;
   if (!isIPv6(address)) return address;

@@ -61,6 +61,7 @@ describe('redact personal data', () => {
     ['ada@example.com', '[redacted]'],
     ['to <ada.l+x@mail.example.co.uk>, now', 'to <[redacted]>, now'],
     ['two: a@b.de and c@d.fr.', 'two: [redacted] and [redacted].'],
+    ['/?mail=ada%40example.com&x=1', '/?mail=[redacted]&x=1'],
     ['@handle and user@ and a@localhost', '@handle and user@ and a@localhost'],
   ])('e-mail addresses: %j', (text, expected) => {
     expect(transformed(redactPersonalData, { ...removing, emails: 'Yes' }, { text })).toEqual({ text: expected });
@@ -69,7 +70,11 @@ describe('redact personal data', () => {
   it.each([
     ['10.0.0.1', '[redacted]'],
     ['from 10.0.0.1.', 'from [redacted].'],
-    ['at 10.0.0.1:8080', 'at 10.0.0.1:8080'],
+    ['at 10.0.0.1:8080', 'at [redacted]:8080'],
+    ['10.0.0.1:8080, [2001:db8::1]:443;10.0.0.2', '[redacted]:8080, [[redacted]]:443;[redacted]'],
+    ['::ffff:10.0.0.1', '[redacted]'],
+    ['https://10.0.0.1:80/?ip=10.0.0.2', 'https://[redacted]:80/?ip=[redacted]'],
+    ['10.0.0.1:123456', '10.0.0.1:123456'],
     ['2001:db8::1', '[redacted]'],
     ['[2001:db8::1]', '[[redacted]]'],
     ['version 1.2.3', 'version 1.2.3'],

@@ -1,19 +1,17 @@
 import { createHmac } from 'node:crypto';
-import { isIP } from 'node:net';
 import { type SettingValues, yesNo } from '../fields.ts';
+import { changeTexts } from './properties/change-texts.ts';
+import { replaceAddresses } from './properties/replace-addresses.ts';
 import { replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
-import type { JsonValue } from '../../base/json.ts';
-import { deletePath, propertyPath, readPath, replacePath, setOwn } from './properties/property-path.ts';
+import { deletePath, propertyPath, readPath, replacePath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const remove = 'Remove';
 const saltLengthMin = 8;
 
-/** Bounded repetitions: the time grows with the length of the text and nothing else. */
-const emailForm = /[\w.%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g;
-/** Candidates only; `isIP` decides. */
-const ipForm = /(?<![\w.:])[0-9A-Fa-f.:]{3,45}(?![\w:])/g;
+/** Also as it stands in addresses of pages. Bounded repetitions: the time grows with the length of the text and nothing else. */
+const emailForm = /[\w.%+-]{1,64}(?:@|%40)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g;
 
 export const redactPersonalData = defineTransformation({
   slug: 'redact-personal-data',
@@ -87,7 +85,7 @@ export const redactPersonalData = defineTransformation({
         else replacePath(properties, path, hash(typeof value === 'string' ? value : JSON.stringify(value)));
       }
       if (hashesId) replaceIds(event, hash);
-      if (redactText !== undefined) redactDeep(properties, redactText);
+      if (redactText !== undefined) changeTexts(properties, redactText);
       return event;
     };
   },
@@ -110,32 +108,8 @@ function textRedaction(
   if (!emails && !ips) return undefined;
   return (text) => {
     let redacted = text;
-    if (emails && redacted.includes('@')) redacted = redacted.replace(emailForm, substitute);
-    if (ips && /[.:]/.test(redacted)) redacted = redacted.replace(ipForm, (found) => redactIp(found, substitute));
+    if (emails && /@|%40/.test(redacted)) redacted = redacted.replace(emailForm, substitute);
+    if (ips) redacted = replaceAddresses(redacted, substitute);
     return redacted;
   };
-}
-
-/** A full stop or colon behind an address belongs to the sentence. */
-function redactIp(found: string, substitute: (found: string) => string): string {
-  const address = found.replace(/(?<=[^:])[.:]$/, '');
-  return isIP(address) === 0 ? found : substitute(address) + found.slice(address.length);
-}
-
-/** In place, through lists and objects; names of properties stay. */
-function redactDeep(holder: JsonValue, redact: (text: string) => string): void {
-  if (typeof holder !== 'object' || holder === null) return;
-  if (Array.isArray(holder)) {
-    for (const [index, value] of holder.entries()) {
-      if (typeof value === 'string') holder[index] = redact(value);
-      else redactDeep(value, redact);
-    }
-    return;
-  }
-  for (const [key, value] of Object.entries(holder)) {
-    if (typeof value === 'string') {
-      const redacted = redact(value);
-      if (redacted !== value) setOwn(holder, key, redacted);
-    } else redactDeep(value, redact);
-  }
 }

@@ -17,6 +17,16 @@ describe('URL masking', () => {
     ['https://a.b/?token', 'https://a.b/?token=[REDACTED]'],
     ['?password=1', '?password=[REDACTED]'],
     ['https://a.b/#/x?email=1', 'https://a.b/#/x?email=[REDACTED]'],
+    ['https://a.b/#access_token=1&state=2', 'https://a.b/#access_token=[REDACTED]&state=2'],
+    ['https://a.b/?x=1#access_token=2', 'https://a.b/?x=1#access_token=[REDACTED]'],
+    ['https://a.b/#token', 'https://a.b/#token'],
+    ['https://ada:secret@a.b/x', 'https://[REDACTED]@a.b/x'],
+    ['https://ghp_1@a.b', 'https://[REDACTED]@a.b'],
+    ['https://a.b/@ada?x=1', 'https://a.b/@ada?x=1'],
+    ['https://a.b/?token=a?b=c', 'https://a.b/?token=[REDACTED]'],
+    ['https://a.b/?next=/c?token=1', 'https://a.b/?next=/c?token=[REDACTED]'],
+    ['https://a.b/?next=%2Fc%3Ftoken%3D1&x=1', 'https://a.b/?next=%2Fc%3Ftoken%3D%5BREDACTED%5D&x=1'],
+    ['#access_token=1', '#access_token=[REDACTED]'],
     ['https://a.b/?x=1&&y=2', 'https://a.b/?x=1&&y=2'],
     ['https://a.b/token=1', 'https://a.b/token=1'],
   ])('%s → %s', (url, expected) => {
@@ -35,7 +45,18 @@ describe('URL masking', () => {
     }
   });
 
-  it.each([5, null, ['?token=1']])('leaves %j alone', (value) => {
+  it('masks every property that holds an address by default, however deep', () => {
+    const url = 'https://a.b/?token=1';
+    const masked = 'https://a.b/?token=[REDACTED]';
+    const before = { $referrer: url, list: [url, 'no address: token=1'], $set: { $initial_current_url: url } };
+    expect(transformed(urlMasking, {}, before)).toEqual({
+      $referrer: masked,
+      list: [masked, 'no address: token=1'],
+      $set: { $initial_current_url: masked },
+    });
+  });
+
+  it.each([5, null, ['token=1']])('leaves %j alone', (value) => {
     expect(transformed(urlMasking, {}, { $current_url: value })).toEqual({ $current_url: value });
   });
 

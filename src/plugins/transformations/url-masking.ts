@@ -2,22 +2,29 @@ import type { SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
+import { changeTexts } from './properties/change-texts.ts';
+import { maskUrl } from './properties/mask-url.ts';
 import { propertyPath, readPath, replacePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
+/** Stands for every property that holds an address, however deep. */
+const everywhere = '*';
+
 interface Target {
-  readonly path: PropertyPath;
+  readonly path: PropertyPath | typeof everywhere;
   readonly patterns: readonly GuardedPattern[];
 }
 
 export const urlMasking = defineTransformation({
   slug: 'url-masking',
   name: 'URL masking',
-  description: 'Masks the values of sensitive parameters in page addresses.',
+  description: 'Masks the values of sensitive parameters in page addresses, and who signs in by them.',
   alsoKnownAs: ['URL Parameter Masking', 'template-url-masking'],
   differences: [
     'An address that begins with a question mark is masked too, and so are names with percent signs in them.',
     'Nothing is masked for an empty entry of the list; in the published one it stands for every parameter.',
+    'By default all properties that hold addresses are masked; in the published one $current_url and $referrer.',
+    'Parameters behind a #, in addresses that are values of parameters, and user:password@ are masked too; lists and objects are searched.',
     'An address without such a parameter stays exactly as it is.',
   ],
   fields: [
@@ -26,9 +33,9 @@ export const urlMasking = defineTransformation({
       name: 'Properties and the parameters to mask in them',
       type: 'json',
       required: true,
-      default: { $current_url: 'email, password, token', $referrer: 'email, password, token' },
+      default: { '*': 'email, password, token' },
       hint:
-        'JSON object from property (nested with dots) to comma-separated parameters. Each is a regular expression ' +
+        'JSON object from property (nested with dots; * stands for all that hold addresses, however deep) to comma-separated parameters. Each is a regular expression ' +
         'that may stand anywhere in the name, whatever its case: token masks Access_Token too; ^token$ only token.',
     },
     {
@@ -53,45 +60,24 @@ export const urlMasking = defineTransformation({
     const mask = textSetting(settings, 'maskWith', '[REDACTED]');
     return (event) => {
       for (const { path, patterns } of targets) {
-        const url = readPath(event.properties, path);
-        if (typeof url !== 'string' || !url.includes('?')) continue;
-        const masked = maskUrl(url, patterns, mask);
-        if (masked !== url) replacePath(event.properties, path, masked);
+        const how = { isSensitive: (name: string) => patterns.some((pattern) => pattern.test(name)), mask };
+        if (path === everywhere) {
+          changeTexts(event.properties, (text) => (looksLikeUrl(text) ? maskUrl(text, how) : text));
+          continue;
+        }
+        const value = readPath(event.properties, path);
+        if (value === undefined) continue;
+        const masked = changeTexts(value, (text) => maskUrl(text, how));
+        if (masked !== value) replacePath(event.properties, path, masked);
       }
       return event;
     };
   },
 });
 
-/** Everything behind the first question mark counts, so that parameters after a # are masked as well. */
-function maskUrl(url: string, patterns: readonly GuardedPattern[], mask: string): string {
-  const mark = url.indexOf('?') + 1;
-  const parameters = url.slice(mark).split('&');
-  const masked = parameters.map((parameter) => {
-    if (parameter === '') return parameter;
-    const equals = parameter.indexOf('=');
-    const name = equals === -1 ? parameter : parameter.slice(0, equals);
-    return isSensitive(name, patterns) ? `${name}=${mask}` : parameter;
-  });
-  return url.slice(0, mark) + masked.join('&');
-}
-
-function isSensitive(name: string, patterns: readonly GuardedPattern[]): boolean {
-  const decoded = decode(name);
-  for (const pattern of patterns) {
-    if (pattern.test(name) || (decoded !== name && pattern.test(decoded))) return true;
-  }
-  return false;
-}
-
-function decode(name: string): string {
-  if (!name.includes('%')) return name;
-  try {
-    return decodeURIComponent(name);
-  } catch (error) {
-    if (error instanceof URIError) return name;
-    throw error;
-  }
+/** Whether a text is an address, or the part of one. */
+function looksLikeUrl(text: string): boolean {
+  return text.includes('://') || /^[/?#]/.test(text);
 }
 
 function readTargets(settings: SettingValues): Target[] {
@@ -101,7 +87,7 @@ function readTargets(settings: SettingValues): Target[] {
   }
   return Object.entries(given).map(([property, parameters]) => {
     const patterns = parametersOf(parameters).map((each) => guardedPattern('urlProperties', each, 'i'));
-    if (patterns.length > 0) return { path: propertyPath(property), patterns };
+    if (patterns.length > 0) return { path: property === everywhere ? everywhere : propertyPath(property), patterns };
     throw wrongSetting('urlProperties', `expected parameters for "${property}", e.g. "email, token"`);
   });
 }

@@ -263,13 +263,9 @@ function createCounter(
       else if (result.kind === 'unreadable') {
         noteUnreadableTime(deps, tally, text);
         reject({ code: 'unreadable_record', reason: result.reason }, { line, original: text }, 'unreadable');
-      } else if (result.events.length + refused === 0) tally.skip(emptyResult);
-      else {
-        const events = withoutNotEvents(result.events);
-        if (events.length + refused === 0) {
-          tally.skip(notAnEvent);
-          return [];
-        }
+      } else {
+        const events = storedEvents(tally, result.events, refused);
+        if (events.length + refused === 0) return [];
         tally.convert(place.part, line, text, events);
         noteDevices(deps.devices, events);
         return events;
@@ -299,10 +295,12 @@ function createCounter(
 
 const notAnEvent = `not stored as events: ${notEventNames.join(', ')}`;
 
-/** The same array, unless one of them is never stored. */
-function withoutNotEvents(events: readonly WireEvent[]): readonly WireEvent[] {
+/** Those that are ever stored: the same array if all are. A record without any is skipped. */
+function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused: number): readonly WireEvent[] {
   const isStored = ({ event }: WireEvent): boolean => notEventWarning(event) === undefined;
-  return events.every(isStored) ? events : events.filter(isStored);
+  const stored = events.every(isStored) ? events : events.filter(isStored);
+  if (stored.length + refused === 0) tally.skip(events.length === 0 ? emptyResult : notAnEvent);
+  return stored;
 }
 
 /** Of a record that could not be read: whether its time is what is wrong with it. */

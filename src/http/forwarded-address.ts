@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** Proxies of one's own stand in networks like these: what they forward for each other is passed over. */
+const ownNetworks = new BlockList();
+for (const [address, bits] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+  ['100.64.0.0', 10],
+] as const) {
+  ownNetworks.addSubnet(address, bits, 'ipv4');
+}
+ownNetworks.addAddress('::1', 'ipv6');
+ownNetworks.addSubnet('fc00::', 7, 'ipv6');
+ownNetworks.addSubnet('fe80::', 10, 'ipv6');
+
+/** More proxies than that stand in front of nobody; whoever sends more forged them. */
+const hopsMax = 32;
+
+/**
+ * Leaves the one address in `X-Forwarded-For` that may be believed, and removes the header where there is none. Each proxy appends
+ * whom it was asked by, so the list is read from its end: past the proxies of one's own, the first address is the client's, and
+ * whatever stands before it the client may have made up. For requests that came through a trusted proxy.
+ */
+export function keepTrustedAddress({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  const given = headers['x-forwarded-for'];
+  if (given === undefined) return;
+  const address = clientAddress(String(given));
+  if (address === undefined) delete headers['x-forwarded-for'];
+  else headers['x-forwarded-for'] = address;
+}
+
+/** Undefined: the proxy names nobody. */
+export function clientAddress(forwardedFor: string): string | undefined {
+  let client: string | undefined;
+  for (const hop of forwardedFor.split(',').slice(-hopsMax).reverse()) {
+    const address = plainAddress(hop);
+    // Beyond what cannot be read nothing is known.
+    if (address === undefined) return client;
+    client = address;
+    if (!ownNetworks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return client;
+  }
+  return client;
+}
+
+/** An address without port, brackets, quotes and zone, of IPv4 also when it is wrapped in IPv6; undefined: it is none. */
+export function plainAddress(text: string): string | undefined {
+  const bare = text.trim().replaceAll('"', '');
+  const address = (/^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1] ?? bare.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1'))
+    .replace(/%.*$/s, '')
+    .replace(/^::ffff:(?=\d+\.)/i, '');
+  return isIP(address) === 0 ? undefined : address;
+}

@@ -1,0 +1,62 @@
+/** Addresses inside of addresses, as in `?next=…`. */
+const nestedMax = 3;
+const userInfoForm = /^((?:[a-z][a-z\d+.-]*:)?\/\/)[^/?#]*@/i;
+
+export interface UrlMask {
+  readonly isSensitive: (name: string) => boolean;
+  readonly mask: string;
+}
+
+/**
+ * The address with every place masked that may hold a secret: who signs in (`//user:password@`), and the values of sensitive
+ * parameters behind the first `?` or `#`, in addresses that are themselves values as well. Where there is none, it stays as it is.
+ */
+export function maskUrl(url: string, how: UrlMask, nested = 0): string {
+  const start = url.replace(userInfoForm, (_all, scheme: string) => `${scheme}${how.mask}@`);
+  const mark = start.search(/[?#]/) + 1;
+  if (mark === 0) return start;
+  // Kept with what separates them.
+  const pieces = start.slice(mark - 1).split(/([&#])/);
+  let inFragment = false;
+  const masked = pieces.map((piece, index) => {
+    if (piece === '#') inFragment = true;
+    return piece === '' || piece === '&' || piece === '#'
+      ? piece
+      : maskParameter(piece, how, inFragment && index > 0, nested);
+  });
+  return start.slice(0, mark - 1) + masked.join('');
+}
+
+/** `name=value`, perhaps behind a path and a question mark, as in `#/page?name=value`. */
+function maskParameter(piece: string, how: UrlMask, inFragment: boolean, nested: number): string {
+  const equals = piece.indexOf('=');
+  const before = equals === -1 ? piece : piece.slice(0, equals);
+  const name = before.slice(before.lastIndexOf('?') + 1);
+  // A fragment without a value is a place in the page.
+  const isPlace = equals === -1 && inFragment && !before.includes('?');
+  if (name !== '' && !isPlace && isNamedSo(name, how)) return `${before}=${how.mask}`;
+  if (equals === -1 || nested === nestedMax) return piece;
+  return `${before}=${maskValue(piece.slice(equals + 1), how, nested + 1)}`;
+}
+
+function maskValue(value: string, how: UrlMask, nested: number): string {
+  const plain = decode(value);
+  const masked = maskUrl(plain, how, nested);
+  if (masked === plain) return value;
+  return plain === value ? masked : encodeURIComponent(masked);
+}
+
+function isNamedSo(name: string, { isSensitive }: UrlMask): boolean {
+  const decoded = decode(name);
+  return isSensitive(name) || (decoded !== name && isSensitive(decoded));
+}
+
+function decode(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return text;
+    throw error;
+  }
+}
