@@ -265,8 +265,7 @@ function createCounter(
         reject({ code: 'unreadable_record', reason: result.reason }, { line, original: text }, 'unreadable');
       } else {
         const events = storedEvents(tally, result.events, refused);
-        if (events.length + refused === 0) return [];
-        tally.convert(place.part, line, text, events);
+        if (events.length + refused > 0) tally.convert(place.part, line, text, events);
         noteDevices(deps.devices, events);
         return events;
       }
