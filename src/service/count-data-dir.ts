@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { BackupDamagedError, type BackupCounts } from '../backup/manifest.ts';
 import type { Settings } from '../config/settings.ts';
+import { damageText, findDamage } from '../eventstore/check-parts.ts';
 import { countMonths } from '../eventstore/month-rows.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { readCursor } from '../pipeline/cursors.ts';
@@ -59,6 +60,8 @@ async function countEvents(settings: Settings, log: Log): Promise<BackupCounts['
   parts.defer(() => store.close());
   const health = await store.health();
   if (!health.ok) throw new BackupDamagedError(`${join(settings.dataDir, 'events')}: ${health.detail}`);
+  const damage = damageText(await findDamage(store));
+  if (damage !== '') throw new BackupDamagedError(damage);
   const months = await countMonths(store);
   return months.map(({ projectId: project, month, events }) => ({ project, month, events }));
 }

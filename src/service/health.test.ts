@@ -19,6 +19,8 @@ function checks(change: Partial<HealthDeps>) {
     metadata: well,
     store: { health: well },
     plugins: { health: well },
+    disk: well,
+    storedParts: undefined,
     pipeline: thread('pipeline'),
     imports: thread('imports'),
     stopping: new AbortController().signal,
@@ -38,6 +40,18 @@ it('says that the thread of imports is away, and that the service can do without
 it('is not ready without the thread of the pipeline', async () => {
   const detail = expect.stringMatching(/thread of the pipeline .* is being started again/) as unknown;
   expect(await checks({})['pipeline']?.()).toEqual({ ok: false, detail });
+});
+
+it('is ready beside damaged parts, and names them', async () => {
+  const detail = 'Stored events are damaged: …';
+  const found = await checks({ storedParts: () => ({ ok: false, detail }) })['stored_parts']?.();
+  expect(found).toEqual({ ok: false, optional: true, detail });
+});
+
+it('is not ready on a full disk, where something is to be written', async () => {
+  const disk = async () => ({ ok: false, detail: 'The disk is full' });
+  expect(await checks({ disk })['disk']?.()).toEqual({ ok: false, detail: 'The disk is full' });
+  expect(checks({ disk, settings: { ...limits, roles: ['api'] } })['disk']).toBeUndefined();
 });
 
 it('is ready without the process of the plugins that jobs need, and names it', async () => {
@@ -81,10 +95,10 @@ it.each(['capture', 'pipeline', 'jobs'] as const)(
 );
 
 it.each([
-  ['capture', 'event_log metadata process'],
-  ['pipeline', 'event_log event_store metadata pipeline process'],
+  ['capture', 'disk event_log metadata process'],
+  ['pipeline', 'disk event_log event_store metadata pipeline process'],
   ['api', 'event_store metadata plugins process'],
-  ['jobs', 'event_log event_store imports metadata plugins process'],
+  ['jobs', 'disk event_log event_store imports metadata plugins process'],
 ] as const)('a process with the role %s answers for what that role needs: %s', (role, parts) => {
   const mine = { pipeline: undefined, imports: undefined };
   const thread = { health: well };

@@ -1,5 +1,6 @@
 /** Whether each part of the service can do its work, and what waits. */
 import { lanes, type Lane } from '../eventlog/eventlog.ts';
+import type { StoreHealth } from '../eventstore/eventstore.ts';
 import type { HealthChecks, HealthResult } from '../http/health.ts';
 import type { BacklogAges } from './backlog-ages.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
@@ -16,6 +17,10 @@ export interface HealthDeps {
   /** Threads of this process; undefined: another process has the role. */
   readonly pipeline: Pick<ThreadHost, 'health'> | undefined;
   readonly imports: Pick<ThreadHost, 'health'> | undefined;
+  /** What the checks of stored parts have found; undefined: a server checks its own. */
+  readonly storedParts: (() => StoreHealth) | undefined;
+  /** Whether there is room for what is written next. */
+  readonly disk: () => Promise<HealthResult>;
   readonly ages: BacklogAges;
   /** For how long the event log's server has not answered, s. */
   readonly logSilentSeconds: () => number;
@@ -31,6 +36,8 @@ const needed = {
   metadata: ['capture', 'pipeline', 'api', 'jobs'],
   event_store: ['pipeline', 'api', 'jobs'],
   event_log: ['capture', 'pipeline', 'jobs'],
+  stored_parts: ['pipeline', 'api', 'jobs'],
+  disk: ['capture', 'pipeline', 'jobs'],
   plugins: ['api', 'jobs'],
   pipeline: ['pipeline'],
   imports: ['jobs'],
@@ -43,6 +50,9 @@ export function healthChecks(deps: HealthDeps): HealthChecks {
     metadata,
     event_store: () => store.health(),
     event_log: async () => backlogHealth(deps),
+    // Events are taken and stored beside a damaged part.
+    stored_parts: deps.storedParts && (() => optional(Promise.resolve(deps.storedParts?.() ?? { ok: true }))),
+    disk: deps.disk,
     plugins: () => optional(plugins.health()),
     pipeline: pipeline && (() => pipeline.health()),
     // Beside other roles: requests are taken and answered without it.

@@ -1,15 +1,17 @@
 /** The stores, opened, brought to the schema of this program, and watched. */
-import type { EventStore } from '../eventstore/eventstore.ts';
+import type { EventStore, StoreHealth } from '../eventstore/eventstore.ts';
 import type { HealthResult } from '../http/health.ts';
 import type { Bootstrapped } from '../metadata/bootstrap.ts';
 import { withMigrationLock } from '../metadata/migration-lock.ts';
 import type { BacklogAges } from './backlog-ages.ts';
+import { diskHealth } from './disk-health.ts';
 import { openImportStaging } from './import-dirs.ts';
 import { claimMetadata, prepareMetadata } from './metadata.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { startEventLog } from './start-event-log.ts';
 import { storeWhenAsked } from './store-when-asked.ts';
 import { openEventStore, startEmbeddedStore, type EmbeddedStore } from './stores.ts';
+import { watchParts } from './watch-parts.ts';
 
 export type StoresDeps = Pick<ServiceDeps, 'settings' | 'log' | 'metrics' | 'clock'>;
 export type Stores = Pick<ServiceDeps, 'db' | 'store' | 'eventLog' | 'staging' | 'shared'>;
@@ -22,6 +24,9 @@ export interface StartedStores {
     readonly ages: BacklogAges;
     /** Of the event log's server. */
     readonly logSilentSeconds: () => number;
+    readonly disk: () => Promise<HealthResult>;
+    /** Undefined: a server checks its own. */
+    readonly storedParts: (() => StoreHealth) | undefined;
   };
 }
 
@@ -38,8 +43,9 @@ export async function startStores(deps: StoresDeps, parts: AsyncDisposableStack)
   const { eventLog, ages, silentSeconds, shared: sharedLog } = await startEventLog({ ...deps, db }, parts);
   const staging = await openImportStaging(deps.settings);
   const shared = { eventLog: sharedLog, embedded };
+  const watched = { disk: () => diskHealth(deps.settings.dataDir), storedParts: watchParts({ ...deps, store }, parts) };
   const stores = { db, store, eventLog, staging, shared };
-  return { stores, first, health: { metadata: health, ages, logSilentSeconds: silentSeconds } };
+  return { stores, first, health: { ...watched, metadata: health, ages, logSilentSeconds: silentSeconds } };
 }
 
 async function startEventStore(

@@ -19,9 +19,14 @@ const waitingReadsMax = 200;
 const resultBytesMax = 256 * 1024 * 1024;
 const spoolName = /^[0-9a-f-]{36}\.native$/;
 
+interface QueryResult {
+  readonly rowsRead: number;
+  bytes(): Uint8Array;
+}
+
 /** As much of chDB's Session as is used here. */
 export interface Session {
-  queryAsync(sql: string): Promise<{ readonly rowsRead: number }>;
+  queryAsync(sql: string, options?: { readonly format?: 'JSONEachRow' }): Promise<QueryResult>;
   queryStreamBind(sql: string, params: object): AsyncIterable<{ readonly numBytes: number; raw(): Uint8Array }>;
 }
 
@@ -66,7 +71,12 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
       lastDelete = turn.catch(() => undefined);
       return turn;
     },
-    query: (sql, params) => pool((session) => queries.time(() => collect(session, sql, params))),
+    query: (sql, params) =>
+      pool((session) =>
+        queries.time(() =>
+          sql.startsWith('CHECK TABLE ') ? collectCheck(session, sql) : collect(session, sql, params),
+        ),
+      ),
     damagedParts: async () =>
       parseLines<DamagedPart>(await pool((session) => queries.time(() => collect(session, damagedPartsSql, {})))),
     insertMs: inserts.oldestMs,
@@ -110,6 +120,11 @@ async function insertFile(writer: Session, spoolDir: string, file: string, rows:
 
 async function run(session: Session, sql: string): Promise<void> {
   await session.queryAsync(sql);
+}
+
+/** The streaming call knows reads only. */
+async function collectCheck(session: Session, sql: string): Promise<Buffer> {
+  return Buffer.from((await session.queryAsync(sql, { format: 'JSONEachRow' })).bytes());
 }
 
 async function collect(session: Session, sql: string, params: Readonly<Record<string, WireParam>>): Promise<Buffer> {

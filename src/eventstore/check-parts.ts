@@ -1,0 +1,97 @@
+import type { StoreHealth, StoreReader } from './eventstore.ts';
+
+/** A part of the table on this machine. */
+interface ListedPart {
+  readonly name: string;
+  readonly path: string;
+  /** Of its content: a store that was restored may use a name again. */
+  readonly hash: string;
+  readonly bytes: string;
+}
+
+export interface DamagedFile {
+  readonly part: string;
+  readonly path: string;
+  /** What the engine says of it. */
+  readonly problem: string;
+}
+
+/** A cluster's servers check their own parts, and fetch a damaged one from another replica. */
+const listSql = `SELECT name, path, hash_of_all_files AS hash, bytes_on_disk AS bytes FROM system.parts
+WHERE database = currentDatabase() AND table = 'events' AND active AND engine = 'ReplacingMergeTree' ORDER BY name`;
+const partName = /^\w+$/;
+
+/**
+ * Compares every byte of a part with the checksums that were written with it: columns, indexes, what is known of its days, counts.
+ * Undefined: it is whole, or has been merged into another one meanwhile.
+ */
+async function checkPart(store: StoreReader, { name, path }: ListedPart): Promise<DamagedFile | undefined> {
+  if (!partName.test(name)) throw new TypeError(`expected the name of a part, got ${JSON.stringify(name)}`);
+  const sql = `CHECK TABLE events PART '${name}' SETTINGS check_query_single_value_result = 0`;
+  try {
+    const rows = await store.query<{ is_passed: number; message: string }>(sql);
+    const wrong = rows.find(({ is_passed: passed }) => Number(passed) !== 1);
+    return wrong && { part: name, path, problem: wrong.message };
+  } catch (error) {
+    const isThere = (await store.query<ListedPart>(listSql)).some((part) => part.name === name);
+    if (!isThere) return undefined;
+    throw error;
+  }
+}
+
+/** Reads all that is stored. `onPart`: bytes of one that has been looked at. */
+export async function findDamage(
+  store: StoreReader,
+  onPart: (bytes: number) => void = () => {},
+): Promise<DamagedFile[]> {
+  const found: DamagedFile[] = [];
+  for (const part of await store.query<ListedPart>(listSql)) {
+    const damage = await checkPart(store, part);
+    if (damage !== undefined) found.push(damage);
+    onPart(Number(part.bytes));
+  }
+  return found;
+}
+
+export function damageText(found: readonly DamagedFile[]): string {
+  const [first] = found;
+  if (first === undefined) return '';
+  const more = found.length > 1 ? `, and ${found.length - 1} more parts` : '';
+  return (
+    `Stored events are damaged: ${first.path} (${first.problem.slice(0, 300)})${more}. ` +
+    'Restore the event store from a backup, and look after the disk.'
+  );
+}
+
+export interface PartChecks {
+  /** Checks the parts whose turn it is. Rejects as the store does. */
+  turn(): Promise<void>;
+  /** What has been found so far. */
+  health(): StoreHealth;
+}
+
+/** Each part is checked once, by turns of about so many bytes: what rots later is found after the next start, or by a backup. */
+export function createPartChecks(store: StoreReader, { turnBytes }: { readonly turnBytes: number }): PartChecks {
+  /** By name and content; undefined: whole. */
+  let checked = new Map<string, DamagedFile | undefined>();
+  return {
+    async turn() {
+      const parts = await store.query<ListedPart>(listSql);
+      const next = new Map<string, DamagedFile | undefined>();
+      let bytes = 0;
+      for (const part of parts) {
+        const key = `${part.name} ${part.hash}`;
+        if (checked.has(key)) next.set(key, checked.get(key));
+        else if (bytes < turnBytes) {
+          next.set(key, await checkPart(store, part));
+          bytes += Number(part.bytes);
+        }
+      }
+      checked = next;
+    },
+    health() {
+      const detail = damageText([...checked.values()].filter((damage) => damage !== undefined));
+      return { ok: detail === '', detail };
+    },
+  };
+}
