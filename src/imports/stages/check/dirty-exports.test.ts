@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { checkTest } from '../../../../test/support/check-stage.ts';
+import { createOracle, dirtyFormats, textOf } from '../../../../test/support/dirty-exports/dirty-exports.ts';
+import type { CheckLimits } from './check-stage.ts';
+
+const count = 1500;
+/** Below every threshold, and above each of them. */
+const sizes: readonly (readonly [name: string, perSegment: number, limits: Partial<CheckLimits>])[] = [
+  ['one segment', count, {}],
+  [
+    'many segments, buffers, blocks and frames',
+    70,
+    {
+      bufferBytes: 40_000,
+      blockBytes: 3000,
+      fanInMax: 3,
+      readAheadBytes: 2000,
+      frameEvents: 7,
+      frameBytes: 20_000,
+      threadBytesMin: 1,
+    },
+  ],
+];
+const cases = Object.keys(dirtyFormats).flatMap((format) =>
+  sizes.flatMap(([name, perSegment, limits]) =>
+    [1, 2].map((threads) => ({ format, name, perSegment, limits, threads })),
+  ),
+);
+
+/** The text of an event as the oracle has it; its digits never become a number. */
+function storedText(line: string): string | undefined {
+  // Keys that formats add come before or after it, never within.
+  const probe = /"probe":("(?:[^"\\]|\\.)*"|-?[\d.]+|\[\]|\{"deep":.*?\]\}\})/.exec(line)?.[1];
+  if (probe === undefined) return undefined;
+  const { event, distinct_id: distinctId, timestamp } = JSON.parse(line) as Record<string, string>;
+  // The door replaces half of a pair in a name.
+  return textOf({
+    event: String(event).toWellFormed(),
+    distinctId: String(distinctId),
+    ms: Date.parse(String(timestamp)),
+    probe,
+  });
+}
+
+/** The first of what the others have not. */
+function without(texts: readonly string[], others: readonly string[]): string[] {
+  const there = new Set(others);
+  return texts.filter((text) => !there.has(text)).slice(0, 8);
+}
+
+describe('an export as dirty as real ones', () => {
+  it.each(cases)(
+    '$format, $name, $threads threads: stored, duplicate, skipped and rejected are what the oracle says',
+    async ({ format, perSegment, limits, threads }) => {
+      const expected: string[] = [];
+      const oracle = createOracle((event) => expected.push(textOf(event)));
+      const records = [...(dirtyFormats[format]?.(7, count) ?? [])];
+      records.forEach(oracle.add);
+      await using test = await checkTest({ format });
+      const lines = records.map(({ text }) => text);
+      // Files of unequal size.
+      for (const [file, from] of [0, 10, 400].entries()) {
+        await test.stage(`file-${file}`, lines.slice(from, [10, 400][file]), perSegment);
+      }
+      const { totals } = await test.check({ limits, threads });
+      const { records: read, duplicates, skipped, rejected } = oracle.totals;
+      const skips = Object.values(totals.skipped).reduce((all, each) => all + each, 0);
+      expect({ ...totals, skipped: skips }).toMatchObject({ records: read, duplicates, skipped, rejected });
+      const bad = new Set(records.flatMap(({ expected: { is } }, index) => (is === 'rejected' ? [lines[index]] : [])));
+      expect((await test.rejected()).filter(({ original }) => !bad.has(original))).toEqual([]);
+      const stored = (await test.lines()).flatMap((line) => (line === '' ? [] : (storedText(line) ?? [])));
+      expect(stored).toHaveLength(new Set(stored).size);
+      expect({ missing: without(expected, stored), surplus: without(stored, expected) }).toEqual({
+        missing: [],
+        surplus: [],
+      });
+    },
+  );
+});
