@@ -8,6 +8,8 @@ const proofs: Readonly<Record<string, string>> = {
   storm: 'one machine loses and doubles nothing while its processes are killed under load',
   soak: 'memory does not grow under steady load, and every event is accounted for',
   imports: 'an import is exact, however often importer or service are killed, or with a network that misbehaves',
+  'real-exports':
+    'exports as dirty as real ones are stored, skipped and rejected as an oracle apart from the readers says',
   undo: 'a run that is taken back leaves what would be there without it, through kills',
   move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or doubled',
   package: 'the package installs with npm alone, and serves, imports and tries transformations',

@@ -12,8 +12,8 @@ export const dirtyFormats: Readonly<Record<string, MakeRecords>> = {
 export interface Oracle {
   add(record: DirtyRecord): void;
   readonly totals: Readonly<Record<'records' | 'stored' | 'duplicates' | 'skipped' | 'rejected', number>>;
-  /** Of each device that has one: its first user by the time of the events. */
-  firstUsers(): ReadonlyMap<string, string>;
+  /** The distinct ids of each person: a device belongs to its first user by the time of the events. */
+  persons(): readonly (readonly string[])[];
 }
 
 /** `onStored`: called with each event that is stored, once. */
@@ -21,6 +21,7 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   const totals = { records: 0, stored: 0, duplicates: 0, skipped: 0, rejected: 0 };
   const seen = new Set<string>();
   const first = new Map<string, DeviceLink>();
+  const ids = new Set<string>();
   return {
     totals,
     add: ({ expected }) => {
@@ -36,10 +37,18 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
         return;
       }
       seen.add(event.identity);
+      if (event.isNobodys !== true) ids.add(event.distinctId);
       totals.stored += 1;
       onStored(event);
     },
-    firstUsers: () => new Map([...first].map(([device, { user }]) => [device, user])),
+    persons: () => {
+      const owner = (id: string): string => first.get(id)?.user ?? id;
+      const persons = new Map<string, string[]>();
+      for (const id of new Set([...ids, ...[...first].flatMap(([device, { user }]) => [device, user])])) {
+        persons.set(owner(id), [...(persons.get(owner(id)) ?? []), id]);
+      }
+      return [...persons.values()];
+    },
   };
 }
 
@@ -47,3 +56,6 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
 export function textOf({ event, distinctId, ms, probe }: Omit<ExpectedEvent, 'identity'>): string {
   return [event, distinctId, ms, probe].join('\u0001');
 }
+
+/** Finds the JSON of the property `probe` in that of an event; the same for JavaScript and RE2. */
+export const probePattern: string = '"probe":("(?:[^"\\\\]|\\\\.)*"|-?[0-9.]+|\\[\\]|\\{"deep":[^}]*\\}\\]\\}\\})';

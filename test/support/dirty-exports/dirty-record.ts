@@ -22,6 +22,8 @@ export interface ExpectedEvent {
   /** JSON of the property `probe`, with every digit. */
   readonly probe: string;
   readonly identity: string;
+  /** Its id means nobody: no person comes of it. */
+  readonly isNobodys?: boolean;
 }
 
 /** The source says that this user was at this device at that time. */

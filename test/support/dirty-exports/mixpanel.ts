@@ -3,13 +3,16 @@ import { deep, drawProbe, eventNames, nobodies, tooLongName, wide } from './dirt
 import { rejected, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
 
+const ownId = '"$insert_id"';
+
 /** Lines of the raw export of Mixpanel. */
 export const mixpanelRecords: MakeRecords = function* (seed, count) {
   const draw = createDraw(seed);
   let earlier: DirtyRecord | undefined;
   for (let n = 0; n < count; n += 1) {
     const record = drawRecord(draw, n, earlier);
-    if (record.expected.is === 'stored' && draw.chance(0.02)) earlier = record;
+    // Of a record without an id of its own the second one in a file is another event.
+    if (record.expected.is === 'stored' && record.text.includes(ownId) && draw.chance(0.02)) earlier = record;
     yield record;
   }
 };
@@ -56,7 +59,14 @@ function event(draw: Draw, n: number, { user, device, ...who }: Who): DirtyRecor
     text: `{"event":${name},"properties":{"time":${time.epoch},${more},"n":${n},"probe":${probe}}}`,
     expected: {
       is: 'stored',
-      event: { event: storedName, distinctId: who.stored(id), ms: time.ms, probe: stored, identity: String(n) },
+      event: {
+        event: storedName,
+        distinctId: who.stored(id),
+        ms: time.ms,
+        probe: stored,
+        identity: String(n),
+        isNobodys: isNobody,
+      },
       ...(!isNobody && user !== undefined && { link: { device, user: who.stored(user), ms: time.ms } }),
     },
   };

@@ -84,7 +84,9 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
 }
 
 function hasPlainFields({ uuid, event, distinct_id: id, properties }: WireEvent): boolean {
-  if (typeof event !== 'string' || event.length < 1 || event.length > nameCharsMax) return false;
+  // The door replaces half of a pair in a name.
+  if (typeof event !== 'string' || event.length < 1 || event.length > nameCharsMax || !event.isWellFormed())
+    return false;
   if (typeof id !== 'string' || canonicalUuid(uuid) === undefined || properties['$cookieless_mode'] !== undefined)
     return false;
   const first = id.charCodeAt(0);

@@ -1,0 +1,288 @@
+/**
+ * Proves that exports as dirty as real ones are imported right: `npm run prove -- real-exports [--formats mixpanel,amplitude]
+ * [--records 20000] [--seeds 1] [--threads 1,2] [--results file] [--resume]`.
+ *
+ * For each format and seed three files of unequal size are generated, plain and gzip, the last one cut off. For each number of threads the
+ * command imports them into a fresh project of a real service. Counts, exit codes, the stored events with every digit and the ids
+ * of each person are compared with the oracle of the generator (test/support/dirty-exports). Each result is appended to the results
+ * file; with `--resume` what it has is not done again.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { appendFileSync, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { createGzip } from 'node:zlib';
+import { Session } from 'chdb';
+import {
+  createOracle,
+  dirtyFormats,
+  probePattern,
+  textOf,
+  type Oracle,
+} from '../../test/support/dirty-exports/dirty-exports.ts';
+import type { DirtyRecord } from '../../test/support/dirty-exports/dirty-record.ts';
+
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+const keys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
+const { values } = parseArgs({
+  args: process.argv.slice(2),
+  options: {
+    formats: { type: 'string', default: Object.keys(dirtyFormats).join(',') },
+    records: { type: 'string', default: '20000' },
+    seeds: { type: 'string', default: '1' },
+    threads: { type: 'string', default: '1,2' },
+    results: { type: 'string', default: 'real-exports.ndjson' },
+    resume: { type: 'boolean', default: false },
+  },
+});
+const records = Number(values.records);
+
+/** What is compared, by name. */
+type Figures = Readonly<Record<string, string | number>>;
+
+interface Cell {
+  readonly cell: string;
+  readonly seconds: number;
+  readonly expected: Figures;
+  readonly got: Figures;
+}
+
+const done = new Map<string, Cell>();
+if (values.resume && existsSync(values.results)) {
+  for (const line of readFileSync(values.results, 'utf8').split('\n').filter(Boolean)) {
+    // What this program appended.
+    const cell = JSON.parse(line) as Cell;
+    done.set(cell.cell, cell);
+  }
+}
+for (const format of values.formats.split(',')) {
+  for (const seed of values.seeds.split(',')) {
+    const wanted = values.threads.split(',').map((threads) => ({ threads, cell: nameOf(format, seed, threads) }));
+    const left = wanted.filter(({ cell }) => !done.has(cell));
+    if (left.length > 0) await prove(format, Number(seed), left);
+    for (const { cell } of wanted) show(done.get(cell));
+  }
+}
+
+function nameOf(format: string, seed: string, threads: string): string {
+  return `${format} × seed ${seed} × ${threads} threads, ${records} records`;
+}
+
+function show(cell: Cell | undefined): void {
+  if (cell === undefined) return;
+  const wrong = Object.keys(cell.expected).filter((name) => cell.expected[name] !== cell.got[name]);
+  console.log(`${wrong.length === 0 ? 'right' : 'WRONG'}  ${cell.cell}, ${cell.seconds.toFixed(0)} s`);
+  console.table(
+    Object.fromEntries(
+      Object.keys(cell.expected).map((name) => [name, { expected: cell.expected[name], got: cell.got[name] }]),
+    ),
+  );
+  if (wrong.length > 0) process.exitCode = 1;
+}
+
+/** One generation and one service for all numbers of threads, each with a project of its own. */
+async function prove(format: string, seed: number, cells: readonly { threads: string; cell: string }[]): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'millrace-prove-real-'));
+  const expected = await writeExport(join(dir, 'export'), format, seed);
+  const service = await start(join(dir, 'data'));
+  const runs: { readonly cell: string; readonly project: number; readonly seconds: number; readonly said: Figures }[] =
+    [];
+  try {
+    for (const { threads, cell } of cells) {
+      const { id, api_token: key } = await createProject(service.url, cell);
+      const begun = performance.now();
+      const said = await runImport({ format, files: `${join(dir, 'export')}-*`, url: service.url, key, threads, dir });
+      runs.push({ cell, project: id, seconds: (performance.now() - begun) / 1000, said });
+    }
+  } finally {
+    service.child.kill('SIGTERM');
+    await once(service.child, 'exit');
+  }
+  const store = new Session(join(dir, 'data', 'events'));
+  for (const { cell, project, seconds, said } of runs) {
+    const got = { ...said, ...(await storedFigures(store, project)), ...personFigures(join(dir, 'data'), project) };
+    const result: Cell = { cell, seconds, expected, got };
+    done.set(cell, result);
+    appendFileSync(values.results, `${JSON.stringify(result)}\n`);
+  }
+  store.close();
+  rmSync(dir, { recursive: true, force: true });
+}
+
+/** Three files of unequal size; gives what must come of them. */
+async function writeExport(path: string, format: string, seed: number): Promise<Figures> {
+  const make = dirtyFormats[format];
+  if (make === undefined)
+    throw new Error(`expected formats of ${Object.keys(dirtyFormats).join(', ')}, got: ${format}`);
+  const sum = createSum();
+  const oracle = createOracle((event) => sum.add(textOf(event)));
+  const made = make(seed, records);
+  const ends = [Math.floor(records * 0.62), Math.floor(records * 0.99), records];
+  let at = 0;
+  const some = function* (end: number): Generator<string> {
+    let text = '';
+    for (; at < end; at += 1) {
+      const { value, done: isOver } = made.next();
+      if (isOver === true) break;
+      const record: DirtyRecord = value;
+      oracle.add(record);
+      // The last line of the export has no end.
+      text += at === records - 1 ? record.text : `${record.text}\n`;
+      if (text.length < 65_536) continue;
+      yield text;
+      text = '';
+    }
+    yield text;
+  };
+  for (const [file, end] of ends.entries()) {
+    const isPacked = file === 1;
+    const to = createWriteStream(`${path}-${file}.ndjson${isPacked ? '.gz' : ''}`);
+    const from = Readable.from(some(end));
+    await (isPacked ? pipeline(from, createGzip({ level: 1 }), to) : pipeline(from, to));
+  }
+  return { ...expectedFigures(oracle), stored_sum: sum.text() };
+}
+
+function expectedFigures(oracle: Oracle): Figures {
+  const { records: read, stored, duplicates, skipped, rejected } = oracle.totals;
+  const persons = oracle.persons();
+  return {
+    // 3: some records were rejected; 0: done and exact.
+    exit: rejected > 0 ? 3 : 0,
+    records: read,
+    duplicates,
+    skipped,
+    rejected,
+    stored,
+    ...partition(persons),
+  };
+}
+
+function partition(persons: readonly (readonly string[])[]): Figures {
+  const sum = createSum();
+  for (const ids of persons) sum.add(ids.toSorted().join('\u0001'));
+  return {
+    persons: persons.length,
+    ids: persons.reduce((all, ids) => all + ids.length, 0),
+    persons_sum: sum.text(),
+  };
+}
+
+interface TextSum {
+  add(text: string): void;
+  text(): string;
+}
+
+/** The same for the same texts, in whatever order they come. */
+function createSum(): TextSum {
+  let sum = 0n;
+  return {
+    add: (text) => {
+      sum = BigInt.asUintN(64, sum + hash('md5', text, 'buffer').readBigUInt64LE(0));
+    },
+    text: () => String(sum),
+  };
+}
+
+async function storedFigures(store: Session, project: number): Promise<Figures> {
+  const quoted = probePattern.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
+  const text = `concat(event, '\\x01', distinct_id, '\\x01', toString(toUnixTimestamp64Milli(timestamp)), '\\x01', extract(properties, '${quoted}'))`;
+  const sql = `SELECT count() AS stored, toString(sum(reinterpretAsUInt64(substring(MD5(${text}), 1, 8)))) AS stored_sum
+FROM millrace.events FINAL WHERE project_id = ${project} AND match(properties, '"probe":')`;
+  const answer = await store.queryAsync(sql, { format: 'JSONEachRow' });
+  const { stored, stored_sum: sum } = JSON.parse(answer.text()) as Record<string, string>;
+  return { stored: Number(stored), stored_sum: String(sum) };
+}
+
+function personFigures(dataDir: string, project: number): Figures {
+  using db = new DatabaseSync(join(dataDir, 'metadata.sqlite'), { readOnly: true });
+  const rows = db
+    .prepare('select distinct_id, hex(person_uuid) as person from person_distinct_ids where project_id = ?')
+    .iterate(project);
+  const persons = new Map<string, string[]>();
+  for (const { distinct_id: id, person } of rows) {
+    const ids = persons.get(String(person)) ?? [];
+    persons.set(String(person), ids);
+    ids.push(String(id));
+  }
+  return partition([...persons.values()]);
+}
+
+interface Service {
+  readonly url: string;
+  readonly child: ChildProcess;
+}
+
+async function start(dataDir: string): Promise<Service> {
+  const port = 21_000 + Math.floor(Math.random() * 2000);
+  const child = spawn(process.execPath, [program, 'serve'], {
+    env: {
+      PATH: process.env['PATH'],
+      MILLRACE_PORT: String(port),
+      MILLRACE_DATA_DIR: dataDir,
+      MILLRACE_BOOTSTRAP_PROJECT_API_KEY: keys.project,
+      MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: keys.personal,
+      MILLRACE_API_RATE_LIMIT: 'off',
+      MILLRACE_LOG_LEVEL: 'error',
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  // Whatever goes wrong here leaves no service behind.
+  process.once('exit', () => child.kill('SIGKILL'));
+  const url = `http://127.0.0.1:${port}`;
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await delay(100)) {
+    if (child.exitCode !== null) break;
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+    if (answer?.status === 200) return { url, child };
+  }
+  throw new Error('expected the service to be ready within two minutes');
+}
+
+async function createProject(url: string, name: string): Promise<{ readonly id: number; readonly api_token: string }> {
+  const answer = await fetch(`${url}/api/projects/`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys.personal}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: name.slice(0, 100) }),
+  });
+  if (answer.status !== 201) throw new Error(`expected a project, got ${answer.status}: ${await answer.text()}`);
+  // As the API documents it.
+  return (await answer.json()) as { id: number; api_token: string };
+}
+
+interface Import {
+  readonly format: string;
+  readonly files: string;
+  readonly url: string;
+  readonly key: string;
+  readonly threads: string;
+  readonly dir: string;
+}
+
+async function runImport({ format, files, url, key, threads, dir }: Import): Promise<Figures> {
+  const args = [program, 'import', format, files, '--to', url, '--project-key', key, '--api-key', keys.personal];
+  const more = ['--threads', threads, '--rejected-max', '50%', '--state-dir', join(dir, `state-${threads}`), '--json'];
+  const child = spawn(process.execPath, [...args, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let rest = '';
+  let last = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    last = lines.findLast((line) => line.includes('"type":"result"')) ?? last;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  const { totals = {} } = JSON.parse(last === '' ? '{}' : last) as { totals?: Record<string, unknown> };
+  const skipped = Object.values((totals['skipped'] ?? {}) as Record<string, number>).reduce(
+    (all, each) => all + each,
+    0,
+  );
+  const counts = ['records', 'duplicates', 'rejected'].map((name) => [name, Number(totals[name])] as const);
+  return { exit: code ?? -1, ...Object.fromEntries(counts), skipped };
+}
