@@ -37,15 +37,17 @@ describe('undo over the API', () => {
     await insertRows(chdb.store, `undo-${id}`, [
       testRow(projectId, { event: 'paid', distinctId: 'a', keyDay: 19_800, properties }),
       testRow(projectId, { event: 'paid', distinctId: 'b', keyDay: 19_801, properties }),
+      // The same person in another month is one id.
+      testRow(projectId, { event: 'paid', distinctId: 'a', keyDay: 19_840, properties }),
       testRow(projectId, { event: 'live', distinctId: 'c', keyDay: 19_801 }),
     ]);
     const { status, body } = await api.call('POST', `${path}/undo/`, { dry_run: true });
     expect(status).toBe(200);
     expect(body).toEqual({
-      rows: 2,
-      events: 2,
-      by_name: { paid: 2 },
-      by_day: { '2024-03-18': 1, '2024-03-19': 1 },
+      rows: 3,
+      events: 3,
+      by_name: { paid: 3 },
+      by_day: { '2024-03-18': 1, '2024-03-19': 1, '2024-04-27': 1 },
       distinct_ids: 2,
       persons: 0,
       groups: 0,

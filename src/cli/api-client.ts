@@ -54,9 +54,9 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
 }
 
 /** Errors: usage, when it is no http(s) address. */
-export function checkedUrl(url: string): string {
+export function checkedUrl(url: string, option = '--url'): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new CommandError('usage', `--url: expected an address such as http://127.0.0.1:8000, got: ${url}`);
+    throw new CommandError('usage', `${option}: expected an address such as http://127.0.0.1:8000, got: ${url}`);
   }
   return url.replace(/\/+$/, '');
 }

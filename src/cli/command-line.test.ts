@@ -24,7 +24,7 @@ describe('the command line as a person and a script meet it', () => {
   });
 
   it.each([
-    ['evnts list', 'Did you mean events?'],
+    ['evnts list', 'did you mean events?'],
     ['configs lst', 'Did you mean list?'],
     ['serve --prot 1', 'Did you mean --port?'],
     ['help import rum', 'import has no command "rum"; did you mean run?'],

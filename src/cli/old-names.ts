@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { inWords } from '../base/words.ts';
+import { CommandError } from './exit-codes.ts';
 import { hasOption, isGiven } from './profiles/take-profile.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -35,6 +36,12 @@ function takeProjectKey(command: Command, terminal: Terminal): void {
   if (!hasOption(command, 'projectKey') || command.getOptionValueSource('apiKey') !== 'cli') return;
   const key = String(command.getOptionValue('apiKey'));
   if (!isProjectKey(command, key)) return;
+  if (isGiven(command, 'projectKey') && !isGiven(command, 'personalApiKey')) {
+    throw new CommandError(
+      'usage',
+      '--api-key: expected a personal key (phx_…), got the key of a project, which is given as --project-key; "millrace keys create" makes a personal key',
+    );
+  }
   terminal.note(
     'the key of a project is now given as --project-key; --api-key, which is the personal key, still takes it',
   );

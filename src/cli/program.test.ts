@@ -12,7 +12,11 @@ describe('the command line', () => {
     expect(commands.map((command) => command.name())).toContain(word);
   });
 
-  it.each(['completion', 'help', 'nonsense', '--help', undefined])('has every command for %s', async (word) => {
+  it.each(['evnts', 'live'])('refuses the unknown command %s, also with --help', async (word) => {
+    await expect(buildProgram(terminal, word)).rejects.toThrow(`expected a command, got: ${word}`);
+  });
+
+  it.each(['completion', 'help', '--help', undefined])('has every command for %s', async (word) => {
     const { commands } = await buildProgram(terminal, word);
     expect(commands.map((command) => command.name())).toEqual(expect.arrayContaining(firstWords));
   });

@@ -3,6 +3,8 @@ import { programVersion } from '../base/program-version.ts';
 import type { CommandProcess } from './command-process.ts';
 import { askForIds } from './completion/completion-script.ts';
 import { examplesOf } from './examples.ts';
+import { CommandError } from './exit-codes.ts';
+import { nearest } from './files/nearest.ts';
 import { settleOptions } from './settle-options.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -64,6 +66,7 @@ const needAll: ReadonlySet<string> = new Set(['completion', 'help']);
  */
 export async function buildProgram(terminal: Terminal, word?: string): Promise<Command> {
   const program = new Command('millrace');
+  refuseUnknown(word);
   const { env } = terminal.process;
   program
     .description('Self-hosted event pipeline: capture, transformations and historical imports, stored exactly once')
@@ -89,6 +92,18 @@ export async function buildProgram(terminal: Terminal, word?: string): Promise<C
       command.addHelpText('after', ['', 'Examples:', ...shown.map((each) => `  ${each}`)].join('\n'));
   });
   return program;
+}
+
+/** Also with `--help`, which would show everything there is. */
+function refuseUnknown(word: string | undefined): void {
+  const known = commands.flatMap(([words]) => words.split(' '));
+  if (word === undefined || word.startsWith('-') || known.includes(word)) return;
+  const meant = nearest(
+    word,
+    known.filter((each) => each !== askForIds),
+  );
+  const hint = meant === undefined ? '"millrace help" lists them' : `did you mean ${meant}?`;
+  throw new CommandError('usage', `expected a command, got: ${word}; ${hint}`);
 }
 
 function loadersOf(word: string | undefined): (() => Promise<AddCommands>)[] {

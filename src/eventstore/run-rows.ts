@@ -98,6 +98,15 @@ WHERE ${ofRun} AND distinct_id > {after:String} ORDER BY distinct_id LIMIT {limi
   return rows.map((row) => row.distinct_id);
 }
 
+/** How many distinct ids the run's rows have, over all months. */
+export async function countRunDistinctIds(store: StoreReader, { projectId, runId }: RunRef): Promise<number> {
+  const [row] = await store.query<{ ids: string }>(
+    `SELECT uniqExact(distinct_id) AS ids FROM events PREWHERE project_id = {project:Int32} WHERE ${ofRun}`,
+    { project: projectId, run: runId },
+  );
+  return Number(row?.ids ?? 0);
+}
+
 /** Groups that the run said something of. */
 export async function runGroups(store: StoreReader, of: RunMonth): Promise<RunGroup[]> {
   const text = (key: string): string =>

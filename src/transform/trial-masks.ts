@@ -8,9 +8,6 @@ import type { TrialEvent } from './trial-event.ts';
 
 /** What a trial shows, without the secrets of the configs that ran. */
 
-/** A shorter secret is part of too many texts of an event to be meant by them. */
-const hiddenCharsMin = 6;
-
 /** For what a plugin says of itself: logs, errors, what it would store. */
 export function maskOf({ fields, settings }: StepConfig): (text: string) => string {
   const values = withDefaults(fields, settings);
@@ -22,9 +19,7 @@ export function maskShown(configs: readonly StepConfig[]): {
   readonly hideEvent: (event: TrialEvent) => TrialEvent;
   readonly hideDiff: (diff: readonly Difference[]) => readonly Difference[];
 } {
-  const secrets = configs
-    .flatMap(({ fields, settings }) => secretTexts(fields, withDefaults(fields, settings)))
-    .filter((secret) => secret.length >= hiddenCharsMin);
+  const secrets = configs.flatMap(({ fields, settings }) => secretTexts(fields, withDefaults(fields, settings)));
   if (secrets.length === 0) return { hideEvent: (event) => event, hideDiff: (diff) => diff };
   const hide = (text: string): string => secrets.reduce((safe, secret) => safe.replaceAll(secret, secretMask), text);
   const hideAll = <T extends JsonValue>(value: T): T => maskTexts(value, hide) as T;

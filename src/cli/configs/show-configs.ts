@@ -14,7 +14,7 @@ export function showConfigs(
     ID: ({ id }) => String(id),
     NAME: ({ name }) => name,
     ENABLED: ({ enabled }) => (enabled ? 'yes' : 'no'),
-    'DELIVERED 24 H': (record) => record.delivery_rate_24h || '-',
+    'DELIVERED 24 H': (record) => rateText(record),
     ERROR: ({ error }) => error || '-',
   });
 }
@@ -34,12 +34,17 @@ export function showWholeConfig(terminal: Terminal, record: PluginConfigRecord):
     enabled: record.enabled ? 'yes' : 'no',
     deleted: record.deleted ? 'yes, in the bin' : 'no',
     order: String(record.order),
-    'delivered 24 h': record.delivery_rate_24h || '-',
+    'delivered 24 h': rateText(record),
     error: record.error || '-',
     created: record.created_at,
     updated: record.updated_at,
     ...Object.fromEntries(Object.entries(settings).map(([key, value]) => [`settings.${key}`, textOf(value)])),
   });
+}
+
+/** A share, as the API gives it: `0.9975` is 99.75 %. */
+function rateText({ delivery_rate_24h: rate }: Pick<PluginConfigRecord, 'delivery_rate_24h'>): string {
+  return rate === '' ? '-' : `${Number((Number(rate) * 100).toFixed(2))} %`;
 }
 
 function textOf(value: JsonValue): string {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { assertRulesFit } from '../../imports/choosing/ruled-reader.ts';
 import { FormatOptionsError } from '../../imports/formats/format.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import type { RunOptions } from '../../imports/run/run.ts';
 import type { TimeRange } from '../../imports/source.ts';
+import { nearest } from '../files/nearest.ts';
 import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
 import { createFormatReader, namesIn } from '../format-reader.ts';
@@ -56,6 +57,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
         '--again here, which loads these events beside the earlier ones',
     );
   }
+  for (const option of ['report', 'rejected'] as const) refuseNowhere(option, given[option], cwd);
   const last = given.check === true ? 'check' : 'report';
   if (last === 'report' && (given.projectKey ?? '') === '') {
     throw new CommandError(
@@ -87,6 +89,17 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
   };
 }
 
+/** A file that can be written only when everything is done is looked at beforehand. */
+function refuseNowhere(option: string, file: string | undefined, cwd: string): void {
+  if (file === undefined) return;
+  const dir = dirname(resolve(cwd, file));
+  if (existsSync(dir)) return;
+  throw new CommandError(
+    'usage',
+    `--${option}: expected a file in a directory that is there, got ${file}: make ${dir} first`,
+  );
+}
+
 function transformOf({ transform, transformSetting }: RequestOptions, cwd: string): AskedTransform | undefined {
   if (transform === undefined && transformSetting !== undefined) {
     throw new CommandError('usage', 'expected --transform with --transform-setting: the code that gets the settings');
@@ -112,7 +125,7 @@ export function isAddress(path: string): boolean {
 
 /** The base address: where `/batch/` was given with it, without. */
 function targetUrl(to: string): string {
-  const url = checkedUrl(to);
+  const url = checkedUrl(to, '--to');
   const { username, password } = new URL(url);
   if (username !== '' || password !== '') {
     throw new CommandError('usage', '--to: expected an address without user and password; --project-key is the way in');
@@ -160,8 +173,11 @@ function tryRules(format: string, choice: RunOptions['choice']): void {
 function formatOf(slug: string, given: RequestOptions): Pick<RunOptions, 'format' | 'formatOptions' | 'names'> {
   const format = findFormat(slug);
   if (format === undefined) {
-    const known = formats.map((each) => each.slug).join(', ');
-    throw new CommandError('usage', `expected a format: ${known}; got: ${slug} (mapping reads any records by rules)`);
+    const slugs = formats.map((each) => each.slug);
+    const known = slugs.join(', ');
+    const meant = nearest(slug, slugs);
+    const hint = meant === undefined ? ' (mapping reads any records by rules)' : `; did you mean ${meant}?`;
+    throw new CommandError('usage', `expected a format: ${known}; got: ${slug}${hint}`);
   }
   const formatOptions = pairsOf('--format-option', given.formatOption ?? []);
   const names = namesIn(given);

@@ -85,6 +85,8 @@ function statOf(path: string): Stats {
   } catch (cause) {
     if (cause instanceof CommandError) throw cause;
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    if (reason === 'ENOENT')
+      throw new CommandError('usage', `expected a file at ${path}, and nothing is there`, { cause });
     throw new CommandError('usage', `cannot read ${path} (${reason})`, { cause });
   }
 }

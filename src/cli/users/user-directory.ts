@@ -4,6 +4,7 @@ import type { Role } from '../../contract/roles.ts';
 import type { UserRecord } from '../../contract/users.ts';
 import { addApiKeyOption } from '../api-options.ts';
 import { addProfileOption } from '../profiles/take-profile.ts';
+import type { Settings } from '../../config/settings.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** As the API shows a user. */
@@ -47,6 +48,13 @@ export function addUserServiceOptions(command: Command): Command {
   return addProfileOption(addApiKeyOption(command));
 }
 
+/** Links lead to where the service is: its site URL, the port that is named, or the address that the other commands use. */
+function withAddress(settings: Settings, { port }: UserServiceOptions, { process: { env } }: Terminal): Settings {
+  const { MILLRACE_URL: url = '', MILLRACE_PORT: envPort } = env;
+  const isKnown = settings.siteUrl !== '' || port !== undefined || envPort !== undefined;
+  return isKnown ? settings : { ...settings, siteUrl: url };
+}
+
 export async function openUserDirectory(options: UserServiceOptions, terminal: Terminal): Promise<UserDirectory> {
   if (options.url !== undefined) {
     const { servedUsers } = await import('./served-users.ts');
@@ -56,5 +64,5 @@ export async function openUserDirectory(options: UserServiceOptions, terminal: T
     import('./stored-users.ts'),
     import('../setting-options.ts'),
   ]);
-  return storedUsers(storeOf(options, terminal.process));
+  return storedUsers(withAddress(storeOf(options, terminal.process), options, terminal));
 }

@@ -47,11 +47,16 @@ function judge(context: PreflightContext, facts: EndpointFacts): Finding {
   }
 }
 
+/** What OpenSSL calls an answer that is no TLS. */
+const noTls = 'ERR_SSL_WRONG_VERSION_NUMBER';
+
 function unreachable(context: PreflightContext, fault: string): Finding {
   return problem(
     'target_unreachable',
     `expected a service at ${addressOf(context)}, and it cannot be reached (${fault})`,
-    `start it, or correct ${context.words.targetUrl}`,
+    fault === noTls
+      ? `it speaks no TLS: give http:// instead of https:// in ${context.words.targetUrl}`
+      : `start it, or correct ${context.words.targetUrl}`,
   );
 }
 

@@ -26,7 +26,7 @@ export async function refuseTwin(
   if (twin === undefined) return;
   const detail =
     `"${twin.name}" ${twin.version} is installed already, as plugin ${twin.id}. ` +
-    `To get another version of it, update it: PATCH …/plugins/${twin.id}/.`;
+    `To get another version of it, update it: "millrace plugins upgrade ${twin.id} <path>", or PATCH …/plugins/${twin.id}/.`;
   throw new ApiError('conflict', detail);
 }
 

@@ -1,4 +1,5 @@
 import {
+  countRunDistinctIds,
   monthsOfProject,
   runCells,
   runDistinctIds,
@@ -27,7 +28,7 @@ export interface ConcernedSink {
 
 export interface Stored {
   readonly cells: readonly RunCell[];
-  readonly plan: Omit<UndoPlan, 'persons'>;
+  readonly plan: Omit<UndoPlan, 'persons' | 'distinct_ids'>;
 }
 
 const idsPerPage = 10_000;
@@ -45,11 +46,14 @@ export async function planUndo(deps: PlanDeps, run: Run): Promise<UndoPlan> {
     groups: async () => undefined,
   };
   const { plan } = await readStored(deps, run, sink);
-  const persons = ids.size > idsLookedUpMax ? null : await countPersons(deps.db, run.projectId, [...ids]);
-  return { ...plan, persons };
+  if (ids.size <= idsLookedUpMax) {
+    return { ...plan, distinct_ids: ids.size, persons: await countPersons(deps.db, run.projectId, [...ids]) };
+  }
+  const of = { projectId: run.projectId, runId: run.id };
+  return { ...plan, distinct_ids: await countRunDistinctIds(deps.store, of), persons: null };
 }
 
-/** What the store holds of the run, month by month; ids come once a month at most. */
+/** What the store holds of the run, month by month; an id comes once for each of its months, so it is not counted here. */
 export async function readStored(
   { db, store }: PlanDeps,
   { projectId, ...run }: Run,
@@ -58,7 +62,6 @@ export async function readStored(
   const cells: RunCell[] = [];
   const groups = new Set<string>();
   const types = new Set<string>();
-  const ids = { count: 0 };
   for (const month of await monthsOfProject(store, projectId)) {
     const of: RunMonth = { projectId, runId: run.id, month };
     const found = await runCells(store, of);
@@ -70,7 +73,6 @@ export async function readStored(
     await sink.groups(named, mentioned);
     for (let after = ''; ;) {
       const page = await runDistinctIds(store, of, after, idsPerPage);
-      ids.count += page.length;
       await sink.distinctIds(page);
       if (page.length < idsPerPage) break;
       after = page.at(-1) ?? '';
@@ -84,7 +86,6 @@ export async function readStored(
       events: sum(cells, ({ own }) => own),
       by_name: totals(cells, ({ event }) => event),
       by_day: totals(cells, ({ day }) => day),
-      distinct_ids: ids.count,
       groups: groups.size,
       group_types: [...types].sort(),
       other_runs: others.runs,

@@ -99,7 +99,7 @@ function different(count: number, expected: number, found: number, active: Activ
 export function unreadableResult(target: Target, expected: number, why?: string): VerifyResult {
   const noReader =
     `nobody can read back what ${target.description} stored without a personal API key; give one with the scopes ` +
-    'query:read and project:read, and start the verification again';
+    'query:read and project:read, and compare once more (the command with --again, or verify in the API)';
   return {
     verdict: 'unreadable',
     detail: `The target acknowledged ${expected} events; ${why ?? noReader}.`,
