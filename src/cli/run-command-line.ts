@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/load.ts';
 import type { CommandProcess } from './command-process.ts';
-import { CommandError, exitCodes } from './exit-codes.ts';
+import { CommandError, exitCodes, type ExitReason } from './exit-codes.ts';
 import { buildProgram } from './program.ts';
 import { createTerminal, type Terminal } from './terminal.ts';
 
@@ -17,9 +17,11 @@ export async function runCommandLine(args: readonly string[], process: CommandPr
   }
 }
 
-/** A pause is what somebody asked for, and differences are what somebody looked for: no faults. */
+/** A pause and differences are what was asked for, and after `exactById` every event is stored: no faults. */
+const notes: ReadonlySet<ExitReason> = new Set(['paused', 'differences', 'exactById']);
+
 function say({ reason, message }: CommandError, terminal: Terminal): void {
-  if (reason === 'paused' || reason === 'differences') terminal.note(message);
+  if (notes.has(reason)) terminal.note(message);
   else if (reason !== 'interrupted' && reason !== 'terminated') terminal.problem(message);
 }
 
