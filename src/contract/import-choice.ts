@@ -67,10 +67,13 @@ export const importChoiceSchema = Type.Object(
       ),
     ),
     identity: Type.Optional(
-      Type.Enum(['merge', 'never_merge', 'device_only'], {
+      Type.Enum(['first_user', 'merge', 'never_merge', 'device_only'], {
+        default: 'first_user',
         description:
-          '`merge`: ids are tied together as the format does. `never_merge`: every id stays a person of its own. `device_only`: events ' +
-          'belong to the device that sent them, where the record names one; nobody is identified.',
+          'What becomes of a device and its users. `first_user`: what the device did anonymously belongs to its first user by the time of ' +
+          'the events; later users are persons of their own. `merge`: all users of a device become one person, unless each is known ' +
+          'already. `never_merge`: every id stays a person of its own. `device_only`: events belong to the device that sent them, where ' +
+          'the record names one; nobody is identified.',
       }),
     ),
     join: Type.Optional(

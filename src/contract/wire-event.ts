@@ -7,3 +7,11 @@ export interface WireEvent {
   readonly timestamp: string;
   readonly properties: Readonly<Record<string, unknown>>;
 }
+
+/** Of an event of an import: the run that it came with. */
+export const runProperty = '$import_run_id';
+/**
+ * `merge` on the `$identify` of an import: its ids are one person as with a live one. Without it the other id is a device, which belongs
+ * to its first user.
+ */
+export const identityProperty = '$import_identity';

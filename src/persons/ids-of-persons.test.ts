@@ -31,7 +31,14 @@ async function take(db: Metadata, store: PersonStore, projectId: number, number:
   for (const each of steps) {
     if (each.kind === 'events') for (const distinctId of each.ids) store.touch(projectId, distinctId, 1000);
     if (each.kind !== 'merge') continue;
-    mergePersons(store, { projectId, targetId: each.id, otherId: each.other, force: true, eventUuid: 'e', micros: 1 });
+    mergePersons(store, {
+      projectId,
+      targetId: each.id,
+      otherId: each.other,
+      rule: 'always',
+      eventUuid: 'e',
+      micros: 1,
+    });
   }
   const changes = store.takeChanges();
   await db.transaction().execute((tx) => writePersonChanges(tx, changes));

@@ -4,14 +4,21 @@ import type { Person } from './person.ts';
 import { mergeRegisters } from './registers.ts';
 import type { PersonStore } from './person-store.ts';
 
+/**
+ * What becomes of two ids:
+ * - `always`: they are one person.
+ * - `unless_identified`: the same, unless each has a person, and the other one is identified.
+ * - `first_user`: the same, but an id that nobody has does not join an identified person: the other id is a device, and has its user.
+ */
+export type MergeRule = 'always' | 'unless_identified' | 'first_user';
+
 /** An event that says that two ids are one person. */
 export interface MergeRequest {
   readonly projectId: number;
   /** The event's distinct_id: its person stays. */
   readonly targetId: string;
   readonly otherId: string;
-  /** `$merge_dangerously`: also when the other person is identified. */
-  readonly force: boolean;
+  readonly rule: MergeRule;
   readonly eventUuid: string;
   /** Time of the event, µs. */
   readonly micros: number;
@@ -26,6 +33,10 @@ export function mergePersons(store: PersonStore, request: MergeRequest): Warning
   const target = store.find(projectId, targetId);
   const other = store.find(projectId, otherId);
   if (target === undefined) {
+    if (request.rule === 'first_user' && other?.isIdentified === true) {
+      store.identify(store.create(projectId, targetId, micros));
+      return identifiedWarning(request);
+    }
     const person = other ?? store.create(projectId, targetId, micros);
     store.attach(person, other === undefined ? otherId : targetId);
     store.identify(person);
@@ -37,7 +48,7 @@ export function mergePersons(store: PersonStore, request: MergeRequest): Warning
     return null;
   }
   if (target === other) return null;
-  if (other.isIdentified && !request.force) {
+  if (other.isIdentified && request.rule !== 'always') {
     // So that nobody who comes to the same device later takes this id over.
     store.identify(target);
     return identifiedWarning(request);

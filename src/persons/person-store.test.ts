@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { mergePersons } from './merge-persons.ts';
+import { mergePersons, type MergeRule } from './merge-persons.ts';
 import { writePersonChanges, type PersonChanges } from './person-rows.ts';
 import { PersonStore } from './person-store.ts';
 import { parseRegisters } from './registers-text.ts';
@@ -10,12 +10,12 @@ import { parseRegisters } from './registers-text.ts';
 interface Action {
   readonly id: string;
   readonly other: string | null;
-  readonly force: boolean;
+  readonly rule: MergeRule;
   readonly set: number | null;
 }
 
-function act(store: PersonStore, projectId: number, { id, other, force, set }: Action, micros: number): void {
-  if (other !== null) mergePersons(store, { projectId, targetId: id, otherId: other, force, eventUuid: 'e', micros });
+function act(store: PersonStore, projectId: number, { id, other, rule, set }: Action, micros: number): void {
+  if (other !== null) mergePersons(store, { projectId, targetId: id, otherId: other, rule, eventUuid: 'e', micros });
   const person = store.touch(projectId, id, micros);
   if (set !== null) store.update(person, { set: { [`k${set % 3}`]: set }, setOnce: { first: set }, unset: [] }, micros);
 }
@@ -76,7 +76,7 @@ const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', '__proto__');
 const action: fc.Arbitrary<Action> = fc.record({
   id,
   other: fc.option(id, { freq: 2 }),
-  force: fc.boolean(),
+  rule: fc.constantFrom<MergeRule>('always', 'unless_identified', 'first_user'),
   set: fc.option(fc.nat({ max: 9 })),
 });
 
@@ -196,7 +196,7 @@ describe('persons in memory, in front of the store', () => {
   it('a person that nothing changes is not written', async () => {
     await using metadata = await tempMetadata();
     const store = new PersonStore(metadata.db);
-    const plain = { id: 'a', other: null, force: false, set: null };
+    const plain = { id: 'a', other: null, rule: 'unless_identified' as const, set: null };
     await run(metadata.db, 1, [[plain, { ...plain, set: 1 }]], 1e6);
     store.begin(1);
     store.want(1, 'a');

@@ -94,7 +94,14 @@ describe('persons of recent ids', () => {
           for (const act of acts) {
             known += look(store, act);
             const { projectId, id, other, micros } = act;
-            const merge = { projectId, targetId: id, otherId: other ?? id, force: true, eventUuid: 'e', micros };
+            const merge = {
+              projectId,
+              targetId: id,
+              otherId: other ?? id,
+              rule: 'always' as const,
+              eventUuid: 'e',
+              micros,
+            };
             mergePersons(store, merge);
             store.touch(projectId, id, micros);
             for (const each of acts) isKnownCreation(store, each.projectId, each.id, each.micros);

@@ -21,7 +21,7 @@ const merge =
   (persons) => {
     persons.consult(projectId, targetId);
     persons.consult(projectId, otherId);
-    mergePersons(persons, { projectId, targetId, otherId, force: false, eventUuid: 'e', micros: 10 });
+    mergePersons(persons, { projectId, targetId, otherId, rule: 'unless_identified', eventUuid: 'e', micros: 10 });
   };
 const touch =
   (id: string): Work =>

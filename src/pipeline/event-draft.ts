@@ -1,6 +1,7 @@
 import { assert } from '../base/assert.ts';
 import type { WarningOccurrence } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
+import type { MergeRequest } from '../persons/merge-persons.ts';
 import type { PropertyChanges } from '../persons/registers.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ChainEvent } from '../transform/chain-event.ts';
@@ -48,7 +49,7 @@ export interface EventDraft {
 
 /** What an event does to persons. */
 export interface PersonIntent {
-  readonly merge: { readonly otherId: string; readonly force: boolean } | null;
+  readonly merge: Pick<MergeRequest, 'otherId' | 'rule'> | null;
   readonly changes: PropertyChanges;
 }
 

@@ -89,6 +89,42 @@ describe('merging', () => {
     expect(await warningTypes()).toEqual(['cannot_merge_already_identified 2']);
   });
 
+  const imported = { $import_run_id: 'run' };
+
+  it('a device of an import stays with its first user, and later users stay persons of their own', async () => {
+    await sendHistory(
+      event('seen', 'kiosk', { $set: { a: 1 }, ...imported }, '2024-01-01T00:00:00Z'),
+      event('$identify', 'u1', { $anon_distinct_id: 'kiosk', ...imported }, '2024-01-02T00:00:00Z'),
+      event('$identify', 'u2', { $anon_distinct_id: 'kiosk', ...imported }, '2024-01-03T00:00:00Z'),
+      event('seen', 'u3', imported, '2024-01-04T00:00:00Z'),
+      event('$identify', 'u3', { $anon_distinct_id: 'kiosk', ...imported }, '2024-01-04T00:00:00Z'),
+      event('$identify', 'u2', { $anon_distinct_id: 'own device of u2', ...imported }, '2024-01-05T00:00:00Z'),
+    );
+    expect(await bench.person('u1')).toMatchObject({ distinct_ids: ['kiosk', 'u1'], properties: { a: 1 } });
+    expect(await bench.person('u2')).toMatchObject({ distinct_ids: ['own device of u2', 'u2'], is_identified: true });
+    expect(await bench.person('u3')).toMatchObject({ distinct_ids: ['u3'], is_identified: true });
+    expect(await warningTypes()).toEqual(['cannot_merge_already_identified 2']);
+  });
+
+  it('a device that has a user, live or of an earlier import, keeps it when history names another one', async () => {
+    await send(identify('u1', 'kiosk'));
+    await sendHistory(event('$identify', 'u2', { $anon_distinct_id: 'kiosk', ...imported }, '2020-01-02T00:00:00Z'));
+    expect((await bench.person('kiosk'))?.distinct_ids).toEqual(['kiosk', 'u1']);
+    expect(await bench.person('u2')).toMatchObject({ distinct_ids: ['u2'], is_identified: true });
+  });
+
+  it('users of one device are one person by the policy merge, and live', async () => {
+    const merge = { ...imported, $import_identity: 'merge' };
+    for (const [device, marks] of [
+      ['tablet', merge],
+      ['browser', {}],
+    ] as const) {
+      const link = (user: string) => event('$identify', user, { $anon_distinct_id: device, ...marks });
+      await send(link(`${device} 1`), link(`${device} 2`));
+      expect((await bench.person(device))?.distinct_ids).toEqual([device, `${device} 1`, `${device} 2`]);
+    }
+  });
+
   it.each(nobodies)('nobody is identified, linked or merged by the id %j, and every event is stored', async (id) => {
     await send(
       event('$identify', 'alice', { $anon_distinct_id: id }),

@@ -28,7 +28,12 @@ type CamelCase<Text extends string> = Text extends `${infer First}_${infer Rest}
   : Text;
 
 /** As the command line writes them, and as the choice does. */
-const policies = { merge: 'merge', 'never-merge': 'never_merge', 'device-only': 'device_only' } as const;
+const policies = {
+  'first-user': 'first_user',
+  merge: 'merge',
+  'never-merge': 'never_merge',
+  'device-only': 'device_only',
+} as const;
 
 export function addChoiceOptions(command: Command): Command {
   addChoices(command);
@@ -45,7 +50,7 @@ function addChoices(command: Command): void {
     .option('--except-property <name>', 'no properties of this name; may be repeated', collect)
     .option('--rename-property <old=new>', 'another name for a property; may be repeated', collect)
     .addOption(
-      new Option('--identity <policy>', 'how ids become persons; otherwise as the format does').choices(
+      new Option('--identity <policy>', 'what becomes of a device and its users; otherwise first-user').choices(
         Object.keys(policies),
       ),
     )

@@ -145,6 +145,9 @@ describe('a table that is joined', () => {
   });
 });
 
+const isDeviceLink = ({ event, properties }: WireEvent) =>
+  event === '$identify' && properties['$anon_distinct_id'] !== undefined;
+
 describe('the identity policy', () => {
   it.each(sources)('%s: never_merge ties no ids together, and loses nothing else', (slug, records) => {
     const all = imported(slug, records);
@@ -154,7 +157,11 @@ describe('the identity policy', () => {
     const others = (events: readonly WireEvent[]) =>
       events.filter(({ event }) => event !== '$identify' && !linkNames.has(event));
     expect(others(apart)).toEqual(others(all));
-    expect(imported(slug, records, { identity: 'merge' })).toEqual(all);
+    const merged = imported(slug, records, { identity: 'merge' });
+    const isMarked = ({ properties }: WireEvent) => properties['$import_identity'] === 'merge';
+    expect(merged.filter(isMarked)).toHaveLength(all.filter(isDeviceLink).length);
+    expect(merged.map(({ uuid }) => uuid)).toEqual(all.map(({ uuid }) => uuid));
+    expect(imported(slug, records, { identity: 'first_user' })).toEqual(all);
   });
 
   it('what an $identify tells of its person stays', () => {

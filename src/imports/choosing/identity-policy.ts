@@ -1,9 +1,17 @@
-import type { WireEvent } from '../../contract/wire-event.ts';
+import { identityProperty, type WireEvent } from '../../contract/wire-event.ts';
 import type { RecordReader } from '../formats/format.ts';
 import { importMarks, type Change } from './step.ts';
 
 const linkReason = 'link between ids, which the identity policy leaves out';
 const profileReason = 'profile of a user, whom the identity policy does not know';
+
+/** Ids are tied together as live events tie them: whoever identifies at a device becomes the person of its first user. */
+export function mergeAll(): Change {
+  return (event) =>
+    event.event !== '$identify' || event.properties['$anon_distinct_id'] === undefined
+      ? event
+      : { ...event, properties: { ...event.properties, [identityProperty]: 'merge' } };
+}
 
 /** No id is tied to another. What an `$identify` tells of its person beside that stays. */
 export function neverMerge(): Change {

@@ -8,7 +8,7 @@ import { importMarks, type Change } from './step.ts';
 
 /** What an event is made of rather than what it tells: a list of what to take need not name it. */
 const structure: ReadonlySet<string> = new Set(
-  `$set $set_once $unset $group_set $group_type $group_key $groups $anon_distinct_id alias $process_person_profile
+  `$set $set_once $unset $group_set $group_type $group_key $groups $anon_distinct_id alias $process_person_profile $import_identity
   $session_id`.split(/\s+/),
 );
 const bags: ReadonlySet<string> = new Set(['$set', '$set_once', '$group_set']);

@@ -1,6 +1,6 @@
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import { eventNames } from './event-names.ts';
-import { neverMerge } from './identity-policy.ts';
+import { mergeAll, neverMerge } from './identity-policy.ts';
 import { joinTable, type JoinTable } from './join-table.ts';
 import { listProperties } from './list-properties.ts';
 import { readUserAgent } from './read-user-agent.ts';
@@ -18,7 +18,7 @@ import { translateValues } from './translate-values.ts';
  * | time-range        | `time`              | leaves out what lies outside                    |
  * | event-names       | `events`            | leaves out what the lists do not take           |
  * | sample-persons    | `sample`            | leaves out persons                              |
- * | identity-policy   | `identity`          | leaves out links, or names the device           |
+ * | identity-policy   | `identity`          | marks or leaves out links, or names the device  |
  * | join-table        | `join`              | columns of a table as properties                |
  * | rename-properties | `properties.rename` | new names                                       |
  * | translate-values  | `properties.values` | new values                                      |
@@ -45,7 +45,7 @@ export function changesOf(
 ): readonly Change[] {
   const { rename, values, only, except } = properties;
   return [
-    identity === 'never_merge' ? neverMerge() : undefined,
+    identity === 'merge' ? mergeAll() : identity === 'never_merge' ? neverMerge() : undefined,
     ...join.map((each, index) => tables[index] && joinTable(each, tables[index])),
     rename && renameProperties(rename),
     values && translateValues(values),

@@ -7,12 +7,14 @@ export class ChoiceError extends Error {
   override name = 'ChoiceError';
 }
 
-/** What was chosen, from JSON. Throws ChoiceError. Undefined where nothing was. */
+/** What was chosen, from JSON. Throws ChoiceError. Undefined where nothing was, or what is done without a choice. */
 export function parseChoice(value: unknown): ImportChoice | undefined {
   if (!isChoice(value)) throw new ChoiceError(firstFault(value));
   refuseTimes(value.time);
   refuseTwoKeys(value.join);
-  return Object.keys(value).length === 0 ? undefined : value;
+  const { identity, ...others } = value;
+  const choice = identity === undefined || identity === 'first_user' ? others : value;
+  return Object.keys(choice).length === 0 ? undefined : choice;
 }
 
 function isChoice(value: unknown): value is ImportChoice {

@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../contract/wire-event.ts';
+import { identityProperty, runProperty, type WireEvent } from '../../contract/wire-event.ts';
 
 /** Why an event is left out: a short phrase that it is counted under; undefined: it stays. */
 export type Filter = (event: WireEvent) => string | undefined;
@@ -10,7 +10,12 @@ export type Change = (event: WireEvent) => WireEvent | string;
 const links: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify']);
 
 /** What an import adds to every event: nothing that the event tells. */
-export const importMarks: ReadonlySet<string> = new Set(['$geoip_disable', '$import_source', '$import_run_id']);
+export const importMarks: ReadonlySet<string> = new Set([
+  '$geoip_disable',
+  '$import_source',
+  runProperty,
+  identityProperty,
+]);
 
 export function isLink({ event }: WireEvent): boolean {
   return links.has(event);

@@ -5,7 +5,8 @@ import type { PlainContentUuid } from './plain-table.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
 import { settleProperties } from './settle-properties.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import { parseTimestamp } from '../../batch/timestamps.ts';
+import { identityProperty, type WireEvent } from '../../contract/wire-event.ts';
 
 /**
  * What every reader does with what it has read: translates names, derives ids, marks events as imported, and says once
@@ -29,8 +30,13 @@ export interface EventWriter {
     timestamp: string,
     properties: Properties,
   ): WireEvent;
-  /** `$identify` at the first call with this pair, nothing at the later ones. */
+  /**
+   * A device has this user: `$identify` at the first call with this pair, and at later ones with an earlier time, of which the check keeps
+   * the earliest.
+   */
   identify(user: string, device: string, timestamp: string): readonly WireEvent[];
+  /** The same of two ids that the source itself has made one person: `before` is no device. */
+  join(user: string, before: string, timestamp: string): readonly WireEvent[];
   /** The id of a record that has one of its own. */
   id(...parts: readonly string[]): string;
   /** An id that stays apart from the earlier ones of the same parts: for records that have no id of their own. */
@@ -46,7 +52,7 @@ const recentMax = 50_000;
 
 export function createEventWriter(slug: string, names: NameTable, memory = createReaderMemory()): EventWriter {
   const eventNames = new Map(Object.entries(names.events));
-  const writer: Omit<EventWriter, 'identify' | 'put' | 'putAll' | 'putPerson'> = {
+  const writer: Omit<EventWriter, 'identify' | 'join' | 'put' | 'putAll' | 'putPerson'> = {
     eventName: (sourceName) => {
       const name = eventNames.get(sourceName);
       return name === undefined ? sourceName : name;
@@ -60,7 +66,12 @@ export function createEventWriter(slug: string, names: NameTable, memory = creat
     id: (...parts) => fastId(slug, ...parts),
     ...createCountedIds(slug, memory),
   };
-  return { ...writer, ...createPutters(names), identify: createIdentify(writer, memory.links) };
+  return {
+    ...writer,
+    ...createPutters(names),
+    identify: createIdentify(writer, memory.links, {}),
+    join: createIdentify(writer, memory.links, { [identityProperty]: 'merge' }),
+  };
 }
 
 function marked(
@@ -113,17 +124,28 @@ function createCountedIds(
   };
 }
 
-function createIdentify(writer: Pick<EventWriter, 'generated'>, links: Links): EventWriter['identify'] {
-  const recent = new Map<string, string>();
+function createIdentify(
+  writer: Pick<EventWriter, 'generated'>,
+  links: Links,
+  marks: Properties,
+): EventWriter['identify'] {
+  const recent = new Map<string, { readonly user: string; readonly timestamp: string }>();
   return (user, device, timestamp) => {
     if (user === device) return [];
-    if (recent.get(device) === user) return [];
+    const known = recent.get(device);
+    if (known?.user === user && !isEarlier(timestamp, known.timestamp)) return [];
     if (recent.size >= recentMax) recent.clear();
-    recent.set(device, user);
-    const properties = { $anon_distinct_id: device };
+    recent.set(device, { user, timestamp });
+    const properties = { $anon_distinct_id: device, ...marks };
     const event = writer.generated(['identify', device, user], '$identify', user, timestamp, properties);
-    return links.isNew(event.uuid) ? [event] : [];
+    return links.isNew(event.uuid, parseTimestamp(timestamp)) ? [event] : [];
   };
+}
+
+/** Texts of one form need not be read. */
+function isEarlier(timestamp: string, than: string): boolean {
+  if (timestamp.length === than.length && timestamp.endsWith('Z') && than.endsWith('Z')) return timestamp < than;
+  return (parseTimestamp(timestamp) ?? Infinity) < (parseTimestamp(than) ?? Infinity);
 }
 
 export const imported = (events: readonly WireEvent[]): RecordResult => ({ kind: 'events', events });

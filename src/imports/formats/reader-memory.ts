@@ -14,8 +14,11 @@ export interface ReaderMemory {
 }
 
 export interface Links {
-  /** Whether it is the first one with this UUID, which follows from what it ties together. */
-  isNew(uuid: string): boolean;
+  /**
+   * Whether it is the first one with this UUID, which follows from what it ties together; of a memory that can be added up, also
+   * whether none before it is so early. `micros`: µs since the epoch, if the time of a link matters.
+   */
+  isNew(uuid: string, micros?: number): boolean;
 }
 
 export interface Contents {

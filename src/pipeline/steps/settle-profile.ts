@@ -1,3 +1,5 @@
+import { identityProperty, runProperty } from '../../contract/wire-event.ts';
+import type { MergeRule } from '../../persons/merge-persons.ts';
 import { noChanges, unsetNames, type PropertyChanges } from '../../persons/registers.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../event-draft.ts';
@@ -41,15 +43,21 @@ function removeKeys(draft: EventDraft, keys: readonly string[]): void {
 
 function personIntent({ event, properties }: EventDraft): PersonIntent {
   const changes = saysNothing.has(event) ? noChanges : readChanges(properties);
-  if (event === '$identify') return { merge: mergeWith(properties['$anon_distinct_id'], false), changes };
-  if (event === '$create_alias') return { merge: mergeWith(properties['alias'], false), changes };
-  if (event === '$merge_dangerously') return { merge: mergeWith(properties['alias'], true), changes };
+  if (event === '$identify') return { merge: mergeWith(properties['$anon_distinct_id'], ruleOf(properties)), changes };
+  if (event === '$create_alias') return { merge: mergeWith(properties['alias'], 'unless_identified'), changes };
+  if (event === '$merge_dangerously') return { merge: mergeWith(properties['alias'], 'always'), changes };
   return { merge: null, changes };
 }
 
-function mergeWith(id: JsonValue | undefined, force: boolean): PersonIntent['merge'] {
+/** Imported history has later users of a device, too; which of them is the first only its whole shows. */
+function ruleOf(properties: JsonObject): MergeRule {
+  const isImported = properties[runProperty] !== undefined && properties[identityProperty] !== 'merge';
+  return isImported ? 'first_user' : 'unless_identified';
+}
+
+function mergeWith(id: JsonValue | undefined, rule: MergeRule): PersonIntent['merge'] {
   if (!id) return null;
-  return { otherId: storedId(typeof id === 'string' ? id : JSON.stringify(id)), force };
+  return { otherId: storedId(typeof id === 'string' ? id : JSON.stringify(id)), rule };
 }
 
 function readChanges(properties: JsonObject): PropertyChanges {

@@ -35,8 +35,8 @@ export function updatePerson(persons: PersonStore, draft: ProfileDraft): void {
   const { person: intent, projectId, distinctId, micros, uuid } = draft;
   if (intent === null) return;
   if (intent.merge !== null) {
-    const { otherId, force } = intent.merge;
-    const warning = mergePersons(persons, { projectId, targetId: distinctId, otherId, force, eventUuid: uuid, micros });
+    const { otherId, rule } = intent.merge;
+    const warning = mergePersons(persons, { projectId, targetId: distinctId, otherId, rule, eventUuid: uuid, micros });
     if (warning !== null) draft.warnings.push(warning);
   }
   persons.update(persons.touch(projectId, distinctId, micros), intent.changes, micros);

@@ -127,7 +127,8 @@ interface PartProps {
 }
 
 const identities = [
-  { value: 'merge', label: 'As the format ties them together' },
+  { value: 'first_user', label: 'A device belongs to its first user' },
+  { value: 'merge', label: 'All users of a device are one person' },
   { value: 'never_merge', label: 'Never: every id stays a person' },
   { value: 'device_only', label: 'By device only; nobody is identified' },
 ] as const;
@@ -151,9 +152,9 @@ function Persons({ choice, onChange }: PartProps) {
       />
       <Select
         label="Ids of one person"
-        value={choice.identity ?? 'merge'}
+        value={choice.identity ?? 'first_user'}
         choices={identities}
-        onChange={(identity) => onChange({ identity: identity === 'merge' ? undefined : identity })}
+        onChange={(identity) => onChange({ identity: identity === 'first_user' ? undefined : identity })}
       />
       <Checkbox
         label="Read browser and system from the user agent"

@@ -101,7 +101,7 @@ function readMigration(writer: EventWriter, row: Json): RecordResult {
   const timestamp = timeOfTextOrMs(row['time']);
   if (timestamp === undefined)
     return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOf(row['time'])}`);
-  return imported(writer.identify(to, from, timestamp));
+  return imported(writer.join(to, from, timestamp));
 }
 
 const userTimes = ['joindate', 'last_modified', 'lastseen', 'identity_time'] as const;
@@ -126,7 +126,7 @@ function readUser(writer: EventWriter, row: Json): RecordResult {
   else for (const key of Object.keys(own)) writer.putPerson(set, key, own[key]);
   putPlatform(once, 'initial_platform', row['initial_platform'], writer.putPerson);
   const since = times['identity_time'] ?? timestamp;
-  const identify = user !== undefined && device !== undefined ? writer.identify(user, device, since) : [];
+  const identify = user !== undefined && device !== undefined ? writer.join(user, device, since) : [];
   const properties = { $set: set, $set_once: once };
   const idParts = ['profile', distinctId, canonicalJson(properties)];
   return imported([...identify, writer.generated(idParts, '$set', distinctId, timestamp, properties)]);
@@ -147,7 +147,7 @@ function readEvent(writer: EventWriter, row: Json, nameOfAll: string | undefined
   if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
   const uuid = uuidOf(writer, row, sourceName);
   const properties = propertiesOf(writer, row);
-  const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
+  const identify = user !== undefined && device !== undefined ? writer.join(user, device, timestamp) : [];
   return imported([...identify, writer.event(uuid, event, distinctId, timestamp, properties)]);
 }
 

@@ -29,6 +29,14 @@ export function deviceOf(source: Json): string | undefined {
   return id === undefined || isNobody(id) ? undefined : bare(id);
 }
 
+export const failureKey = '$identity_failure_reason';
+
+/** Mixpanel itself did not tie the ids of this record together. */
+export function isFailedLink(source: Json): boolean {
+  const reason = source[failureKey];
+  return reason !== undefined && reason !== null && reason !== '';
+}
+
 /** The id of a profile or of an identity event. */
 export function plainIdOf(value: unknown): string | undefined {
   const id = idOf(value);

@@ -4,7 +4,7 @@ import { createEventWriter, imported, leftOut, unreadable, type EventWriter } fr
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { mixpanelExample } from './example.ts';
 import { groupProperties, groupsOf } from './groups.ts';
-import { deviceOf, distinctIdOf, userOf } from './ids.ts';
+import { deviceOf, distinctIdOf, isFailedLink, userOf } from './ids.ts';
 import type { MixpanelContext } from './mixpanel-context.ts';
 import { mixpanelNames } from './names.ts';
 import { insertIdNamespace, mixpanelPlain } from './plain.ts';
@@ -143,7 +143,7 @@ function plainEvent(
   const groups = groupsOf(source, context.groups);
   if (groups !== undefined) properties['$groups'] = groups;
   const links =
-    context.identify && user !== undefined && device !== undefined
+    context.identify && user !== undefined && device !== undefined && !isFailedLink(source)
       ? context.writer.identify(user, device, timestamp)
       : [];
   return imported([...links, context.writer.event(uuid, event, distinctId, timestamp, properties)]);

@@ -2,13 +2,13 @@ import { isNobody } from '../../../base/nobody-ids.ts';
 import { namedByText, type PlainIdentity, type PlainTable } from '../plain-table.ts';
 import { setMember, type Properties } from '../read-values.ts';
 import { groupsOf } from './groups.ts';
-import { deviceOf, distinctIdOf, userOf } from './ids.ts';
+import { deviceOf, distinctIdOf, failureKey, isFailedLink, userOf } from './ids.ts';
 import type { MixpanelContext } from './mixpanel-context.ts';
 
 /** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
 export const insertIdNamespace: Uint8Array = Buffer.from('posthog_mixpanel', 'latin1');
 
-const idKeys = ['distinct_id', '$distinct_id_before_identity', '$user_id', '$device_id'];
+const idKeys = ['distinct_id', '$distinct_id_before_identity', '$user_id', '$device_id', failureKey];
 /** Identity events say more than their properties. */
 const verbs: ReadonlySet<unknown> = new Set(['$identify', '$create_alias', '$merge']);
 
@@ -79,7 +79,7 @@ function readIdentity(values: readonly unknown[]): PlainIdentity | undefined {
   const device = deviceOf(source);
   return {
     distinctId,
-    link: user === undefined || device === undefined ? undefined : { user, device },
+    link: user === undefined || device === undefined || isFailedLink(source) ? undefined : { user, device },
     properties: {
       ...(user !== undefined && { $mixpanel_user_id: user }),
       ...(device !== undefined && { $mixpanel_device_id: device }),

@@ -1,4 +1,4 @@
-import { plainIdOf } from './ids.ts';
+import { isFailedLink, plainIdOf } from './ids.ts';
 import { kindOf, type Json, type Properties } from '../read-values.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
 
@@ -16,6 +16,13 @@ type Verb =
 
 /** What an identity event of Mixpanel says; undefined for every other event. */
 export function mixpanelVerb(name: string, source: Json): Verb | undefined {
+  const verb = verbOf(name, source);
+  return verb !== undefined && isFailedLink(source)
+    ? { kind: 'skipped', reason: `${name} that Mixpanel marks as failed` }
+    : verb;
+}
+
+function verbOf(name: string, source: Json): Verb | undefined {
   switch (name) {
     case '$identify':
       return isIdentify(source) ? link(name, '$identified_id', '$anon_id', '$anon_distinct_id', source) : undefined;

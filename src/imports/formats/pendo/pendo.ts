@@ -74,7 +74,7 @@ function createReader(writer: EventWriter, groupType: string): RecordReader {
     const account = personId(row['accountId']);
     if (account !== undefined) properties['$groups'] = { [groupType]: account };
     const before = personId(row['oldVisitorId']);
-    const identify = before === undefined ? [] : writer.identify(visitor, before, timestamp);
+    const identify = before === undefined ? [] : writer.join(visitor, before, timestamp);
     return imported([...identify, writer.event(uuid, event, visitor, timestamp, properties)]);
   });
 }

@@ -151,7 +151,7 @@ function warningsOf(checked: Checked): string[] {
     ],
     ...oddOf(checked).map(({ detail }) => [true, () => detail] as const),
     [standsOut, () => busySentence(busiest, events)],
-    [devices.shared.length > 0, () => sharedSentence(devices)],
+    [devices.shared.length > 0, () => sharedSentence(devices, checked.options.choice?.identity)],
     [unmapped > 0, () => unmappedSentence(unmapped)],
     ...remaining(checked).map((same) => [true, () => sameRecordsSentence(same)] as const),
     ...checked.replaces.map((each) => [true, () => replaceSentence(each)] as const),
@@ -193,11 +193,21 @@ function repeatedSentence(count: number): string {
   );
 }
 
-function sharedSentence({ shared, isIncomplete }: SharedDevices): string {
-  return (
-    `${isIncomplete ? 'At least ' : ''}${shared.length} anonymous ids were tied to more than one person: ` +
-    'shared devices make one person of many.'
-  );
+const sharedOutcomes = {
+  first_user: 'each stays with its first user, and later users stay persons of their own.',
+  merge: 'users of such a device become one person, unless they are known already.',
+  never_merge: 'they stay apart, as every id does.',
+  device_only: 'events belong to the device, whoever used it.',
+} as const;
+
+function sharedSentence(
+  { shared, isIncomplete }: SharedDevices,
+  policy: keyof typeof sharedOutcomes = 'first_user',
+): string {
+  const [most] = shared;
+  const example = most === undefined ? '' : ` (${JSON.stringify(most.id.slice(0, 60))} has ${most.persons} users)`;
+  const count = `${isIncomplete ? 'At least ' : ''}${shared.length} devices have more than one user${example}`;
+  return `${count}: ${sharedOutcomes[policy]}`;
 }
 
 function unmappedSentence(count: number): string {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Format, FormatOptions } from '../../formats/format.ts';
 import { findFormat } from '../../formats/registry.ts';
 import { amplitudeRecords } from '../../formats/amplitude/records.fixture.ts';
-import { eventsOf, readAll } from '../../../../test/support/format-check.ts';
+import { eventsOf } from '../../../../test/support/format-check.ts';
 import { ga4Records } from '../../formats/ga4/records.fixture.ts';
 import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { posthogRecords } from '../../formats/posthog/records.fixture.ts';
@@ -12,6 +12,8 @@ import { RunFailedError } from '../../run/leased-run.ts';
 import { stagingKeys } from '../../staging.ts';
 import type { CheckLimits } from './check-stage.ts';
 import { createTimeReader, dayOfMicros } from './event-times.ts';
+import { createSegmentMemory } from './segment-memory.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
 import { TargetUnreadableError, type StoredPlace } from '../../target.ts';
 import { bytesOf, checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
 
@@ -84,6 +86,17 @@ async function stateOf(test: CheckTest): Promise<unknown> {
   return { contents, days: await test.days(), result: await test.result(), rejected: await test.rejected() };
 }
 
+/** Readers tell of a link again where they find an earlier time. */
+function withEarliestLinks(events: readonly WireEvent[]): readonly WireEvent[] {
+  const earliest = new Map<string, number>();
+  const isLink = ({ event, properties }: WireEvent): boolean =>
+    event === '$identify' && properties['$anon_distinct_id'] !== undefined && properties['$set'] === undefined;
+  for (const event of events.filter(isLink)) {
+    earliest.set(event.uuid, Math.min(earliest.get(event.uuid) ?? Infinity, microsOf(event.timestamp)));
+  }
+  return events.filter((event) => !isLink(event) || microsOf(event.timestamp) === earliest.get(event.uuid));
+}
+
 const sources: readonly (readonly [string, readonly unknown[], FormatOptions])[] = [
   ['mixpanel', shuffled([...mixpanelRecords(3, 500)]), { profile_time: '2024-01-01T00:00:00Z' }],
   ['amplitude', shuffled([...amplitudeRecords(5, 400)]), {}],
@@ -99,8 +112,9 @@ describe('the check', () => {
       await using test = await checkTest({ format: slug, formatOptions });
       await stageAll(test, records, 150);
       const result = await test.check({ limits: small });
-      const results = readAll(format, records, formatOptions);
-      const converted = eventsOf(results);
+      const read = format.createReader(formatOptions, format.names, createSegmentMemory());
+      const results = records.map((record) => read(record));
+      const converted = withEarliestLinks(eventsOf(results));
       const expected = withoutDuplicates(converted);
       const events = await test.events();
       expect(events.map(identity).toSorted()).toEqual(expected.map(identity).toSorted());

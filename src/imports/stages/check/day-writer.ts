@@ -87,7 +87,7 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
         const low = block.keyLow[at] as number;
         const high = block.keyHigh[at] as number;
         const name = nameAt(block, at, names);
-        const isLeftOut = segment !== undefined && isRepeated(segment, name, low, high);
+        const isLeftOut = segment !== undefined && isRepeated(segment, name, low, high, block.micros[at] as number);
         if (!isLeftOut) onKey(low, high);
         const isNew = !isLeftOut && keys.add(low, high) && !isElsewhere(name, low, high);
         const size = (block.start[at + 1] as number) - (block.start[at] as number);

@@ -17,7 +17,7 @@ const knownEvents =
   $capture_metrics $dead_click $csp_violation`.split(/\s+/);
 
 const knownProperties =
-  `$active_feature_flags $anon_distinct_id $app_build $app_name $app_namespace $app_version $browser
+  `$active_feature_flags $anon_distinct_id $import_identity $app_build $app_name $app_namespace $app_version $browser
   $browser_language $browser_language_prefix $browser_type $browser_version $client_session_initial_referring_host
   $configured_session_timeout_ms $cookieless_mode $current_url $device $device_id $device_manufacturer $device_model
   $device_name $device_type $duration $el_text $elements $elements_chain $event_type $exception_list $feature_flag

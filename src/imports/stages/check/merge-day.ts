@@ -102,7 +102,9 @@ export async function sampleKeys({ staging, signal }: MergeDeps, task: MergeTask
       for (let at = from; at < to; at += 1) {
         const [low, high] = [block.keyLow[at] as number, block.keyHigh[at] as number];
         if (!isSampled(high, task.share)) continue;
-        if (segment === undefined || !isRepeated(segment, nameAt(block, at, names), low, high)) keys.add(low, high);
+        const micros = block.micros[at] as number;
+        if (segment === undefined || !isRepeated(segment, nameAt(block, at, names), low, high, micros))
+          keys.add(low, high);
       }
       return true;
     };
@@ -163,11 +165,12 @@ async function mergeInto(
         event.name = nameAt(block, at, names);
         event.keyLow = block.keyLow[at] as number;
         event.keyHigh = block.keyHigh[at] as number;
-        if (segment !== undefined && isRepeated(segment, event.name, event.keyLow, event.keyHigh)) continue;
+        event.micros = block.micros[at] as number;
+        const { name, keyLow, keyHigh, micros } = event;
+        if (segment !== undefined && isRepeated(segment, name, keyLow, keyHigh, micros)) continue;
         const start = block.start[at] as number;
         const end = block.start[at + 1] as number;
         if (writer.isFullFor(end - start)) done.push(...closeBlock(writer, file, blocks));
-        event.micros = block.micros[at] as number;
         event.sumLow = block.sumLow[at] as number;
         event.sumHigh = block.sumHigh[at] as number;
         event.contentLow = block.contentLow[at] as number;

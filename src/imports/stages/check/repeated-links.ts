@@ -5,7 +5,7 @@ import { createFirstValues, openValues, type SharedValues } from './first-values
 import type { RecordLedger } from './record-ledger.ts';
 import type { MadeLinks } from './segment-memory.ts';
 
-/** Links that one segment made, each once. */
+/** Links that one segment made. */
 export interface SegmentLinks {
   /** Whether the event is one of them. */
   has(event: WireEvent): boolean;
@@ -44,8 +44,8 @@ export function createSegmentLinks(made: MadeLinks): SegmentLinks {
 }
 
 /**
- * Links that several segments made: the first one keeps it, and what the others have of it is left out when days are merged.
- * Segments are added in the order of the source; counted is what stays.
+ * Links that several segments made, or one of them at several times: the earliest one stays, of equal times the first in the order of
+ * the source, and the others are left out when days are merged. Segments are added in the order of the source; counted is what stays.
  */
 export interface RepeatedLinks {
   /** `names`: of the segment. */
@@ -58,49 +58,97 @@ export interface RepeatedLinks {
 /** For the threads that merge days. */
 export interface SharedLinks {
   readonly names: readonly string[];
-  /** Key of the link → number of the segment that keeps it. */
-  readonly keptBy: SharedValues;
+  /** Key of the link → number of the link. */
+  readonly numbers: SharedValues;
+  /** By number: segment and time (µs) of the one that stays. */
+  readonly segments: Uint32Array;
+  readonly micros: Float64Array;
 }
 
-/** Whether a segment before this one made the same link. `name`: index of its name. */
-export type IsRepeated = (segment: number, name: number, low: number, high: number) => boolean;
+/** Whether another one stays of the same link. `name`: index of its name; `micros`: its time. */
+export type IsRepeated = (segment: number, name: number, low: number, high: number, micros: number) => boolean;
 
 /** `names`: of the indices. */
-export function repeatedIn({ names: linkNames, keptBy }: SharedLinks, names: readonly string[]): IsRepeated {
-  const isLink = names.map((name) => linkNames.includes(name));
-  const kept = openValues(keptBy);
-  return (segment, name, low, high) => isLink[name] === true && (kept.get(low, high) ?? segment) !== segment;
+export function repeatedIn(links: SharedLinks, names: readonly string[]): IsRepeated {
+  const isLink = names.map((name) => links.names.includes(name));
+  const numbers = openValues(links.numbers);
+  return (segment, name, low, high, micros) => {
+    const number = isLink[name] === true ? numbers.get(low, high) : undefined;
+    if (number === undefined) return false;
+    return links.segments[number] !== segment || links.micros[number] !== micros;
+  };
+}
+
+interface Kept {
+  readonly segment: number;
+  readonly micros: number;
+  readonly name: string;
+  readonly line: number;
+  /** Events of its line. */
+  readonly ofLine: number;
 }
 
 export function createRepeatedLinks(): RepeatedLinks {
-  const firsts = createFirstValues(Infinity);
-  const byName = new Map<string, number[]>();
-  /** Records of which nothing is left but links that another segment keeps. */
+  const numbers = createFirstValues(Infinity);
+  const kept: Kept[] = [];
+  const repeatedOfLine = new Map<string, number>();
+  /** Records of which nothing is left but links of which another one stays. */
   let emptied = 0;
+  const leaveOut = ({ segment, line, ofLine }: Kept): void => {
+    const place = `${segment} ${line}`;
+    const count = (repeatedOfLine.get(place) ?? 0) + 1;
+    if (ofLine > 1) repeatedOfLine.set(place, count);
+    if (count === ofLine) emptied += 1;
+  };
   return {
     add: (segment, saved, names) => {
-      const repeated = new Map<number, number>();
       for (let at = 0; at < saved.length; at += numbersPerLink) {
         const [low = 0, high = 0, micros = 0, name = 0, line = 0, ofLine = 0] = saved.subarray(at, at + numbersPerLink);
-        const known = names[name] ?? '';
-        const times = byName.get(known) ?? [];
-        byName.set(known, times);
-        if (firsts.firstOf(low, high, segment) === segment) times.push(micros);
+        const link = { segment, micros, name: names[name] ?? '', line, ofLine };
+        const number = numbers.firstOf(low, high, kept.length) ?? kept.length;
+        const known = kept[number];
+        if (known === undefined) kept.push(link);
+        else if (micros >= known.micros) leaveOut(link);
         else {
-          const count = (repeated.get(line) ?? 0) + 1;
-          repeated.set(line, count);
-          if (count === ofLine) emptied += 1;
+          kept[number] = link;
+          leaveOut(known);
         }
       }
     },
-    share: () => ({ names: [...byName.keys()], keptBy: firsts.share() }),
+    share: () => ({
+      names: [...new Set(kept.map(({ name }) => name))],
+      numbers: numbers.share(),
+      segments: shared(Uint32Array, kept.length, (number) => kept[number]?.segment ?? 0),
+      micros: shared(Float64Array, kept.length, (number) => kept[number]?.micros ?? 0),
+    }),
     addTo: (sum, now) => {
-      for (const [name, times] of byName) addLinks(sum, name, times, now);
+      for (const [name, times] of timesByName(kept)) addLinks(sum, name, times, now);
       if (emptied === 0) return;
       sum.counts.converted -= emptied;
       countReason(sum.skipped, emptyResult, emptied);
     },
   };
+}
+
+function timesByName(links: readonly Kept[]): ReadonlyMap<string, readonly number[]> {
+  const byName = new Map<string, number[]>();
+  for (const { name, micros } of links) {
+    const times = byName.get(name);
+    if (times === undefined) byName.set(name, [micros]);
+    else times.push(micros);
+  }
+  return byName;
+}
+
+/** In memory that threads share. */
+function shared<Numbers extends Uint32Array | Float64Array>(
+  Of: { new (buffer: SharedArrayBuffer): Numbers; readonly BYTES_PER_ELEMENT: number },
+  length: number,
+  valueOf: (index: number) => number,
+): Numbers {
+  const numbers = new Of(new SharedArrayBuffer(length * Of.BYTES_PER_ELEMENT));
+  for (let index = 0; index < length; index += 1) numbers[index] = valueOf(index);
+  return numbers;
 }
 
 function addLinks({ counts, byName }: Sum, name: string, times: readonly number[], now: number): void {

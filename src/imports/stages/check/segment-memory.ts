@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { canonicalUuid } from '../../../base/uuids.ts';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
 import type { ReaderMemory } from '../../formats/reader-memory.ts';
 
@@ -44,16 +43,23 @@ const nothing: Before = { count: () => 0, content: () => undefined };
 
 export function createSegmentMemory(before = nothing): SegmentMemory {
   const tables: Occurrences[] = [];
-  const made = createOccurrences();
+  const made = new Map<string, number>();
   const last = new Map<string, string>();
   return {
-    made: { has: (uuid) => canonicalUuid(uuid) === uuid && made.countOf(uuid) > 0 },
+    made: { has: (uuid) => made.has(uuid) },
     occurrences: () => {
       const own = createOccurrences();
       const table = tables.push(own) - 1;
       return { next: (uuid) => before.count(table, uuid) + own.next(uuid) };
     },
-    links: { isNew: (uuid) => made.next(uuid) === 1 },
+    links: {
+      isNew: (uuid, micros = Infinity) => {
+        const known = made.get(uuid);
+        if (known !== undefined && micros >= known) return false;
+        made.set(uuid, micros);
+        return true;
+      },
+    },
     contents: {
       isChange: (thing, content) => {
         const known = last.get(thing);

@@ -24,8 +24,8 @@ export interface KnownIdentity {
   readonly distinctId: string;
   readonly hash: Words;
   readonly link: PlainIdentity['link'];
-  /** The writer was told of the link. */
-  isLinked: boolean;
+  /** Of the earliest link that the writer was told of, µs since the epoch; Infinity: it was told of none. */
+  linkedMicros: number;
   count: IdCount | undefined;
   tally: SegmentTally | undefined;
 }
@@ -64,7 +64,7 @@ export function knownIdentity(
   if (fragment === undefined) return undefined;
   const hash = { low: 0, high: 0 };
   hashText(distinctId, hash);
-  return { known: { distinctId, hash, link, isLinked: false, count: undefined, tally: undefined }, fragment };
+  return { known: { distinctId, hash, link, linkedMicros: Infinity, count: undefined, tally: undefined }, fragment };
 }
 
 /** Neither cut nor trimmed by anybody. */

@@ -149,9 +149,8 @@ class Converter implements PlainConverter, Asked {
     const name = this.#name();
     const identity = this.#identity();
     // Whether such a record tells of a link, and whether it counts, is the reader's to say.
-    if (name.leftOut !== undefined)
-      return (identity.link === undefined || identity.isLinked) && this.#result[result.isCounted] === 0;
-    return isKnownToSamples(name, identity, tally);
+    if (name.leftOut !== undefined) return !this.hasLinks() && this.#result[result.isCounted] === 0;
+    return this.#isKnownToSamples(name, identity, tally);
   }
 
   leftOut(): string | undefined {
@@ -159,14 +158,14 @@ class Converter implements PlainConverter, Asked {
   }
 
   hasLinks(): boolean {
-    const identity = this.#identity();
-    return identity.link !== undefined && !identity.isLinked;
+    const { link, linkedMicros } = this.#identity();
+    return link !== undefined && (this.#resultMicros[0] as number) < linkedMicros;
   }
 
   links(): readonly WireEvent[] {
     const identity = this.#identity();
-    if (identity.link === undefined || identity.isLinked) return [];
-    identity.isLinked = true;
+    if (identity.link === undefined || !this.hasLinks()) return [];
+    identity.linkedMicros = this.#resultMicros[0] as number;
     const time = this.#timeText();
     return this.#table.identify?.(identity.link.user, identity.link.device, time) ?? [];
   }
@@ -223,6 +222,17 @@ class Converter implements PlainConverter, Asked {
     if (microsMax === this.#microsMax) return;
     this.#microsMax = microsMax;
     this.#machine.set({ microsMax });
+  }
+
+  /** Records that are kept as samples are read as objects. */
+  #isKnownToSamples(name: KnownName, identity: KnownIdentity, tally: SegmentTally): boolean {
+    const mayLink = this.hasLinks();
+    if (!name.isSampled) name.isSampled = !tally.wantsSample([name.name]);
+    if (mayLink && !name.isSampledLinked) name.isSampledLinked = !tally.wantsSample(['$identify', name.name]);
+    const isKnown = name.isSampled && (!mayLink || name.isSampledLinked);
+    // The reader will tell the writer of the link.
+    if (!isKnown && mayLink) identity.linkedMicros = this.#resultMicros[0] as number;
+    return isKnown;
   }
 
   /** What the machine is told to look at next. */
@@ -292,15 +302,4 @@ function countOf(identity: KnownIdentity, tally: SegmentTally): IdCount {
     identity.tally = tally;
   }
   return identity.count;
-}
-
-/** Records that are kept as samples are read as objects. */
-function isKnownToSamples(name: KnownName, identity: KnownIdentity, tally: SegmentTally): boolean {
-  const mayLink = identity.link !== undefined && !identity.isLinked;
-  if (!name.isSampled) name.isSampled = !tally.wantsSample([name.name]);
-  if (mayLink && !name.isSampledLinked) name.isSampledLinked = !tally.wantsSample(['$identify', name.name]);
-  const isKnown = name.isSampled && (!mayLink || name.isSampledLinked);
-  // The reader will tell the writer of the link.
-  if (!isKnown) identity.isLinked = true;
-  return isKnown;
 }
