@@ -64,9 +64,23 @@ function contextProperties(message) {
   if (typeof url === 'string' && URL.canParse(url) && new URL(url).host) found.$host = new URL(url).host;
   const ip = text(at(message, 'context.ip')) ?? text(message.request_ip);
   if (ip !== undefined) found.$ip = ip;
-  const [user, anonymous] = [text(message.userId), text(message.anonymousId)];
+  const [user, anonymous] = [someone(message.userId), someone(message.anonymousId)];
   if (user !== undefined && anonymous !== undefined && anonymous !== user) found.$anon_distinct_id = anonymous;
   return found;
+}
+
+// Ids that stand where an id is missing mean nobody: they would make one person of many strangers.
+const nobody = new Set(
+  'null nil <nil> undefined none nan n/a na unknown 0 -1 true false [] {} anon anonymous anonymous-user guest'.split(
+    ' ',
+  ),
+);
+for (const id of ['[object object]', 'not_authenticated', 'distinctid', 'distinct_id', 'email', 'id']) nobody.add(id);
+nobody.add('00000000-0000-0000-0000-000000000000');
+
+function someone(value) {
+  const id = text(value);
+  return id === undefined || nobody.has(id.trim().toLowerCase()) ? undefined : id;
 }
 
 // Name and own properties of the event; undefined: not a message that can become an event.
@@ -97,7 +111,7 @@ function bodyOf(message) {
       return (
         text(message.previousId) && {
           event: '$create_alias',
-          properties: { ...ofPerson, alias: text(message.previousId) },
+          properties: { ...ofPerson, ...(someone(message.previousId) && { alias: text(message.previousId) }) },
         }
       );
     case 'group': {
@@ -115,7 +129,8 @@ export function createMapper() {
   return (message) => {
     const body = isObject(message) ? bodyOf(message) : undefined;
     if (!body) return undefined;
-    const distinctId = text(message.userId) ?? text(message.anonymousId);
+    const ids = [message.userId, message.anonymousId];
+    const distinctId = [...ids.map(someone), ...ids.map(text)].find((id) => id !== undefined);
     const times = [message.timestamp, message.originalTimestamp, message.sentAt, message.receivedAt];
     const timestamp = times.map(text).find((time) => time !== undefined);
     if (distinctId === undefined || timestamp === undefined) return undefined;
