@@ -2,6 +2,7 @@ import { canonicalJson } from '../../base/canonical-json.ts';
 import { fastId, namespaceOf } from './derived-uuids.ts';
 import type { NameTable, RecordResult } from './format.ts';
 import type { PlainContentUuid } from './plain-table.ts';
+import type { IdCounter } from './occurrences.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
 import { settleProperties } from './settle-properties.ts';
@@ -39,8 +40,10 @@ export interface EventWriter {
   join(user: string, before: string, timestamp: string): readonly WireEvent[];
   /** The id of a record that has one of its own. */
   id(...parts: readonly string[]): string;
-  /** An id that stays apart from the earlier ones of the same parts: for records that have no id of their own. */
+  /** An id that stays apart from the earlier ones of the same parts in the file: for records that have no id of their own. */
   countedId(...parts: readonly string[]): string;
+  /** The same in the run: for what follows from the records before, in whatever file. */
+  countedInRun(...parts: readonly string[]): string;
   /** The counted id of a record by its content. */
   contentId(record: unknown): string;
   /** What `contentId` does, for a table. */
@@ -109,17 +112,19 @@ function createPutters(names: NameTable): Pick<EventWriter, 'put' | 'putAll' | '
 function createCountedIds(
   slug: string,
   memory: ReaderMemory,
-): Pick<EventWriter, 'countedId' | 'contentId' | 'contentUuid'> {
+): Pick<EventWriter, 'countedId' | 'countedInRun' | 'contentId' | 'contentUuid'> {
   const contentKind = `${slug}-content`;
-  const occurrences = memory.occurrences();
-  const countedId = (...parts: readonly string[]): string => {
+  const occurrences = memory.occurrences('file');
+  const inRun = memory.occurrences('run');
+  const counted = (counter: IdCounter, parts: readonly string[]): string => {
     const first = fastId(...parts);
-    const occurrence = occurrences.next(first);
+    const occurrence = counter.next(first);
     return occurrence === 1 ? first : fastId(...parts, String(occurrence));
   };
   return {
-    countedId: (...parts) => countedId(slug, ...parts),
-    contentId: (record) => countedId(contentKind, canonicalJson(record)),
+    countedId: (...parts) => counted(occurrences, [slug, ...parts]),
+    countedInRun: (...parts) => counted(inRun, [slug, ...parts]),
+    contentId: (record) => counted(occurrences, [contentKind, canonicalJson(record)]),
     contentUuid: { is: 'content', namespace: namespaceOf(contentKind), occurrences },
   };
 }

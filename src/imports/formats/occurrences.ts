@@ -9,6 +9,8 @@ import { readUuidWords } from '../../base/uuid-words.ts';
 export interface Occurrences extends IdCounter {
   /** How often it has come so far. */
   countOf(uuid: string): number;
+  /** None has come so far. */
+  clear(): void;
   /** All ids with how often they came: `wordsPerId` words each. */
   save(): Uint32Array;
   /** Adds what another one saved. */
@@ -61,6 +63,12 @@ export function createOccurrences(slotsAtFirst = 1024): Occurrences {
     countOf(uuid) {
       readUuidWords(uuid, key);
       return table[find(table, slots, key, 0) + countWord] as number;
+    },
+    clear() {
+      if (used === 0) return;
+      slots = slotsAtFirst;
+      table = new Uint32Array(slots * wordsPerId);
+      used = 0;
     },
     save() {
       const saved = new Uint32Array(used * wordsPerId);

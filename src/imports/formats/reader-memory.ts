@@ -5,13 +5,16 @@ import { createOccurrences, type IdCounter } from './occurrences.ts';
  * side by side, gives each piece a memory that can be added up (stages/check/segment-memory.ts).
  */
 export interface ReaderMemory {
-  /** Each call makes a table of its own. */
-  occurrences(): IdCounter;
+  /** Each call makes a table of its own, which counts in the whole run, or from 1 on in each file. */
+  occurrences(within: Within): IdCounter;
   /** Links between ids that were made already. */
   readonly links: Links;
   /** What was said last. */
   readonly contents: Contents;
 }
+
+/** Of what the same ids are counted. */
+export type Within = 'run' | 'file';
 
 export interface Links {
   /**
@@ -28,12 +31,12 @@ export interface Contents {
 
 const thingsMax = 50_000;
 
-/** Of all records that the reader gets. */
-export function createReaderMemory(): ReaderMemory {
+/** Of all records that the reader gets. `file`: who moves on to another file, raises its number. */
+export function createReaderMemory(file: { readonly number: number } = { number: 0 }): ReaderMemory {
   const links = createOccurrences();
   const last = new Map<string, string>();
   return {
-    occurrences: () => createOccurrences(),
+    occurrences: (within) => (within === 'run' ? createOccurrences() : countedInFile(file)),
     links: { isNew: (uuid) => links.next(uuid) === 1 },
     contents: {
       isChange: (thing, content) => {
@@ -42,6 +45,18 @@ export function createReaderMemory(): ReaderMemory {
         last.set(thing, content);
         return true;
       },
+    },
+  };
+}
+
+function countedInFile(file: { readonly number: number }): IdCounter {
+  const counted = createOccurrences();
+  let { number } = file;
+  return {
+    next: (uuid) => {
+      if (number !== file.number) counted.clear();
+      number = file.number;
+      return counted.next(uuid);
     },
   };
 }

@@ -49,7 +49,7 @@ export function createGroupReader(
     if (!contents.isChange(`${type}\u001f${key}`, content)) return undefined;
     const properties = { $group_type: type, $group_key: key, $group_set: values, $groups: { [type]: key } };
     // Values that come back after others are a change again, which must not be taken for the first one.
-    const uuid = writer.countedId('$groupidentify', type, key, content);
+    const uuid = writer.countedInRun('$groupidentify', type, key, content);
     return writer.event(uuid, '$groupidentify', `$${type}_${key}`, timestamp, properties);
   }
 }

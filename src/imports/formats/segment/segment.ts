@@ -77,10 +77,10 @@ export const segment: Format = {
 function createReader(given: FormatOptions, names: NameTable, memory = createReaderMemory()): RecordReader {
   const options = readOptions('segment', segment.options, given);
   const duplicates = options['duplicates'] === 'drop' ? 'drop' : 'keep';
-  const occurrences = memory.occurrences();
-  const read = createSegmentReader(duplicates, occurrences);
+  const occurrences = memory.occurrences('run');
+  const read = createSegmentReader(duplicates, occurrences, memory.occurrences('file'));
   // In a warehouse the id of a message stands once in a table: another row of it is of the table of all events beside it.
-  const readRow = createSegmentReader('drop', memory.occurrences());
+  const readRow = createSegmentReader('drop', memory.occurrences('run'), memory.occurrences('file'));
   const translate = createTranslation(names);
   const table = options['table'] ?? 'auto';
   const readMessage = (message: Json, from: 'archive' | 'warehouse'): RecordResult =>
@@ -148,13 +148,14 @@ const skewNotedMs = 60_000;
 /** Converts one message after the other; `duplicates` says what to do with the second message of the same messageId. */
 export function createSegmentReader(
   duplicates: 'keep' | 'drop',
-  occurrences: IdCounter = createReaderMemory().occurrences(),
+  occurrences: IdCounter = createReaderMemory().occurrences('run'),
+  contents: IdCounter = createReaderMemory().occurrences('file'),
 ): (message: unknown) => FormatResult {
   return (message) => {
     const mapped = mapSegmentMessage(message);
     if (typeof mapped === 'string') return { kind: 'unreadable', reason: mapped };
     const first = derivedId(...mapped.idParts);
-    const occurrence = occurrences.next(first);
+    const occurrence = (mapped.hasId ? occurrences : contents).next(first);
     if (occurrence > 1 && duplicates === 'drop') return { kind: 'duplicate' };
     const uuid = occurrence === 1 ? first : derivedId(...mapped.idParts, String(occurrence));
     const event = { uuid, ...mapped.event };
@@ -167,6 +168,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 interface MappedMessage {
   readonly idParts: readonly string[];
+  /** Of its own; else its id follows from its content. */
+  readonly hasId: boolean;
   readonly event: Omit<WireEvent, 'uuid'>;
   readonly correctedMs: number;
 }
@@ -185,7 +188,7 @@ function mapSegmentMessage(message: unknown): MappedMessage | string {
     messageId === undefined ? ['segment-content', JSON.stringify(message)] : [...messageIdParts, messageId];
   const properties = { ...contextProperties(message, ids), ...body.properties };
   const event = { event: body.event, distinct_id: ids.distinctId, timestamp: time.text, properties };
-  return { idParts, event, correctedMs: time.correctedMs };
+  return { idParts, hasId: messageId !== undefined, event, correctedMs: time.correctedMs };
 }
 
 /** Name and own properties of the event, by type of message. */

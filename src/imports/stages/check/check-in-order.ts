@@ -35,6 +35,7 @@ export async function checkInOrder(
   const segmentDeps = depsOf(checking);
   for (const part of parts) {
     let linesBefore = 0;
+    checking.reader.startFile();
     for (const [index, { records, rawBytes }] of part.segments.entries()) {
       leased.signal.throwIfAborted();
       const lines = await deps.readSegment(deps.staging, leased.run.id, part, index);

@@ -30,12 +30,22 @@ interface SegmentPlace extends SegmentRef {
 export async function checkSideBySide(checking: CheckingSideBySide): Promise<void> {
   const { deps, leased, parts, progress, workers } = checking;
   const sum = createMemorySum();
+  let current: StoredPart | undefined;
+  // In the order of the source.
+  const enter = (part: StoredPart): void => {
+    if (part !== current) sum.startFile();
+    current = part;
+  };
   const left: SegmentPlace[] = [];
   for (const part of parts) if (part.segments.length === 0) progress.part();
   for (const place of placesOf(parts)) {
     const { part, index } = place;
     if (index >= part.checked) left.push(place);
-    else add(checking, sum, place, await handOverOf(deps.staging, leased.run.id, place));
+    else {
+      const handOver = await handOverOf(deps.staging, leased.run.id, place);
+      enter(part);
+      add(checking, sum, place, handOver);
+    }
   }
   const stop = new AbortController();
   const signal = AbortSignal.any([leased.signal, stop.signal]);
@@ -50,8 +60,13 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<voi
   await inOrder(inTurn(left), {
     // As many again may be checked and wait for one before them, or for what is being written.
     max: workers.threads === 1 ? 1 : 2 * workers.threads + 1,
-    work: async (place) => ({ place, found: await check(place) }),
+    work: async (place) => {
+      // A thread alone counts on from what was counted before.
+      if (workers.threads === 1) enter(place.part);
+      return { place, found: await check(place) };
+    },
     done: async ({ place, found }) => {
+      enter(place.part);
       const before = workers.threads === 1 ? undefined : sum.known(found.handOver.memories);
       const settled = before === undefined ? found : await check(place, before);
       const { part, index } = place;

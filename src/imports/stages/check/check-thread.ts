@@ -42,7 +42,8 @@ function memoryOf(message: unknown): ArrayBuffer[] {
     readonly answer?: { readonly value?: unknown };
   };
   const { chunks = [], rejected = [], handOver, keys } = (answer?.value ?? {}) as Partial<CheckedSegment & MergedDay>;
-  const ofSegment = handOver === undefined ? [] : [handOver.links, ...handOver.memories.counted];
+  const ofSegment =
+    handOver === undefined ? [] : [handOver.links, ...handOver.memories.counted.map(({ saved }) => saved)];
   const numbers = [...ofSegment, ...(keys === undefined ? [] : [keys])].map(bytesOf);
   const frames = (call?.args ?? []).filter((each) => each instanceof Uint8Array);
   return wholeMemory([...chunks, ...rejected, ...numbers, ...frames]);

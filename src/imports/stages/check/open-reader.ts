@@ -2,7 +2,7 @@ import { createChosenReader } from '../../choosing/chosen-reader.ts';
 import type { JoinTable } from '../../choosing/join-table.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
 import { parseNames } from '../../formats/names.ts';
-import type { ReaderMemory } from '../../formats/reader-memory.ts';
+import { createReaderMemory, type ReaderMemory } from '../../formats/reader-memory.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { Run } from '../../run/run.ts';
@@ -11,6 +11,8 @@ export interface OpenedReader {
   readonly format: Format;
   readonly names: NameTable;
   readonly read: RecordReader;
+  /** What is read next is of another file; of a reader that has no memory of its own, its owner says so to that. */
+  readonly startFile: () => void;
 }
 
 /** What of a run decides how its records are read; structured clone. */
@@ -32,8 +34,12 @@ export function openReader(run: ReaderOptions, tables: readonly JoinTable[] = []
   try {
     const names = given === undefined ? format.names : parseNames(format.names, given);
     const rules = { tables, times: format.times, now: run.createdAt };
-    const create = (): RecordReader => format.createReader(formatOptions, names, memory);
-    return { format, names, read: createChosenReader(create, choice, rules) };
+    const file = { number: 0 };
+    const create = (): RecordReader => format.createReader(formatOptions, names, memory ?? createReaderMemory(file));
+    const startFile = (): void => {
+      file.number += 1;
+    };
+    return { format, names, read: createChosenReader(create, choice, rules), startFile };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
     throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAnew', cause });

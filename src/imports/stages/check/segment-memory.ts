@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
-import type { ReaderMemory } from '../../formats/reader-memory.ts';
+import type { ReaderMemory, Within } from '../../formats/reader-memory.ts';
 
 /**
  * What a reader remembers while it reads one segment alone, beside those that read the others, so that it can be added up in the
@@ -20,8 +20,8 @@ export interface MadeLinks {
 
 /** Structured clone. */
 export interface SegmentMemories {
-  /** Of each table that the reader made, what it counted (`Occurrences.save`). */
-  readonly counted: readonly Uint32Array[];
+  /** Of each table that the reader made, what it counted (`Occurrences.save`), and within what. */
+  readonly counted: readonly { readonly within: Within; readonly saved: Uint32Array }[];
   /** Digest of what was said last, by thing. */
   readonly contents: ReadonlyMap<string, string>;
 }
@@ -42,14 +42,14 @@ export interface KnownBefore {
 const nothing: Before = { count: () => 0, content: () => undefined };
 
 export function createSegmentMemory(before = nothing): SegmentMemory {
-  const tables: Occurrences[] = [];
+  const tables: { readonly within: Within; readonly own: Occurrences }[] = [];
   const made = new Map<string, number>();
   const last = new Map<string, string>();
   return {
     made: { has: (uuid) => made.has(uuid) },
-    occurrences: () => {
+    occurrences: (within) => {
       const own = createOccurrences();
-      const table = tables.push(own) - 1;
+      const table = tables.push({ within, own }) - 1;
       return { next: (uuid) => before.count(table, uuid) + own.next(uuid) };
     },
     links: {
@@ -69,7 +69,7 @@ export function createSegmentMemory(before = nothing): SegmentMemory {
       },
     },
     handOver: () => ({
-      counted: tables.map((table) => table.save()),
+      counted: tables.map(({ within, own }) => ({ within, saved: own.save() })),
       contents: new Map([...last].map(([thing, content]) => [thing, digestOf(content)])),
     }),
   };
@@ -91,27 +91,34 @@ export interface MemorySum extends Before {
   /** What of it a segment would have had to know; undefined: nothing. */
   known(memories: SegmentMemories): KnownBefore | undefined;
   add(memories: SegmentMemories): void;
+  /** The next segment is of another file. */
+  startFile(): void;
 }
 
 /** Things of which the last content is kept; more are forgotten, and said once more. */
 const thingsMax = 500_000;
 
 export function createMemorySum(): MemorySum {
-  const tables: Occurrences[] = [];
+  const tables: { readonly within: Within; readonly sum: Occurrences }[] = [];
   const contents = new Map<string, string>();
   return {
-    count: (table, uuid) => tables[table]?.countOf(uuid) ?? 0,
+    count: (table, uuid) => tables[table]?.sum.countOf(uuid) ?? 0,
     content: (thing) => contents.get(thing),
     known: (memories) => {
-      const counts = memories.counted.map((saved, index) => countsOf(tables[index], saved));
+      const counts = memories.counted.map(({ saved }, index) => countsOf(tables[index]?.sum, saved));
       const things = [...memories.contents.keys()].filter((thing) => contents.has(thing));
       if (things.length === 0 && counts.every(({ size }) => size === 0)) return undefined;
       return { counts, contents: new Map(things.map((thing) => [thing, contents.get(thing) ?? ''])) };
     },
     add: (memories) => {
-      for (const [index, saved] of memories.counted.entries()) (tables[index] ??= createOccurrences()).merge(saved);
+      for (const [index, { within, saved }] of memories.counted.entries()) {
+        (tables[index] ??= { within, sum: createOccurrences() }).sum.merge(saved);
+      }
       if (contents.size + memories.contents.size > thingsMax) contents.clear();
       for (const [thing, digest] of memories.contents) contents.set(thing, digest);
+    },
+    startFile: () => {
+      for (const { within, sum } of tables) if (within === 'file') sum.clear();
     },
   };
 }
