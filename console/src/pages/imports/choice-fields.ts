@@ -56,7 +56,7 @@ export function choiceWords(choice: ImportChoice): readonly string[] {
     listWords('properties', properties),
     countWords(Object.keys(properties?.rename ?? {}).length, 'renamed'),
     countWords(Object.keys(properties?.values ?? {}).length, 'with other values'),
-    identity === undefined || identity === 'merge' ? '' : identity.replace('_', ' '),
+    identity === undefined || identity === 'first_user' ? '' : identity.replace('_', ' '),
     user_agent === true ? 'user agents read' : '',
     sample === undefined ? '' : `${percentOf(sample)}% of the persons`,
     countWords(join?.length ?? 0, 'joined'),
