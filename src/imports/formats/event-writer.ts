@@ -6,7 +6,6 @@ import type { IdCounter } from './occurrences.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
 import { settleProperties } from './settle-properties.ts';
-import { parseTimestamp } from '../../batch/timestamps.ts';
 import { identityProperty, type WireEvent } from '../../contract/wire-event.ts';
 
 /**
@@ -143,14 +142,20 @@ function createIdentify(
     recent.set(device, { user, timestamp });
     const properties = { $anon_distinct_id: device, ...marks };
     const event = writer.generated(['identify', device, user], '$identify', user, timestamp, properties);
-    return links.isNew(event.uuid, parseTimestamp(timestamp)) ? [event] : [];
+    return links.isNew(event.uuid, microsOf(timestamp)) ? [event] : [];
   };
 }
 
 /** Texts of one form need not be read. */
 function isEarlier(timestamp: string, than: string): boolean {
   if (timestamp.length === than.length && timestamp.endsWith('Z') && than.endsWith('Z')) return timestamp < than;
-  return (parseTimestamp(timestamp) ?? Infinity) < (parseTimestamp(than) ?? Infinity);
+  return (microsOf(timestamp) ?? Infinity) < (microsOf(than) ?? Infinity);
+}
+
+/** Exact to the millisecond, which is enough to find the earliest. Undefined: it cannot be read. */
+function microsOf(timestamp: string): number | undefined {
+  const ms = Date.parse(timestamp);
+  return Number.isNaN(ms) ? undefined : ms * 1000;
 }
 
 export const imported = (events: readonly WireEvent[]): RecordResult => ({ kind: 'events', events });

@@ -62,7 +62,8 @@ const ownProperties: ReadonlySet<string> = new Set(
   android_app_version android_app_version_code anon_id app_build_number app_release app_version app_version_string
   bluetooth_enabled bluetooth_version brand browser browser_version carrier city current_url device device_id
   distinct_id_before_identity distinct_ids el_id geo_source google_play_services had_persisted_distinct_id has_nfc
-  has_telephone identified_id identity_failure_reason import initial_referrer initial_referring_domain insert_id ios_app_release
+  has_telephone identified_id identity_failure_reason import initial_referrer initial_referring_domain insert_id
+  ios_app_release
   ios_app_version ios_device_model ios_ifa ios_version is_reshuffled lib_version manufacturer model
   mp_api_endpoint mp_api_timestamp_ms os os_version radio referrer referring_domain region screen_dpi screen_height
   screen_width search_engine user_id wifi`.split(/\s+/),
