@@ -1,11 +1,13 @@
 import { amplitudeRecords } from './amplitude.ts';
 import type { DeviceLink, DirtyRecord, ExpectedEvent, MakeRecords } from './dirty-record.ts';
 import { mixpanelRecords } from './mixpanel.ts';
+import { segmentRecords } from './segment.ts';
 
 /** By format. */
 export const dirtyFormats: Readonly<Record<string, MakeRecords>> = {
   amplitude: amplitudeRecords,
   mixpanel: mixpanelRecords,
+  segment: segmentRecords,
 };
 
 /** What an import of some records has to come to. */
