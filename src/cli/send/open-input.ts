@@ -86,7 +86,7 @@ function statOf(path: string): Stats {
     if (cause instanceof CommandError) throw cause;
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
     if (reason === 'ENOENT')
-      throw new CommandError('usage', `expected a file at ${path}, and nothing is there`, { cause });
+      throw new CommandError('usage', `cannot read ${path}: expected a file, and nothing is there`, { cause });
     throw new CommandError('usage', `cannot read ${path} (${reason})`, { cause });
   }
 }
