@@ -187,7 +187,11 @@ describe('testing an installed plugin', () => {
     expect(answer).toMatchObject({ outcome: 'kept', error: null, after: { properties: { word: 'new' } } });
     expect(JSON.stringify(answer)).not.toContain('s3cret');
     expect(answer).toMatchObject({ after: { properties: { told: 'it is undefined' } } });
-    const given = await testing({ event: { event: 'seen', distinct_id: 'ann' }, files, settings: { token: 'own-token' } });
+    const given = await testing({
+      event: { event: 'seen', distinct_id: 'ann' },
+      files,
+      settings: { token: 'own-token' },
+    });
     expect(JSON.stringify(given)).toContain('it is ***');
     const versions = await app.db.selectFrom('plugin_versions').select('id').execute();
     const chain = await call('test/', {
