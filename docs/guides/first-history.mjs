@@ -123,6 +123,17 @@ function bodyOf(message) {
   }
 }
 
+const isoTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d/;
+const msOf = (value) => (typeof value === 'string' && isoTime.test(value) ? Date.parse(value) : Number.NaN);
+
+// `timestamp` has been corrected already; without it, the clock of the sender is put right by when the message came in.
+function timeOf({ timestamp, originalTimestamp, sentAt, receivedAt }) {
+  if (text(timestamp) !== undefined) return text(timestamp);
+  const ms = msOf(originalTimestamp) + msOf(receivedAt) - msOf(sentAt);
+  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  return text(originalTimestamp) ?? text(receivedAt) ?? text(sentAt);
+}
+
 /** Turns one message after the other into an event; undefined for what cannot become one. */
 export function createMapper() {
   const seen = new Map();
@@ -131,8 +142,7 @@ export function createMapper() {
     if (!body) return undefined;
     const ids = [message.userId, message.anonymousId];
     const distinctId = [...ids.map(someone), ...ids.map(text)].find((id) => id !== undefined);
-    const times = [message.timestamp, message.originalTimestamp, message.sentAt, message.receivedAt];
-    const timestamp = times.map(text).find((time) => time !== undefined);
+    const timestamp = timeOf(message);
     if (distinctId === undefined || timestamp === undefined) return undefined;
     const messageId = text(message.messageId);
     const parts = messageId === undefined ? ['segment-content', JSON.stringify(message)] : ['segment', messageId];

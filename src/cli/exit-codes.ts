@@ -7,7 +7,10 @@ export const exitCodes = {
     meaning: 'Of `diff` alone: there are differences. A `diff` that was not understood ends with 1.',
   },
   usage: { code: 2, meaning: 'The command was not understood, or needs `--yes`.' },
-  rejected: { code: 3, meaning: 'Finished, but some records were rejected or could not be read.' },
+  rejected: {
+    code: 3,
+    meaning: 'Finished, but some records were rejected or could not be read, or the source says that it is incomplete.',
+  },
   auth: { code: 4, meaning: 'The key is missing, wrong, or lacks a scope.' },
   notFound: { code: 5, meaning: 'There is no such record, project or path.' },
   rateLimited: { code: 6, meaning: 'The server limits the rate; try again later.' },

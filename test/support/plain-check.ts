@@ -76,6 +76,7 @@ async function checkSegments(
   const own: Deps = {
     runId: 'r',
     read: format.createReader(formatOptions, names),
+    slug: format.slug,
     links: undefined,
     buffer: createSpillBuffer(limits),
     devices,

@@ -9,6 +9,8 @@ export interface Findings {
   /** Of the check, also where its whole result is not shown. */
   readonly warnings?: readonly string[];
   readonly verify?: VerifyResult | undefined;
+  /** What readers noted, also where the whole check is not shown. */
+  readonly notes?: CheckResult['notes'] | undefined;
 }
 
 /** What the comparison with the store says to a script; undefined: exact. */
@@ -38,7 +40,11 @@ export interface WayBack {
 }
 
 /** How the command ends; undefined: done, and exact. */
-export function endOf(view: RunView, { check, verify }: Findings, way: WayBack): CommandError | undefined {
+export function endOf(
+  view: RunView,
+  { check, verify, notes = check?.notes }: Findings,
+  way: WayBack,
+): CommandError | undefined {
   if (view.state === 'paused') return new CommandError('paused', `paused in ${view.stage}; ${way.paused}`);
   if (view.state === 'failed') return failure(view, check, way.failed);
   if (view.state === 'cancelled') return new CommandError('failed', 'the run was cancelled; what was loaded stays');
@@ -49,6 +55,11 @@ export function endOf(view: RunView, { check, verify }: Findings, way: WayBack):
     return new CommandError('failed', `the check failed: ${check.problems.join(' ')}`);
   }
   const { rejected } = view.totals;
-  if (rejected === 0) return verify === undefined ? undefined : verdictEnd(verify);
-  return new CommandError('rejected', `${numberText(rejected)} did not get in; the rejected records say why`);
+  const missing = (notes ?? []).filter(({ kind }) => kind === 'incomplete').map(({ detail }) => detail);
+  if (rejected > 0) {
+    const sentences = [`${numberText(rejected)} did not get in; the rejected records say why`, ...missing];
+    return new CommandError('rejected', sentences.join('. '));
+  }
+  if (missing.length > 0) return new CommandError('rejected', missing.join(' '));
+  return verify === undefined ? undefined : verdictEnd(verify);
 }

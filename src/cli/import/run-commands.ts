@@ -265,7 +265,8 @@ export async function watchRun(
     if (json) terminal.data(JSON.stringify({ type: 'result', ...view, check, warnings, verify: compared }));
     else showEnd(terminal, { view, check, warnings, verify: compared });
     const resume = '"millrace import resume" goes on with it';
-    const end = endOf(view, { check, verify: compared }, { paused: resume, failed: resume });
+    const notes = (checked ?? check)?.notes;
+    const end = endOf(view, { check, verify: compared, notes }, { paused: resume, failed: resume });
     if (end !== undefined) throw end;
   });
 }

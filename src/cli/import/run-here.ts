@@ -179,7 +179,7 @@ async function findingsOf(staging: Staging, id: string, view: RunView): Promise<
   const isChecked = view.stages === 2 || view.state === 'failed';
   return {
     ...(isChecked && check !== undefined ? { check } : {}),
-    ...(check === undefined ? {} : { warnings: check.warnings }),
+    ...(check === undefined ? {} : { warnings: check.warnings, notes: check.notes ?? [] }),
     ...(view.stages > 2 && view.state === 'completed' ? { verify } : {}),
   };
 }

@@ -11,10 +11,10 @@ export const recordNotes = {
     kind: 'incomplete',
     formats: ['mixpanel'],
     evidence: 'https://github.com/mixpanel/mixpanel-utils/issues/5',
-    detail: ({ count, amount }) =>
-      `The export is incomplete: ${count} ${plural(count, 'file or answer', 'files or answers')} of Mixpanel ` +
-      `${plural(count, 'ends', 'end')} with "terminated early", after ${amount} lines. ` +
-      'Events are missing; fetch those ranges again, in smaller pieces.',
+    detail: ({ count, samples }) =>
+      `The export is incomplete: Mixpanel ended ${count} ${plural(count, 'answer', 'answers')} with "terminated early" ` +
+      `(${samples.join('; ')}). Events are missing behind ${plural(count, 'it', 'them')}; fetch ` +
+      `${plural(count, 'that range', 'those ranges')} again, in smaller pieces.`,
   },
   error_answer: {
     kind: 'incomplete',
@@ -23,6 +23,14 @@ export const recordNotes = {
     detail: ({ count, samples }) =>
       `The export is incomplete: ${count} ${plural(count, 'record is', 'records are')} an error message of the source ` +
       `instead of data (${quoted(samples)}). Fetch what ${plural(count, 'it stands', 'they stand')} for again.`,
+  },
+  amplitude_sampled: {
+    kind: 'incomplete',
+    formats: ['amplitude'],
+    evidence: 'https://amplitude.com/docs/apis/analytics/export',
+    detail: ({ count, samples }) =>
+      `The export is incomplete: ${count} ${plural(count, 'event has', 'events have')} a sample_rate ` +
+      `(${samples.join(', ')}): Amplitude took in only a share of them. The others are in no export; figures are too low by that.`,
   },
   matomo_actions_truncated: {
     kind: 'incomplete',
@@ -39,7 +47,7 @@ export const recordNotes = {
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `The actions of ${count} ${plural(count, 'visit carries', 'visits carry')} the clock of the site, which is not UTC ` +
+      `The actions of ${count} ${plural(count, 'visit', 'visits')} carry the clock of the site, which is not UTC ` +
       `(${samples.join(', ')}); it was corrected by the first and last timestamps of each visit.`,
   },
   matomo_clock_by_option: {
@@ -66,6 +74,22 @@ export const recordNotes = {
     detail: ({ count, samples }) =>
       `In ${count} ${plural(count, 'visit', 'visits')} the clocks changed, and it is not clear at which action ` +
       `(idVisit ${samples.join(', ')}): actions of that hour may be an hour off.`,
+  },
+  airbyte_envelope: {
+    kind: 'reading',
+    formats: 'all',
+    evidence: 'https://docs.airbyte.com/platform/understanding-airbyte/airbyte-protocol',
+    detail: ({ count }) =>
+      `${count} ${plural(count, 'record was', 'records were')} taken out of the envelope of Airbyte ` +
+      '(_airbyte_data, or stream and data).',
+  },
+  amplitude_operations: {
+    kind: 'assumed',
+    formats: ['amplitude'],
+    evidence: 'https://amplitude.com/docs/apis/analytics/identify',
+    detail: ({ count, samples }) =>
+      `${count} ${plural(count, 'record changes', 'records change')} user properties in ways that depend on their value before ` +
+      `(${samples.join(', ')}): these changes are not applied; $set, $setOnce and $unset are.`,
   },
   segment_clock_corrected: {
     kind: 'reading',

@@ -1,4 +1,5 @@
 import type { Format } from './format.ts';
+import { withEnvelopes } from './with-envelopes.ts';
 import { adobeAnalytics } from './adobe-analytics/adobe-analytics.ts';
 import { amplitude } from './amplitude/amplitude.ts';
 import { ga4 } from './ga4/ga4.ts';
@@ -32,7 +33,7 @@ export const formats: readonly Format[] = [
   segment,
   snowplow,
   statsig,
-];
+].map(withEnvelopes);
 
 export function findFormat(slug: string): Format | undefined {
   return formats.find((format) => format.slug === slug);

@@ -1,6 +1,8 @@
 import { foreignFiles } from '../run/foreign-files.ts';
 import { findFormat, formats } from '../formats/registry.ts';
 import { FormatOptionsError, type Format, type RecordReader } from '../formats/format.ts';
+import { skipped } from '../formats/event-writer.ts';
+import { incompleteLine } from '../formats/incomplete.ts';
 import { parseNames } from '../formats/names.ts';
 import type { RunOptions } from '../run/run.ts';
 import type { Source, SourceContext, SourceFault, SourcePart } from '../source.ts';
@@ -38,7 +40,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   const parts = await source.listParts(options.range, { signal });
   const foreign = foreignFiles(options, () => undefined);
   const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) }, recordsMax);
-  const own = judge(readerOf(options), first.lines);
+  const own = judge(readerOf(options), first.lines, options.format);
   const sizes = parts.map(({ bytes }) => bytes);
   const bytesTotal = sizes.includes(undefined)
     ? undefined
@@ -116,12 +118,12 @@ interface Judged {
   readonly reasons: readonly string[];
 }
 
-function judge(read: RecordReader, lines: readonly string[]): Judged {
+function judge(read: RecordReader, lines: readonly string[], slug: string): Judged {
   let events = 0;
   let skipped = 0;
   const reasons: string[] = [];
   for (const line of lines) {
-    const result = resultOf(read, line);
+    const result = resultOf(read, line, slug);
     if (result.kind === 'events') events += result.events.length;
     else if (result.kind === 'skipped') skipped += 1;
     else reasons.push(result.reason);
@@ -129,11 +131,12 @@ function judge(read: RecordReader, lines: readonly string[]): Judged {
   return { readable: lines.length - reasons.length, events, skipped, reasons };
 }
 
-function resultOf(read: RecordReader, line: string): ReturnType<RecordReader> {
+function resultOf(read: RecordReader, line: string, slug: string): ReturnType<RecordReader> {
   let record: unknown;
   try {
     record = JSON.parse(line);
   } catch {
+    if (incompleteLine(slug, line) !== undefined) return skipped('a line by which the source says that it ends early');
     return { kind: 'unreadable', reason: `expected JSON, got: ${line.slice(0, 60)}` };
   }
   return read(record);
@@ -157,7 +160,7 @@ export function bestFormat(except: string, lines: readonly string[]): string | u
 
 function readableWith(format: Format, lines: readonly string[]): number {
   try {
-    const { events, readable } = judge(format.createReader({}, format.names), lines);
+    const { events, readable } = judge(format.createReader({}, format.names), lines, format.slug);
     return events === 0 ? 0 : readable;
   } catch (error) {
     if (error instanceof FormatOptionsError) return 0;

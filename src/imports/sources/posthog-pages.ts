@@ -22,7 +22,7 @@ export interface MicroSlice {
   readonly to: number;
 }
 
-interface FoundEvent {
+export interface FoundEvent {
   readonly id: string;
   readonly micros: number;
   readonly record: unknown;
@@ -83,6 +83,19 @@ export async function* eventPages(
       yield chunkOf(records, bytesRead);
     }
   }
+}
+
+/** All events of a slice, where one page holds them; undefined: there are more, or the other service is too slow. */
+export async function wholeSlice(
+  events: EventsApi,
+  slice: MicroSlice,
+  context: SourceContext,
+): Promise<readonly FoundEvent[] | undefined> {
+  const walk: Walk = { to: slice.to, seen: new Set(), floors: [slice.from], limit: events.limit, cursor: undefined };
+  const page = await askAgain(context, () => readPage(events, slice, walk, context.signal));
+  if (page === 'too slow' || !page.last) return undefined;
+  mustDescend(page.events, events.name);
+  return page.events;
 }
 
 function halve(walk: Walk, { from, to }: MicroSlice, name: string): void {

@@ -108,6 +108,21 @@ describe.each([1, 2, 3])('events of another service (seed %i)', (seed) => {
   });
 });
 
+describe('years with few events', () => {
+  it('take few requests: the days of one answer grow while it holds all of them', async () => {
+    const days = 1823;
+    const stored = Array.from({ length: 503 }, (_, index) => ({
+      id: `id-${index}`,
+      micros: start + Math.floor((index * days) / 503) * dayMicros + index,
+    }));
+    await using server = await startExportServer(eventsApi(stored, kinds[0]));
+    const to = new Date(start / 1000 + days * 86_400_000).toISOString();
+    const found = await readSource(sourceOf(server), { from: range.from, to });
+    expect(ids(found).toSorted()).toEqual(stored.map(({ id }) => id).toSorted());
+    expect(server.asked.length).toBeLessThan(40);
+  });
+});
+
 describe('trouble of the other service', () => {
   const stored = storedEvents(4);
 

@@ -1,17 +1,11 @@
-import {
-  SourceError,
-  type RecordChunk,
-  type Source,
-  type SourceContext,
-  type SourceHost,
-  type SourcePart,
-} from '../source.ts';
+import { SourceError, type Source, type SourceHost, type SourcePart } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
 import { daySlices, keyOf } from './day-slices.ts';
 import { baseUrlOf, createExportApi } from './export-api.ts';
-import { eventPages, type EventsApi } from './posthog-pages.ts';
+import type { EventsApi, MicroSlice } from './posthog-pages.ts';
+import { createEventWindows } from './posthog-windows.ts';
 
 const name = 'The other service';
 const settledMs = 3_600_000;
@@ -72,6 +66,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
     headers: { authorization: `Bearer ${key}`, accept: 'application/json' },
     limit: integerSetting(settings, 'page_size', { standard: 1000, min: 1, max: 10_000 }),
   };
+  const open = createEventWindows(events);
   return {
     concurrency: 1,
     listParts: async (range) =>
@@ -81,14 +76,14 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
         stable: false,
         detail: { from: slice.from, to: slice.to },
       })),
-    open: (part, context) => partPages(events, part, context),
+    open: (part, context) => open(sliceOf(part), context),
   };
 }
 
-function partPages(events: EventsApi, { key, detail }: SourcePart, context: SourceContext): AsyncIterable<RecordChunk> {
+function sliceOf({ key, detail }: SourcePart): MicroSlice {
   const { from, to } = detail ?? {};
   if (typeof from !== 'number' || typeof to !== 'number') {
     throw new SourceError(`the part ${key} does not say its times`, { advice: 'startAnew' });
   }
-  return eventPages(events, { from: from * 1000, to: to * 1000 }, context);
+  return { from: from * 1000, to: to * 1000 };
 }

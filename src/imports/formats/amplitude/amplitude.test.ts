@@ -182,3 +182,38 @@ describe('whatever comes', () => {
     expect(new Set(readHostile(amplitude, first ?? {}))).toEqual(new Set(['unreadable']));
   });
 });
+
+describe('operations in user_properties', () => {
+  const record = {
+    event_type: '$identify',
+    event_time: '2024-01-01 00:00:04.000000',
+    user_id: 'u1',
+    uuid: '0198a1b2-0000-4000-8000-000000000005',
+    user_properties: {
+      $set: { plan: 'team' },
+      $setOnce: { first: 'x' },
+      $add: { n: 1 },
+      $unset: { old: '-' },
+      $append: { l: 1 },
+    },
+  };
+
+  it('are applied, and never stored as properties; what depends on the value before is noted', () => {
+    const [result] = readAll(amplitude, [record]);
+    expect(result).toMatchObject({
+      kind: 'events',
+      events: [{ event: '$set', properties: { $set: { plan: 'team' }, $set_once: { first: 'x' }, $unset: ['old'] } }],
+      notes: [{ of: 'amplitude_operations', sample: '$add n' }],
+    });
+    expect(JSON.stringify(result?.kind === 'events' ? result.events : [])).not.toMatch(/\$add|\$append|\$setOnce/);
+  });
+
+  it('a share that was taken in only is noted as what is missing', () => {
+    const [whole, sampled] = readAll(amplitude, [
+      { ...record, user_properties: {}, sample_rate: null },
+      { ...record, user_properties: {}, sample_rate: 0.1 },
+    ]);
+    expect(whole?.notes).toBeUndefined();
+    expect(sampled?.notes).toEqual([{ of: 'amplitude_sampled', sample: '0.1' }]);
+  });
+});

@@ -16,7 +16,8 @@ import { namesOf, rename } from '../names.ts';
 import { withPlain } from '../plain-table.ts';
 import { personId } from '../person-id.ts';
 import { readOptions } from '../read-options.ts';
-import { idOf, kindOf, type Json, type Properties } from '../read-values.ts';
+import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
+import type { FoundNote } from '../record-notes.ts';
 import { readObjects } from '../read-objects.ts';
 import { textTime } from '../times.ts';
 
@@ -25,7 +26,8 @@ export const amplitude: Format = {
   name: 'Amplitude',
   description:
     'Events of the export with all properties of event, user and groups. distinct_id is user_id, else device_id, else ' +
-    'amplitude_id; the uuid is the export’s own. Sessions keep their start in `$session_id`. In the table of names, ' +
+    'amplitude_id; the uuid is the export’s own. Sessions keep their start in `$session_id`. Of the operations in user_properties, $set, $setOnce and $unset are applied; ' +
+    'others depend on the value before and are named by the check. In the table of names, ' +
     '`column:x` is the column x of the export.',
   source:
     'The Export API (`/api/2/export`): a zip of gzipped files with one JSON object per line. Or the table of events of a ' +
@@ -90,9 +92,9 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
     const session = sessionId(record['session_id'], device ?? distinctId);
     if (session !== undefined) properties['$session_id'] ??= session;
     if (person === undefined) properties['$process_person_profile'] = false;
-    else addPerson(record, personNames, properties);
+    const notes = [...(person === undefined ? [] : addPerson(record, personNames, properties)), ...sampling(record)];
     generated.push(writer.event(uuidOf(record, writer), event, distinctId, time.timestamp, properties));
-    return imported(generated);
+    return notes.length === 0 ? imported(generated) : { kind: 'events', events: generated, notes };
   });
   // A text in user_properties makes the record a row of a warehouse, also where they are ignored.
   if (personNames === undefined) return read;
@@ -101,6 +103,12 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
     read,
     amplitudePlain({ writer, properties: propertyNames, person: personNames, columns: columnNames(names), isLinked }),
   );
+}
+
+/** Of an event that stands for several: Amplitude took in only this share of them. */
+function sampling({ sample_rate: rate }: Json): readonly FoundNote[] {
+  const share = numberOf(rate);
+  return share === undefined || share === 1 ? [] : [{ of: 'amplitude_sampled', sample: String(share) }];
 }
 
 const times = ['event_time', 'client_event_time', 'server_received_time'] as const;

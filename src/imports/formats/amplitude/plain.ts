@@ -11,6 +11,7 @@ import { isInitial, none } from './event-person.ts';
 import { addEventType } from './event-type.ts';
 import { addGroups } from './groups.ts';
 import { createSessionIds } from './sessions.ts';
+import { userOperations } from './user-operations.ts';
 
 export interface AmplitudePlain {
   readonly writer: EventWriter;
@@ -20,6 +21,9 @@ export interface AmplitudePlain {
   /** Whether devices are linked to their users. */
   readonly isLinked: boolean;
 }
+
+/** Operations are for the reader. */
+const operationPaths = userOperations.map((operation) => `user_properties.${operation}`);
 
 const idColumns = ['user_id', 'device_id', 'amplitude_id'];
 
@@ -44,6 +48,16 @@ export function amplitudePlain({ writer, properties, person, columns, isLinked }
         make: ([name, version, device, language]) => propertiesOf(systemOf({ name, version, device, language })),
       },
       { of: 'members', from: ['event_type'], make: ([name]) => typeOf(name) },
+      {
+        of: 'members',
+        from: ['sample_rate'],
+        make: ([rate]) => (rate === undefined || rate === null ? {} : undefined),
+      },
+      {
+        of: 'members',
+        from: operationPaths,
+        make: (found) => (found.every((each) => each === undefined) ? {} : undefined),
+      },
       { of: 'members', from: ['groups'], make: ([groups]) => groupsOf(groups) },
       { of: 'members', from: ['group_properties'], make: ([groups]) => (saysNothing(groups) ? {} : undefined) },
       { of: 'members', from: ['session_id', ...idColumns], make: sessionOf, isVaried: true },

@@ -92,7 +92,17 @@ function contents(draw: Draw, user: number): Record<string, unknown> {
       '[Amplitude] Page Path': '/p',
       price: draw.int(10_000) / 100,
     },
-    user_properties: { plan: draw.pick(['free', 'pro']), initial_utm_source: 'mail', initial_referrer: 'EMPTY' },
+    user_properties: {
+      plan: draw.pick(['free', 'pro']),
+      initial_utm_source: 'mail',
+      initial_referrer: 'EMPTY',
+      ...(draw.chance(0.03) && {
+        $set: { plan: 'team' },
+        $setOnce: { first: 'x' },
+        $add: { n: 1 },
+        $unset: { old: '-' },
+      }),
+    },
     global_user_properties: {},
     groups: draw.chance(0.3) ? { company: [company] } : {},
     group_properties: draw.chance(0.05) ? { company: { [company]: { size: draw.int(3) } } } : {},

@@ -304,3 +304,35 @@ describe('whatever comes', () => {
     ).toHaveLength(1);
   });
 });
+
+describe('values that look like nothing', () => {
+  const rules = { event: 'e', distinct_id: 'u', timestamp: 't' };
+  const record = { e: 'x', u: 'u1', t: '2024-01-01T00:00:00Z' };
+  const read = (mapped: object, more: object): Readonly<Record<string, unknown>> =>
+    eventFrom(mapping, { ...record, ...more }, { mapping: JSON.stringify(mapped) }).properties;
+
+  it('an empty text, zero and false are properties, as in every other format; null is none', () => {
+    const odd = { empty: '', zero: 0, no: false, nothing: null };
+    const kept = { empty: '', zero: 0, no: false };
+    expect(read(rules, odd)).toMatchObject(kept);
+    expect(read({ ...rules, properties: Object.keys(odd) }, odd)).toMatchObject(kept);
+    expect(read({ ...rules, $set: ['empty'] }, odd)).toMatchObject({ $set: { empty: '' } });
+    for (const mapped of [rules, { ...rules, properties: Object.keys(odd) }])
+      expect(Object.keys(read(mapped, odd))).not.toContain('nothing');
+    expect(Object.keys(read({ ...rules, nothing: [''] }, odd))).not.toContain('empty');
+  });
+
+  it.each([45_292.5, '45292.5'])(
+    'the serial date %j of a spreadsheet is refused by name, and read by format excel',
+    (t) => {
+      const [refused] = readAll(mapping, [{ ...record, t }], { mapping: JSON.stringify(rules) });
+      expect(refused).toEqual({
+        kind: 'unreadable',
+        reason:
+          'timestamp: expected a time, got what looks like the serial date of a spreadsheet; give "format": "excel" or "s"',
+      });
+      const excel = JSON.stringify({ ...rules, timestamp: { path: 't', format: 'excel' } });
+      expect(eventFrom(mapping, { ...record, t }, { mapping: excel }).timestamp).toBe('2024-01-01T12:00:00.000Z');
+    },
+  );
+});

@@ -25,6 +25,7 @@ import type { BagRule } from './bag-rule.ts';
 import { mappingPlain, type Context } from './plain.ts';
 import { rulesSchema } from './rules-schema.ts';
 import { parentColumn, parseRules, type Rules } from './rules.ts';
+import { isExcelDate } from './time-rule.ts';
 import type { ValueRule } from './value-rule.ts';
 
 /** Records of any shape, by rules that a user writes. */
@@ -36,10 +37,10 @@ export const mapping: Format = {
     '`others`, `$set`, `$set_once`, `groups`, `$group_set`, `skip`, `nothing`, `each` and `source` may be there. A rule is a column or path ' +
     '(`"user.id"`, which also leads into JSON text), a template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
     '`default`, `table` (value → value), `else`, `type` (text, number, boolean, json). `timestamp` may have `format` (iso, s, ' +
-    'ms, us, ns or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once`, `groups` and `$group_set` are lists ' +
+    'ms, us, ns, excel or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once`, `groups` and `$group_set` are lists ' +
     'of columns or objects of name → rule. `$group_set` tells of the one group in `groups`, for the event `$groupidentify`. Columns that no rule takes become properties if `others` is true, which it is ' +
     'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `nothing` lists texts ' +
-    'that stand for no value (`["NULL", "\\\\N"]`). `each` is ' +
+    'that stand for no value (`["NULL", "\\\\N", ""]`); an empty text is a property otherwise, null is none. `each` is ' +
     'the list of events in a record (`"data"`): the rules are those of one of them, and what stands around it is `parent` ' +
     '(`"parent.app"`). `source` keeps ids of one source apart from those of another.',
   source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
@@ -117,6 +118,11 @@ function headOf(record: Json, { rules, writer }: Context): Head | NoEvents {
   const foundTime = rules.timestamp.value.read(record);
   const timestamp = rules.timestamp.readTime(foundTime);
   if (timestamp === undefined) {
+    if (rules.timestamp.form?.is === 'any' && isExcelDate(foundTime)) {
+      return unreadable(
+        'timestamp: expected a time, got what looks like the serial date of a spreadsheet; give "format": "excel" or "s"',
+      );
+    }
     return unreadable(`timestamp: expected a time in the format given, got ${kindOf(foundTime)}`);
   }
   const event = writer.eventName(name);

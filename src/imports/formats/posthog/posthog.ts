@@ -54,6 +54,7 @@ export const posthog: Format = {
     properties: {
       'column:_inserted_at': null,
       'column:created_at': null,
+      'column:historical_migration': null,
       'column:inserted_at': null,
       'column:ip': '$ip',
       'column:now': null,

@@ -1,5 +1,5 @@
 import type { Json } from '../read-values.ts';
-import { anyTime } from '../times.ts';
+import { textTime } from '../times.ts';
 import { textOf } from './message-values.ts';
 
 export interface MessageTime {
@@ -32,6 +32,6 @@ function skewOf(sent: unknown, received: string | undefined): number | undefined
 }
 
 function msOf(text: string | undefined): number {
-  const time = anyTime(text);
+  const time = textTime(text);
   return time === undefined ? Number.NaN : Date.parse(time);
 }

@@ -78,6 +78,7 @@ export async function checkAlone(
   const own = {
     runId,
     read,
+    slug: format.slug,
     unmapped: findUnmapped(format.slug, format.names, names),
     eventBytesMax,
     now: () => task.now,

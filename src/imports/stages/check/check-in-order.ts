@@ -60,6 +60,7 @@ function depsOf({
   const own = {
     runId: leased.run.id,
     read,
+    slug: format.slug,
     unmapped: findUnmapped(format.slug, format.names, names),
     eventBytesMax,
     now: clock.now,

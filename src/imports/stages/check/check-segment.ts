@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { notEventNames, notEventWarning } from '../../../batch/not-events.ts';
 import { unreadableTime } from '../../choosing/odd-times.ts';
 import type { RecordReader, RecordResult, RecordTimes } from '../../formats/format.ts';
+import { incompleteLine } from '../../formats/incomplete.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { objectIn } from '../../../base/json.ts';
 import { contentWords, identityWords } from '../../checksum.ts';
@@ -29,6 +30,8 @@ import { transformRecords, type ReadRecord } from './transform-records.ts';
 export interface SegmentCheckDeps {
   readonly runId: string;
   readonly read: RecordReader;
+  /** Of the format. */
+  readonly slug: string;
   /** Links that the reader makes once in the segment; undefined: it makes them once in the run. */
   readonly links: SegmentLinks | undefined;
   /** Takes plain records without making objects of them; undefined: all are read. */
@@ -253,12 +256,12 @@ function createCounter(
     noRecord: (each, line) => {
       tally.record();
       if (each.kind === 'blank') settleBlank(tally, each.reason, held?.get(line));
-      else reject(each, { line, original: each.text }, 'unreadable');
+      else if (!noteIncomplete(deps, tally, each, `${place.part}, line ${line}`)) {
+        reject(each, { line, original: each.text }, 'unreadable');
+      }
     },
     settle: (result, line, text, refused = 0) => {
-      if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
-      if (result.odd !== undefined) tally.odd.ruled(result.odd);
-      if (result.notes !== undefined) tally.note(result.notes);
+      noteFound(tally, result);
       if (result.kind === 'skipped') tally.skip(result.reason);
       else if (result.kind === 'unreadable') {
         noteUnreadableTime(deps, tally, text);
@@ -300,6 +303,27 @@ function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused
   const stored = events.every(isStored) ? events : events.filter(isStored);
   if (stored.length + refused === 0) tally.skip(events.length === 0 ? emptyResult : notAnEvent);
   return stored;
+}
+
+/** What a result says beside its events. */
+function noteFound(tally: SegmentTally, result: RecordResult): void {
+  if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
+  if (result.odd !== undefined) tally.odd.ruled(result.odd);
+  if (result.notes !== undefined) tally.note(result.notes);
+}
+
+/** Whether the source says with a line, which is no JSON, that others are missing. */
+function noteIncomplete(
+  { slug }: SegmentCheckDeps,
+  tally: SegmentTally,
+  { text }: Extract<SegmentLine, { kind: 'broken' }>,
+  sample: string,
+): boolean {
+  const of = incompleteLine(slug, text);
+  if (of === undefined) return false;
+  tally.note([{ of, sample }]);
+  tally.skip('a line by which the source says that it ends early');
+  return true;
 }
 
 /** Of a record that could not be read: whether its time is what is wrong with it. */

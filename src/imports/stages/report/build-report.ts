@@ -47,7 +47,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     replaced,
   });
   const off = lines.filter(({ holds }) => !holds).map(({ name }) => name);
-  const judged = judge({ run, check, verify, isLoaded, off });
+  const judged = withMissing(judge({ run, check, verify, isLoaded, off }), check);
   return {
     version: 1,
     made_at: new Date(now).toISOString(),
@@ -126,7 +126,9 @@ interface Judged extends Pick<ReportSources, 'run' | 'check' | 'verify'> {
   readonly off: readonly string[];
 }
 
-function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult, 'verdict' | 'summary'> {
+type Judgement = Pick<ReportResult, 'verdict' | 'summary'>;
+
+function judge({ run, check, verify, isLoaded, off }: Judged): Judgement {
   if (off.length > 0) {
     const compared = verify?.verdict === 'different' ? ` ${verify.detail}` : '';
     return { verdict: 'different', summary: `These sums do not agree: ${off.join('; ')}.${compared}` };
@@ -151,6 +153,15 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult
   const there = verify.stored_by_others ?? 0;
   const others = there === 0 ? '' : ` ${there} of the events are stored by another import or by live capture.`;
   return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };
+}
+
+/** Nothing is complete of which the source says that it is not. */
+function withMissing(judged: Judgement, check: CheckResult | undefined): Judgement {
+  const missing = (check?.notes ?? []).filter(({ kind }) => kind === 'incomplete').map(({ detail }) => detail);
+  if (missing.length === 0) return judged;
+  const summary = [...missing, judged.summary].join(' ');
+  const isDone = judged.verdict !== 'different' && judged.verdict !== 'unfinished' && judged.verdict !== 'checked';
+  return { verdict: isDone ? 'incomplete' : judged.verdict, summary };
 }
 
 function unfinished({ state, stage, reason, waiting }: Run): string {

@@ -20,6 +20,7 @@ const differencesShownMax = 200;
 const badges: Readonly<Record<ReportResult['verdict'], readonly [word: string, look: 'good' | 'bad' | 'plain']>> = {
   exact: ['Complete and exact', 'good'],
   exact_by_id: ['Complete and exact by id', 'good'],
+  incomplete: ['The source is incomplete', 'bad'],
   unverified: ['Complete, store not compared', 'plain'],
   checked: ['Checked, nothing sent', 'plain'],
   unfinished: ['Not finished', 'plain'],

@@ -25,12 +25,13 @@ export interface ReportResult {
    * - `exact`: every sum agrees, and the target's store holds exactly what was loaded.
    * - `exact_by_id`: every sum agrees, and every event is stored with its id, time and name; properties were not compared, or
    *   transformations may have changed them.
+   * - `incomplete`: every sum agrees, but the source itself says that something is missing.
    * - `unverified`: every sum agrees; nobody looked into the store, or nobody can.
    * - `checked`: nothing was sent, and nothing was to be.
    * - `unfinished`: loading is not done.
    * - `different`: something does not add up; see `balance` and `differences`.
    */
-  readonly verdict: 'exact' | 'exact_by_id' | 'unverified' | 'checked' | 'unfinished' | 'different';
+  readonly verdict: 'exact' | 'exact_by_id' | 'incomplete' | 'unverified' | 'checked' | 'unfinished' | 'different';
   /** The verdict in a sentence. */
   readonly summary: string;
   readonly totals: ReportTotals;
