@@ -146,16 +146,20 @@ function requestBodyOf(schema: JsonSchema): Json {
 }
 
 function successResponses(route: ApiRoute): Json {
+  const described = Object.entries(route.responseHeaders ?? {}).map(
+    ([name, text]) => [name, { description: text, schema: { type: 'string' } }] as const,
+  );
+  const headers = described.length === 0 ? {} : { headers: Object.fromEntries(described) };
   const entries = Object.entries(route.responses).map(([status, schema]): readonly [string, Json] => {
     const text = status === '201' ? 'Created.' : status === '204' ? 'Done; no body.' : 'Success.';
-    if (schema === null) return [status, { description: text }];
+    if (schema === null) return [status, { description: text, ...headers }];
     const plain = plainSchema(schema);
     const media = { schema: plain, example: exampleOf(plain) };
     const types = status === '200' ? (route.mediaTypes ?? ['application/json']) : ['application/json'];
     const content = Object.fromEntries(
       types.map((type) => [type, type === 'application/json' ? media : { schema: { type: 'string' } }]),
     );
-    return [status, { description: text, content }];
+    return [status, { description: text, ...headers, content }];
   });
   return Object.fromEntries(entries);
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pluginConfigSchema } from '../contract/plugin-configs.ts';
+import { configsPath, pluginConfigSchema } from '../contract/plugin-configs.ts';
 import { pluginFamilies } from '../contract/plugins.ts';
 import { recordKeys, siteUrl, startConfigsApp, type ConfigsApp, type Method } from '../../test/support/configs-app.ts';
 
@@ -319,6 +319,28 @@ describe.each(pluginFamilies)('%s configs', (family) => {
     expect(readFileSync(new URL('../../console/src/router.tsx', import.meta.url), 'utf8')).toContain(
       `path: '${page}/$configId'`,
     );
+  });
+
+  it('a config in a body is ignored with a warning that names the settings, unless it is what the record says', async () => {
+    const plugin = configs.pluginOf(family);
+    const base = `${siteUrl}${configsPath(configs.app.project.id, family)}`;
+    const created = await configs.call('POST', family, '/', { plugin, config: { bucket: 'b' } });
+    const { id, config } = created.body;
+    expect([created.status, Object.keys(created.body), config]).toEqual([201, recordKeys, '{}']);
+    const warning = `config is read-only and was ignored; PATCH the settings to ${base}${id}/settings/ instead`;
+    expect(created.headers['x-warning']).toBe(warning);
+    const form = await configs.call('PATCH', family, `/${id}/`, 'config=%7B%22bucket%22%3A%22b%22%7D');
+    const replaced = await configs.call('PUT', family, `/${id}/`, { plugin, config: '{"bucket":"b"}' });
+    const moved = await configs.call('PATCH', family, '/rearrange/', { id, order: 0, config: { bucket: 'b' } });
+    for (const { status, headers } of [form, replaced, moved])
+      expect([status, headers['x-warning']]).toEqual([200, warning]);
+    const { body: read } = await configs.call('GET', family, `/${id}/`);
+    const sentBack = await configs.call('PATCH', family, `/${id}/`, read);
+    expect([sentBack.status, sentBack.headers['x-warning']]).toEqual([200, undefined]);
+    expect(
+      (await configs.call('PATCH', family, `/${id}/settings/`, { bucket: 'b' })).headers['x-warning'],
+    ).toBeUndefined();
+    expect((await configs.call('GET', family, `/${id}/`)).body['config']).toBe('{"bucket":"b"}');
   });
 
   it('the delivery rate counts what passed in the last 24 h, dropped on purpose included', async () => {

@@ -32,6 +32,7 @@ import { frontendModule } from '../plugins/packages/versions.ts';
 import { pluginConfigRestoreRoutes } from './plugin-config-restore.ts';
 import { pluginConfigVersionRoutes } from './plugin-config-versions.ts';
 import { frontendForm } from './plugin-configs-accept.ts';
+import { ignoredConfigHeaders, warningHeader } from './ignored-config.ts';
 import { changing, changingConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 import { pluginSettingsRoutes } from './plugin-settings.ts';
 
@@ -114,13 +115,15 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:write',
       tag,
       summary: `Create ${article(word)}`,
-      description: 'Without an order it comes last. Settings follow at …/settings. Honours Idempotency-Key.',
+      description:
+        'Without an order it comes last. Settings follow at …/settings: a `config` in the body is ignored, which `X-Warning` says. Honours Idempotency-Key.',
       body: pluginConfigCreateSchema,
       responses: { 201: pluginConfigSchema },
-      handler: changing(deps, async (work, { body, url }) => {
-        const record = toRecord(await createConfig(work, family, body));
-        const location = `${serviceUrl(url)}${configsPath(work.projectId, family)}${record.id}/`;
-        return { status: 201, body: record, headers: { location } };
+      responseHeaders: warningHeader,
+      handler: changing(deps, async (work, request) => {
+        const config = await createConfig(work, family, request.body);
+        const { body, headers } = changed(config, request);
+        return { status: 201, body, headers: { ...headers, location: recordUrl(config, request) } };
       }),
     }),
     apiRoute({
@@ -134,7 +137,8 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
         'with `orders`: {id: position}. The family is numbered 0..n-1 anew. Other fields given are applied as an update.',
       body: pluginConfigRearrangeSchema,
       responses: { 200: pluginConfigSchema },
-      handler: changing(deps, async (work, { body }) => answer(await rearrange(work, family, body))),
+      responseHeaders: warningHeader,
+      handler: changing(deps, async (work, request) => changed(await rearrange(work, family, request.body), request)),
     }),
   ];
 }
@@ -167,8 +171,9 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
         '`deleted: true` moves it to the bin and disables it; `deleted: false` restores it. This and all else that changes a config ' +
         'honours If-Match: `"<updated_at>"`, as it was read, has the change refused (412) when somebody was faster.',
       body: pluginConfigUpdateSchema,
-      handler: changingConfig(deps, family, async (work, config, { body }) =>
-        answer(await updateConfig(work, config, body)),
+      responseHeaders: warningHeader,
+      handler: changingConfig(deps, family, async (work, config, request) =>
+        changed(await updateConfig(work, config, request.body), request),
       ),
     }),
     apiRoute({
@@ -178,8 +183,9 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       summary: `Replace ${article(word)}`,
       description: 'Fields left out go back to their defaults; only the position and the settings stay.',
       body: pluginConfigCreateSchema,
-      handler: changingConfig(deps, family, async (work, config, { body }) =>
-        answer(await updateConfig(work, config, allFields(body))),
+      responseHeaders: warningHeader,
+      handler: changingConfig(deps, family, async (work, config, request) =>
+        changed(await updateConfig(work, config, allFields(request.body)), request),
       ),
     }),
     apiRoute({
@@ -237,10 +243,12 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
         '`X-Job-Id` names the job; see /api/projects/:project_id/jobs. The jobs of an import source (run, check, pause, ' +
         'resume, cancel, verify) steer its runs and are done at once; see …/runs. Honours Idempotency-Key.',
       body: pluginConfigJobSchema,
-      handler: changingConfig(deps, family, async (work, config, { body }) => {
-        const { job, ...fields } = body;
+      responseHeaders: warningHeader,
+      handler: changingConfig(deps, family, async (work, config, request) => {
+        const { job, ...fields } = request.body;
         const started = await startJob(work, config, fields, job as JobOrder | undefined, steer);
-        return { ...answer(started.config), headers: { 'x-job-id': started.jobId } };
+        const { body, headers } = changed(started.config, request);
+        return { status: 200, body, headers: { ...headers, 'x-job-id': started.jobId } };
       }),
     }),
   ];
@@ -254,6 +262,16 @@ function rendered(json: Buffer): ApiReply {
 
 function answer(config: StoredConfig): ApiReply {
   return { status: 200, body: toRecord(config) };
+}
+
+/** After a change that a client asked for. */
+function changed(config: StoredConfig, request: ApiRequest<unknown, unknown, object>): ApiReply {
+  const record = toRecord(config);
+  return { status: 200, body: record, headers: ignoredConfigHeaders(request.body, record, recordUrl(config, request)) };
+}
+
+function recordUrl({ projectId, family, id }: StoredConfig, { url }: Pick<ApiRequest, 'url'>): string {
+  return `${serviceUrl(url)}${configsPath(projectId, family)}${id}/`;
 }
 
 async function configOf(deps: ReadingDeps, family: Family, request: ApiRequest<IdParams>): Promise<StoredConfig> {

@@ -108,6 +108,8 @@ export interface ApiRoute {
   readonly isReadOften?: true;
   /** By status; null: no body. Success statuses only, the errors are the same everywhere. */
   readonly responses: Readonly<Record<number, TSchema | null>>;
+  /** What headers of a successful answer mean, by name; for OpenAPI. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
   readonly handler: (request: ApiRequest) => Promise<ApiReply>;
 }
 
