@@ -1,4 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
+import { unfinishedSuffix } from '../imports/uploads/unfinished.ts';
 
 const nameCharsMax = 150;
 export const filesMax = 1_000;
@@ -23,6 +24,8 @@ export interface ImportFiles {
     offset: number,
     content: AsyncIterable<Buffer>,
   ): Promise<StoredFile & { readonly sha256: string }>;
+  /** Gives a file another name, in place of one that has it. */
+  rename(name: string, to: string): Promise<void>;
   /** False: there is none. */
   remove(name: string): Promise<boolean>;
 }
@@ -48,6 +51,11 @@ export interface Room {
 export function fileNameOf(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? '';
   const name = last.replaceAll(/[^A-Za-z0-9._-]+/g, '_').replace(/^[._]+/, '');
+  if (name.endsWith(unfinishedSuffix)) {
+    throw new ApiError('invalid_input', `Expected a name that does not end with ${unfinishedSuffix}.`, {
+      attr: 'name',
+    });
+  }
   if (name !== '') return name.slice(-nameCharsMax).replace(/^[._]+/, '');
   throw new ApiError('invalid_input', 'Expected the name of a file with letters or digits, such as events.jsonl.gz.', {
     attr: 'name',

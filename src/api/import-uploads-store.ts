@@ -86,6 +86,10 @@ export function createImportFiles(place: Place): ImportFiles {
         busy.delete(path);
       }
     },
+    async rename(name, to) {
+      await rename(join(dir, name), join(dir, to));
+      await syncDir(dir);
+    },
     async remove(name) {
       const known = (await describe(dir, name)) !== undefined;
       if (busy.has(join(dir, name))) throw new ApiError('conflict', `"${name}" is being uploaded at the moment.`);

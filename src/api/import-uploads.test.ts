@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findFiles } from '../imports/sources/find-files.ts';
 import { fileNameOf } from './import-upload-rules.ts';
 import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 
@@ -74,6 +75,42 @@ describe('files to import', () => {
     expect([status, ['parse_error', 'required']]).toEqual([400, expect.arrayContaining([body['code']])]);
     expect((await uploads.call('GET', '/import_files/')).body['count']).toBe(0);
     expect(uploads.app.logged.filter((line) => 'err' in line)).toEqual([]);
+  });
+
+  it('of which a part is there are not complete, replace nothing, and are read by no import until the rest has come', async () => {
+    await using api = await startImportsApp();
+    const whole = Buffer.from('{"event":"new"}\n');
+    await upload(api, '?name=a.jsonl', Buffer.from('{"event":"old"}\n'));
+    const begun = await upload(api, `?name=a.jsonl&offset=0&size=${whole.length}`, whole.subarray(0, 5));
+    expect(begun.body).toMatchObject({ name: 'a.jsonl', bytes: 5, complete: false });
+    const { body } = await api.call('GET', '/import_files/');
+    expect(body['results']).toMatchObject([
+      { name: 'a.jsonl', complete: true },
+      { name: 'a.jsonl', complete: false },
+    ]);
+    expect((await stored(api, 'a.jsonl')).toString()).toBe('{"event":"old"}\n');
+    const places = { allowedDirs: undefined, uploadsDir: join(api.uploadsDir, String(api.app.project.id)) };
+    const sentence = 'expected upload:a.jsonl to be uploaded as a whole, got its first 5 bytes';
+    await expect(findFiles(['upload:*'], places)).rejects.toThrow(sentence);
+    const rest = await upload(api, `?name=a.jsonl&offset=5&size=${whole.length}`, whole.subarray(5));
+    expect(rest.body).toMatchObject({ name: 'a.jsonl', bytes: whole.length, complete: true });
+    expect((await stored(api, 'a.jsonl')).equals(whole)).toBe(true);
+    expect(await findFiles(['upload:*'], places)).toMatchObject([{ shown: 'upload:a.jsonl' }]);
+  });
+
+  it('of which a part is there are named where they are asked for, and can be deleted', async () => {
+    await using api = await startImportsApp();
+    await upload(api, '?name=b.jsonl&size=10', Buffer.from('12345'));
+    const places = { allowedDirs: undefined, uploadsDir: join(api.uploadsDir, String(api.app.project.id)) };
+    await expect(findFiles(['upload:b.jsonl'], places)).rejects.toThrow('upload:b.jsonl to be uploaded as a whole');
+    expect((await api.call('DELETE', '/import_files/b.jsonl/')).status).toBe(204);
+    await expect(findFiles(['upload:b.jsonl'], places)).rejects.toThrow('found none');
+  });
+
+  it('longer than announced are refused, and nothing of them is kept', async () => {
+    const { status, body } = await upload(uploads, '?name=c.jsonl&size=3', Buffer.from('12345'));
+    expect([status, body['attr']]).toEqual([400, 'size']);
+    expect((await uploads.call('GET', '/import_files/')).body['count']).toBe(0);
   });
 
   it('may come in pieces; a piece at the wrong place changes nothing and says where to go on', async () => {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Static } from 'typebox';
 import { ApiError } from '../contract/errors.ts';
 import {
   importFileListSchema,
@@ -9,6 +10,7 @@ import {
 } from '../contract/import-runs.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { requirePlaces, type ImportRouteDeps } from './import-runs-deps.ts';
+import { unfinishedSuffix } from '../imports/uploads/unfinished.ts';
 import { fileNameOf, type ImportFiles, type StoredFile } from './import-upload-rules.ts';
 import { createImportFiles, createUploads } from './import-uploads-store.ts';
 import { createStagedImportFiles } from './staged-import-files.ts';
@@ -59,7 +61,7 @@ export function importUploadRoutes(deps: ImportRouteDeps): ApiRoute[] {
       handler: async (request) => {
         const { name } = request.params;
         // A name that would be written another way is the name of no file.
-        const removed = safeName(name) === name && (await filesOf(request).remove(name));
+        const removed = safeName(name) === name && (await removeFile(filesOf(request), name));
         if (!removed) throw new ApiError('not_found', 'Not found.');
         return { status: 204 };
       },
@@ -77,7 +79,7 @@ function uploadRoute(filesOf: (request: ApiRequest) => ImportFiles): ApiRoute {
     description:
       'The bytes as application/octet-stream with `name`, or one file as multipart/form-data. A file of the same name is ' +
       'replaced. A large one, or a slow line: in pieces, each with the `offset` where it begins; a piece that does not ' +
-      'arrive whole changes nothing.',
+      'arrive whole changes nothing. With `size` no import reads the file before all of it is there.',
     query: importFileQuerySchema,
     takesUpload: true,
     responses: { 201: importFileSchema },
@@ -89,11 +91,39 @@ function uploadRoute(filesOf: (request: ApiRequest) => ImportFiles): ApiRoute {
       if (given === undefined || given === '') {
         throw new ApiError('required', 'Expected the name of the file: ?name=events.jsonl.gz.', { attr: 'name' });
       }
-      const file = await files.write(fileNameOf(given), request.query.offset ?? 0, content);
+      const file = await writePiece(files, fileNameOf(given), request.query, content);
       const location = `${request.url.replace(/\/$/, '')}/${file.name}/`;
       return { status: 201, body: toRecord(file, file.sha256), headers: { location } };
     },
   });
+}
+
+type NewPiece = Pick<Static<typeof importFileQuerySchema>, 'offset' | 'size'>;
+type WrittenFile = StoredFile & { readonly sha256: string };
+
+/** A file whose size was announced has its own name once it is whole. @throws ApiError invalid_input, conflict, request_too_large */
+async function writePiece(
+  files: ImportFiles,
+  name: string,
+  { offset = 0, size }: NewPiece,
+  content: AsyncIterable<Buffer>,
+): Promise<WrittenFile> {
+  if (size === undefined) return await files.write(name, offset, content);
+  const unfinished = name + unfinishedSuffix;
+  const file = await files.write(unfinished, offset, content);
+  if (file.bytes < size) return file;
+  if (file.bytes > size) {
+    await files.remove(unfinished);
+    const detail = `Expected pieces of ${size} bytes in all, as "size" says, got ${file.bytes}; upload the file again.`;
+    throw new ApiError('invalid_input', detail, { attr: 'size' });
+  }
+  await files.rename(unfinished, name);
+  return { ...file, name };
+}
+
+async function removeFile(files: ImportFiles, name: string): Promise<boolean> {
+  const removed = [await files.remove(name), await files.remove(name + unfinishedSuffix)];
+  return removed.includes(true);
 }
 
 function safeName(name: string): string | undefined {
@@ -105,6 +135,8 @@ function safeName(name: string): string | undefined {
   }
 }
 
-function toRecord({ name, bytes, changedAt }: StoredFile, sha256: string | null): ImportFileRecord {
-  return { name, path: `upload:${name}`, bytes, sha256, uploaded_at: new Date(changedAt).toISOString() };
+function toRecord({ name: stored, bytes, changedAt }: StoredFile, sha256: string | null): ImportFileRecord {
+  const complete = !stored.endsWith(unfinishedSuffix);
+  const name = complete ? stored : stored.slice(0, -unfinishedSuffix.length);
+  return { name, path: `upload:${name}`, bytes, complete, sha256, uploaded_at: new Date(changedAt).toISOString() };
 }

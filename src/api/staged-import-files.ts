@@ -7,6 +7,7 @@ import {
   forgetUpload,
   listUploads,
   newPieceKey,
+  renameUpload,
   type StagedUpload,
 } from '../imports/uploads/staged-uploads.ts';
 import type { Staging } from '../imports/staging.ts';
@@ -58,6 +59,10 @@ export function createStagedImportFiles(place: StagedPlace): ImportFiles {
         const file = await findUpload(db, projectId, name);
         if (file === undefined) throw new ApiError('conflict', `"${name}" was removed while it was uploaded.`);
         return { ...toStored(file), sha256: hash.digest('hex') };
+      }),
+    rename: (name, to) =>
+      whileHeld(place, to, async () => {
+        await discard(await db.transaction().execute((tx) => renameUpload(tx, projectId, name, to)));
       }),
     remove: (name) =>
       whileHeld(place, name, async () => {

@@ -249,6 +249,9 @@ export const importFileSchema = Type.Object({
   name: Type.String(),
   path: Type.String({ description: 'What to write as the path in the settings of the import app.' }),
   bytes: count,
+  complete: Type.Boolean({
+    description: 'False while pieces of a file whose `size` was announced are missing: no import reads it.',
+  }),
   sha256: orNull(Type.String(), 'Of the piece that came; null in the list.'),
   uploaded_at: Type.String({ format: 'date-time' }),
 });
@@ -271,6 +274,15 @@ export const importFileQuerySchema = Type.Object({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'A file in pieces: where this piece begins, which is where the one before ended. 0: the first.',
+    }),
+  ),
+  size: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'Bytes of the whole file, with each of its pieces: until they are all there the file is not complete, and one of the same name ' +
+        'is not replaced.',
     }),
   ),
 });

@@ -5,6 +5,7 @@ import { SourceError, type SourceHost, type UploadedFile } from '../source.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { expandBraces, PatternError } from '../../base/file-pattern.ts';
 import { createFileWalk, type FileWalk } from './walk-files.ts';
+import { unfinishedSuffix } from '../uploads/unfinished.ts';
 
 /** A file to import. */
 export interface FoundFile {
@@ -65,12 +66,32 @@ export async function findFiles(
   const search = createSearch(places, signal);
   for (const path of paths) {
     const named = await filesOf(path, places, search);
-    if (named.length === 0)
-      throw new SourceError(`expected a file at ${path}, found none: check the path or the pattern`);
+    if (named.length === 0) throw await noFileAt(path, places, search);
+    refuseUnfinished(named);
     for (const file of named) if (!found.has(file.path)) found.set(file.path, file);
     if (found.size > filesMax) throw tooManyFiles();
   }
   return [...found.values()];
+}
+
+async function noFileAt(
+  path: string,
+  places: FilePlaces,
+  search: (path: string) => Promise<FileSearch>,
+): Promise<SourceError> {
+  if (path.startsWith(uploadPrefix)) refuseUnfinished(await filesOf(path + unfinishedSuffix, places, search));
+  return new SourceError(`expected a file at ${path}, found none: check the path or the pattern`);
+}
+
+/** Half a file would be imported as if it were whole. */
+function refuseUnfinished(files: readonly FoundFile[]): void {
+  const unfinished = files.find(({ shown }) => shown.startsWith(uploadPrefix) && shown.endsWith(unfinishedSuffix));
+  if (unfinished === undefined) return;
+  const { shown, bytes } = unfinished;
+  throw new SourceError(
+    `expected ${shown.slice(0, -unfinishedSuffix.length)} to be uploaded as a whole, got its first ${bytes} bytes: ` +
+      'complete the upload, or delete the file',
+  );
 }
 
 /** A file as it is now. Throws SourceError when it is gone, is none or may not be read. */

@@ -93,6 +93,20 @@ export async function forgetUpload(
   return keys;
 }
 
+/** In place of a file that has the name. Returns the keys that belong to nothing any more. */
+export async function renameUpload(
+  tx: Queries,
+  projectId: number,
+  name: string,
+  to: string,
+): Promise<readonly string[]> {
+  const replaced = await findUpload(tx, projectId, to);
+  const keys = replaced === undefined ? [] : await forgetUpload(tx, projectId, replaced);
+  const file = tx.updateTable('import_uploads').where('project_id', '=', projectId).where('name', '=', name);
+  await file.set({ name: to }).execute();
+  return keys;
+}
+
 /** Removes what belongs to no file: pieces of uploads whose process died, and files of deleted projects. `now` in ms. */
 export async function removeLostPieces({ db, staging }: StagedUploadsDeps, now: number): Promise<void> {
   const staged = (await staging.list(uploadsPrefix)).map(({ key }) => key);

@@ -54,6 +54,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
     secrets.map((field) => field.key),
   );
   const [errors, setErrors] = useState<SettingErrors>({});
+  const [waiting, setWaiting] = useState(0);
   const { [nameKey]: name = plugin.name, ...typed } = draft;
   const values: SettingValues = { ...stored, ...typed };
   const connection = ofKeys(schema, (each) => !mappingKeys.has(each) && !loadKeys.has(each));
@@ -93,6 +94,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
               projectId={projectId}
               paths={String(values['paths'] ?? '')}
               onPaths={(paths) => change({ paths })}
+              onWaiting={setWaiting}
             />
           )}
           <SchemaForm schema={connection} {...form} />
@@ -105,7 +107,13 @@ export function ConnectionStep(props: ConnectionStepProps) {
         </div>
       </details>
       <ErrorNote error={save.error} />
-      <WizardFooter onBack={onBack} onNext={next} next="Go on to the preview" busy={save.isPending} />
+      <WizardFooter
+        onBack={onBack}
+        onNext={next}
+        next={waiting === 0 ? 'Go on to the preview' : `Waiting for ${waiting} ${waiting === 1 ? 'file' : 'files'}`}
+        disabled={waiting > 0}
+        busy={save.isPending}
+      />
     </div>
   );
 }

@@ -13,9 +13,9 @@ import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { runPath, type RunPlace } from './imports-query.ts';
-import { reportQuery, type Report, type ReportDay } from './run-results.ts';
+import { reportQuery, type Report, type ReportCell, type ReportDay } from './run-results.ts';
 
-type Row = ReportDay & { readonly counts: readonly number[] };
+type Row = ReportDay & { readonly counts: readonly ReportCell[] };
 
 /** Source against store, by day and event, with the sums that have to agree. */
 export function Reconciliation({ place, stamp }: { readonly place: RunPlace; readonly stamp: string }) {
@@ -133,7 +133,7 @@ function columnsOf(events: readonly string[], from: number): readonly Column<Row
   });
   return [
     { id: 'day', header: 'Day', width: '8rem', sortBy: (row) => row.day, cell: (row) => row.day },
-    number('to_load', 'In the source', (row) => row.to_load),
+    number('to_load', 'To load', (row) => row.to_load),
     number('loaded', 'Loaded', (row) => row.loaded),
     number('verified', 'In the store', (row) => row.verified),
     number('duplicates', 'Duplicates', (row) => row.duplicates),
@@ -143,9 +143,24 @@ function columnsOf(events: readonly string[], from: number): readonly Column<Row
       header: <UserText text={event} charsMax={24} short />,
       width: '8rem',
       align: 'end',
-      cell: (row) => <NumberText value={row.counts[from + index]} />,
+      cell: (row) => <CellText cell={row.counts[from + index]} />,
     })),
   ];
+}
+
+/** Where the three numbers of a cell differ, all of them with their names. */
+function CellText({ cell }: { readonly cell: ReportCell | undefined }) {
+  if (cell === undefined || typeof cell === 'number') return <NumberText value={cell} />;
+  const [toLoad, loaded, found] = cell;
+  const differs = toLoad !== loaded || (found !== null && found !== loaded);
+  return (
+    <span className={differs ? 'text-danger' : ''}>
+      <NumberText value={found ?? loaded} /> of <NumberText value={toLoad} />
+      <span className="sr-only">
+        {found === null ? ' loaded, not compared with the store' : ` found in the store, ${loaded} loaded`}
+      </span>
+    </span>
+  );
 }
 
 function Sums({ balance }: Pick<Report, 'balance'>) {

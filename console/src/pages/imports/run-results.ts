@@ -34,10 +34,13 @@ export interface Report {
   readonly days: readonly ReportDay[];
   readonly cells: {
     readonly events: readonly string[];
-    readonly rows: readonly { readonly day: string; readonly counts: readonly number[] }[];
+    readonly rows: readonly { readonly day: string; readonly counts: readonly ReportCell[] }[];
   };
   readonly differences: { readonly list: readonly Difference[]; readonly more: number };
 }
+
+/** One number where the three agree: what was to be loaded, what was, what was found (null: not compared). */
+export type ReportCell = number | readonly [toLoad: number, loaded: number, found: number | null];
 
 export interface ReportDay {
   readonly day: string;

@@ -30,7 +30,7 @@ export async function uploadFile({ projectId, file, from, onProgress }: UploadOp
     const piece = file.slice(offset, offset + pieceBytes);
     const { bytes } = await request<ImportFileRecord>(filesPath(projectId), {
       method: 'POST',
-      query: { name: file.name, offset },
+      query: { name: file.name, offset, size: file.size },
       headers: { 'content-type': 'application/octet-stream' },
       body: piece,
     });

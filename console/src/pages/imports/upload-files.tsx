@@ -1,11 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Upload } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { apiQuery, refresh } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { formatBytes } from '../../components/format-number.ts';
+import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { ProgressBar } from './progress-bar.tsx';
 import { filesPath, resumeAt, uploadFile, type Begun, type UploadedFiles } from './upload-file.ts';
@@ -16,6 +18,8 @@ interface UploadFilesProps {
   /** Lines of the setting `paths`. */
   readonly paths: string;
   readonly onPaths: (paths: string) => void;
+  /** How many files have not arrived as a whole: under way, broken off, or chosen though unfinished. */
+  readonly onWaiting: (files: number) => void;
 }
 
 interface Sending {
@@ -24,27 +28,31 @@ interface Sending {
   readonly error?: unknown;
 }
 
-/** Files by drag and drop, or chosen. One that broke off goes on where it was when the same file is given again. */
-export function UploadFiles({ projectId, paths, onPaths }: UploadFilesProps) {
+/** Files by drag and drop, or chosen. One that broke off continues where it was when the same file is given again. */
+export function UploadFiles({ projectId, paths, onPaths, onWaiting }: UploadFilesProps) {
   const uploaded = useQuery(apiQuery<UploadedFiles>(filesPath(projectId)));
-  const { sending, add, again } = useUploads({ projectId, paths, onPaths });
+  const { sending, add, again, drop } = useUploads({ projectId, paths, onPaths });
+  const waiting = sending.length;
+  useEffect(() => onWaiting(waiting), [onWaiting, waiting]);
   return (
     <div className="flex flex-col gap-3">
       <DropZone onFiles={add} />
+      {sending.length > 1 && <TotalRow sending={sending} />}
       {sending.map((each) => (
         <SendingRow
           key={`${each.file.name} ${each.file.lastModified}`}
           sending={each}
           onAgain={() => again(each.file)}
+          onDrop={() => drop(each.file)}
         />
       ))}
-      <UploadedList files={uploaded.data?.results ?? []} paths={paths} onPaths={onPaths} />
+      <UploadedList files={uploaded.data?.results ?? []} paths={paths} onPaths={onPaths} projectId={projectId} />
     </div>
   );
 }
 
 /** Files under way; each that arrives whole becomes one of the paths. */
-function useUploads({ projectId, paths, onPaths }: UploadFilesProps) {
+function useUploads({ projectId, paths, onPaths }: Omit<UploadFilesProps, 'onWaiting'>) {
   const client = useQueryClient();
   const path = filesPath(projectId);
   const [sending, setSending] = useState<readonly Sending[]>([]);
@@ -54,7 +62,7 @@ function useUploads({ projectId, paths, onPaths }: UploadFilesProps) {
     setSending((all) => all.map((each) => (each.file === file ? { ...each, ...change } : each)));
   const send = async (file: File): Promise<void> => {
     const files = await client.fetchQuery({ ...apiQuery<UploadedFiles>(path), staleTime: 0 });
-    const there = files.results.find(({ name }) => name === file.name)?.bytes;
+    const there = files.results.find(({ name, complete }) => name === file.name && !complete)?.bytes;
     const from = resumeAt(readBegun(projectId, file.name), file, there);
     storeBegun(projectId, file);
     note(file, { bytes: from, error: undefined });
@@ -71,7 +79,25 @@ function useUploads({ projectId, paths, onPaths }: UploadFilesProps) {
     setSending((all) => [...all, ...files.map((file) => ({ file, bytes: 0 }))]);
     for (const file of files) again(file);
   };
-  return { sending, add, again };
+  const drop = (file: File): void => setSending((all) => all.filter((each) => each.file !== file));
+  return { sending, add, again, drop };
+}
+
+/** All files under way as one. */
+function TotalRow({ sending }: { readonly sending: readonly Sending[] }) {
+  const bytes = sending.reduce((sum, each) => sum + each.bytes, 0);
+  const size = sending.reduce((sum, { file }) => sum + file.size, 0);
+  return (
+    <div className="flex flex-col gap-1 text-sm font-medium" role="status">
+      <p className="flex justify-between gap-2">
+        {sending.length} files still uploading
+        <span className="text-soft tabular-nums">
+          {formatBytes(bytes)} of {formatBytes(size)}
+        </span>
+      </p>
+      <ProgressBar label="Upload of all files" share={size === 0 ? 1 : bytes / size} />
+    </div>
+  );
 }
 
 function linesOf(paths: string): string[] {
@@ -121,9 +147,11 @@ function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => v
 interface SendingRowProps {
   readonly sending: Sending;
   readonly onAgain: () => void;
+  /** Of a file that broke off: it is not to be a part of the import. */
+  readonly onDrop: () => void;
 }
 
-function SendingRow({ sending: { file, bytes, error }, onAgain }: SendingRowProps) {
+function SendingRow({ sending: { file, bytes, error }, onAgain, onDrop }: SendingRowProps) {
   return (
     <div className="flex flex-col gap-1 text-sm">
       <p className="flex justify-between gap-2">
@@ -135,28 +163,49 @@ function SendingRow({ sending: { file, bytes, error }, onAgain }: SendingRowProp
       <ProgressBar label={`Upload of ${plainText(file.name)}`} share={file.size === 0 ? 1 : bytes / file.size} />
       <ErrorNote error={error} />
       {error !== undefined && (
-        <Button size="small" onClick={onAgain}>
-          Go on with the upload
-        </Button>
+        <div className="flex gap-2">
+          <Button size="small" onClick={onAgain}>
+            Continue the upload
+          </Button>
+          <Button size="small" onClick={onDrop}>
+            Skip this file
+          </Button>
+        </div>
       )}
     </div>
   );
 }
 
 interface UploadedListProps {
+  readonly projectId: number;
   readonly files: UploadedFiles['results'];
   readonly paths: string;
   readonly onPaths: (paths: string) => void;
 }
 
-/** What is there already: each can be a part of the import or not. */
-function UploadedList({ files, paths, onPaths }: UploadedListProps) {
+/** What is there already: each whole file can be a part of the import or not. */
+function UploadedList({ projectId, files, paths, onPaths }: UploadedListProps) {
   const lines = linesOf(paths);
+  const whole = files.filter(({ complete }) => complete);
+  const unfinished = files.filter(({ complete }) => !complete);
+  const all = whole.map(({ path }) => path);
+  const others = lines.filter((line) => !all.includes(line));
   if (files.length === 0) return null;
   return (
     <fieldset className="flex flex-col gap-1.5 text-sm">
       <legend className="pb-1 font-medium">Uploaded files</legend>
-      {files.map(({ name, path, bytes }) => (
+      {whole.length > 1 && (
+        <label className="flex items-center gap-2 font-medium">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={all.every((path) => lines.includes(path))}
+            onChange={({ target }) => onPaths((target.checked ? [...others, ...all] : others).join('\n'))}
+          />
+          All {whole.length} files
+        </label>
+      )}
+      {whole.map(({ name, path, bytes }) => (
         <label key={name} className="flex items-center gap-2">
           <input
             type="checkbox"
@@ -170,7 +219,35 @@ function UploadedList({ files, paths, onPaths }: UploadedListProps) {
           <span className="text-soft">{formatBytes(bytes)}</span>
         </label>
       ))}
+      {unfinished.map((file) => (
+        <UnfinishedRow key={file.name} projectId={projectId} file={file} />
+      ))}
     </fieldset>
+  );
+}
+
+interface UnfinishedRowProps {
+  readonly projectId: number;
+  readonly file: UploadedFiles['results'][number];
+}
+
+function UnfinishedRow({ projectId, file: { name, bytes } }: UnfinishedRowProps) {
+  const client = useQueryClient();
+  const path = filesPath(projectId);
+  const remove = useMutation({
+    mutationFn: () => request(`${path}${encodeURIComponent(name)}/`, { method: 'DELETE' }),
+    onSuccess: () => refresh(client, path),
+  });
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <StatusBadge tone="warn">unfinished</StatusBadge>
+      <UserText text={name} charsMax={100} short />
+      <span className="text-soft">{formatBytes(bytes)} have arrived. Choose the same file again to continue.</span>
+      <Button size="small" busy={remove.isPending} onClick={() => remove.mutate()}>
+        Delete
+      </Button>
+      <ErrorNote error={remove.error} />
+    </div>
   );
 }
 
