@@ -1,5 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
-import { unfinishedSuffix } from '../imports/uploads/unfinished.ts';
+import { unfinishedSuffix } from '../imports/unfinished-upload.ts';
 
 const nameCharsMax = 150;
 export const filesMax = 1_000;

@@ -10,7 +10,7 @@ import {
 } from '../contract/import-runs.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { requirePlaces, type ImportRouteDeps } from './import-runs-deps.ts';
-import { unfinishedSuffix } from '../imports/uploads/unfinished.ts';
+import { unfinishedSuffix } from '../imports/unfinished-upload.ts';
 import { fileNameOf, type ImportFiles, type StoredFile } from './import-upload-rules.ts';
 import { createImportFiles, createUploads } from './import-uploads-store.ts';
 import { createStagedImportFiles } from './staged-import-files.ts';

@@ -5,7 +5,7 @@ import { SourceError, type SourceHost, type UploadedFile } from '../source.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { expandBraces, PatternError } from '../../base/file-pattern.ts';
 import { createFileWalk, type FileWalk } from './walk-files.ts';
-import { unfinishedSuffix } from '../uploads/unfinished.ts';
+import { unfinishedSuffix } from '../unfinished-upload.ts';
 
 /** A file to import. */
 export interface FoundFile {

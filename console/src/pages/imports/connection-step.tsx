@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { refresh } from '../../api/queries.ts';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { SchemaForm } from '../../components/schema-form.tsx';
@@ -100,21 +100,33 @@ export function ConnectionStep(props: ConnectionStepProps) {
           <SchemaForm schema={connection} {...form} />
         </div>
       </Section>
-      <details className="rounded-lg border border-line bg-surface p-4">
-        <summary className="cursor-pointer text-sm font-semibold">Speed, tolerance and target</summary>
-        <div className="pt-4">
-          <SchemaForm schema={ofKeys(schema, (each) => loadKeys.has(each))} {...form} />
-        </div>
-      </details>
+      <LoadSettings>
+        <SchemaForm schema={ofKeys(schema, (each) => loadKeys.has(each))} {...form} />
+      </LoadSettings>
       <ErrorNote error={save.error} />
       <WizardFooter
         onBack={onBack}
         onNext={next}
-        next={waiting === 0 ? 'Go on to the preview' : `Waiting for ${waiting} ${waiting === 1 ? 'file' : 'files'}`}
+        next={nextLabel(waiting)}
         disabled={waiting > 0}
         busy={save.isPending}
       />
     </div>
+  );
+}
+
+/** An import with half of its files would be taken for the whole. */
+function nextLabel(waiting: number): string {
+  if (waiting === 0) return 'Go on to the preview';
+  return `Waiting for ${waiting} ${waiting === 1 ? 'file' : 'files'}`;
+}
+
+function LoadSettings({ children }: { readonly children: ReactNode }) {
+  return (
+    <details className="rounded-lg border border-line bg-surface p-4">
+      <summary className="cursor-pointer text-sm font-semibold">Speed, tolerance and target</summary>
+      <div className="pt-4">{children}</div>
+    </details>
   );
 }
 
