@@ -78,6 +78,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
   };
   const change = (changed: SettingValues): void => setDraft({ ...draft, ...changed });
   const form = { values, stored, onChange: change, errors };
+  const uploads = { projectId, onWaiting: setWaiting };
   return (
     <div className="flex flex-col gap-4">
       <Section title={<UserText text={plugin.name} charsMax={100} short />}>
@@ -90,12 +91,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
             />
           )}
           {plugin.slug === 'files' && (
-            <UploadFiles
-              projectId={projectId}
-              paths={String(values['paths'] ?? '')}
-              onPaths={(paths) => change({ paths })}
-              onWaiting={setWaiting}
-            />
+            <UploadFiles paths={String(values['paths'] ?? '')} onPaths={(paths) => change({ paths })} {...uploads} />
           )}
           <SchemaForm schema={connection} {...form} />
         </div>
