@@ -2,7 +2,8 @@
  * Real: the whole program as separate processes, SQLite, chDB, HTTP. Doubled: the bucket (test/support/bucket-server.ts).
  * The ledger (test/support/ledger.ts) is the oracle.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -251,6 +252,8 @@ it('a restore that was killed keeps the service from starting until the same res
   await again.terminate();
 }, 300_000);
 
+const partFile = /\/20\d{4}_\d+_\d+_\d+\/[^/]+$/;
+
 it('a copy whose stores are damaged is never written as a backup', async () => {
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
@@ -258,12 +261,23 @@ it('a copy whose stores are damaged is never written as a backup', async () => {
   const ledger = await sendFor(600, server, 50);
   await expectExact(server, ledger);
   await server.terminate();
-  const part = readdirSync(join(dataDir.path, 'events'), { recursive: true, encoding: 'utf8' }).find((path) =>
-    /\/20\d{4}_\d+_\d+_\d+\/checksums\.txt$/.test(path),
-  );
-  await truncate(join(dataDir.path, 'events', part ?? ''), 3);
-  const to = join(place.path, 'backup');
-  const { code, stderr } = await backup(dataDir.path, to);
-  expect(stderr).toContain('damaged parts of the table events');
-  expect([code, existsSync(join(to, 'manifest.json'))]).toEqual([1, false]);
+  const files = readdirSync(join(dataDir.path, 'events'), { recursive: true, encoding: 'utf8' });
+  const fileOf = (name: string): string =>
+    join(dataDir.path, 'events', files.find((path) => path.endsWith(`/${name}`) && partFile.test(path)) ?? '');
+  const refused = async (sentence: string): Promise<void> => {
+    const to = join(place.path, randomUUID());
+    const { code, stderr } = await backup(dataDir.path, to);
+    expect(stderr).toContain(sentence);
+    expect([code, existsSync(join(to, 'manifest.json'))]).toEqual([1, false]);
+  };
+  for (const name of ['data.bin', 'minmax_day.idx']) {
+    const whole = readFileSync(fileOf(name));
+    const flipped = Buffer.from(whole);
+    flipped[whole.length >> 1] = (whole[whole.length >> 1] ?? 0) ^ 1;
+    writeFileSync(fileOf(name), flipped);
+    await refused('Stored events are damaged');
+    writeFileSync(fileOf(name), whole);
+  }
+  await truncate(fileOf('checksums.txt'), 3);
+  await refused('damaged parts of the table events');
 }, 300_000);
