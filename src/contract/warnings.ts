@@ -48,6 +48,10 @@ export const ingestionWarnings = {
     meaning: '$process_person_profile is not a boolean; taken as true.',
   },
   cannot_merge_already_identified: { severity: 'warning', meaning: 'Both persons are identified; they stay apart.' },
+  cannot_merge_too_many_ids: {
+    severity: 'warning',
+    meaning: 'Together the two persons would have more than 2,500 ids; they stay apart.',
+  },
   cannot_merge_with_illegal_distinct_id: {
     severity: 'warning',
     meaning: 'The id stands for many people; nobody is merged.',

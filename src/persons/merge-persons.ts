@@ -24,37 +24,51 @@ export interface MergeRequest {
   readonly micros: number;
 }
 
+/**
+ * Ids that a person may have. An id that gathers thousands of others stands for no person (a constant, a shared account), and every
+ * answer and every further merge would cost as much as all of them.
+ */
+export const idsOfPersonMax = 2500;
+
 /** Makes two ids one person, or says why not. The event itself is stored either way. */
-export function mergePersons(store: PersonStore, request: MergeRequest): WarningOccurrence | null {
+export function mergePersons(
+  store: PersonStore,
+  request: MergeRequest,
+  idsMax = idsOfPersonMax,
+): WarningOccurrence | null {
   const { projectId, targetId, otherId, micros } = request;
   if (targetId === otherId) return null;
   const illegal = isNobody(targetId) ? targetId : isNobody(otherId) ? otherId : null;
   if (illegal !== null) return illegalWarning(illegal, request);
   const target = store.find(projectId, targetId);
   const other = store.find(projectId, otherId);
-  if (target === undefined) {
-    if (request.rule === 'first_user' && other?.isIdentified === true) {
-      store.identify(store.create(projectId, targetId, micros));
-      return identifiedWarning(request);
-    }
-    const person = other ?? store.create(projectId, targetId, micros);
+  if (target !== undefined && target === other) return null;
+  const refusal = refusalOf(request, target, other, idsMax);
+  if (refusal !== null) {
+    // So that nobody who comes to the same device later takes this id over.
+    store.identify(target ?? store.create(projectId, targetId, micros));
+    return refusal;
+  }
+  if (target !== undefined && other !== undefined) joinPersons(store, target, other);
+  else {
+    const person = target ?? other ?? store.create(projectId, targetId, micros);
     store.attach(person, other === undefined ? otherId : targetId);
     store.identify(person);
-    return null;
   }
-  if (other === undefined) {
-    store.attach(target, otherId);
-    store.identify(target);
-    return null;
-  }
-  if (target === other) return null;
-  if (other.isIdentified && request.rule !== 'always') {
-    // So that nobody who comes to the same device later takes this id over.
-    store.identify(target);
-    return identifiedWarning(request);
-  }
-  joinPersons(store, target, other);
   return null;
+}
+
+/** Undefined: nobody has that id yet. */
+function refusalOf(
+  request: MergeRequest,
+  target: Person | undefined,
+  other: Person | undefined,
+  idsMax: number,
+): WarningOccurrence | null {
+  const keepsOther = request.rule === 'first_user' || (request.rule === 'unless_identified' && target !== undefined);
+  if (other?.isIdentified === true && keepsOther) return identifiedWarning(request);
+  const ids = (target?.idCount ?? 1) + (other?.idCount ?? 1);
+  return ids > idsMax ? tooManyIdsWarning(request, idsMax) : null;
 }
 
 function joinPersons(store: PersonStore, target: Person, other: Person): void {
@@ -75,5 +89,12 @@ function identifiedWarning({ otherId, targetId, eventUuid }: MergeRequest): Warn
   return {
     type: 'cannot_merge_already_identified',
     details: { sourcePersonDistinctId: otherId, targetPersonDistinctId: targetId, eventUuid },
+  };
+}
+
+function tooManyIdsWarning({ otherId, targetId, eventUuid }: MergeRequest, idsMax: number): WarningOccurrence {
+  return {
+    type: 'cannot_merge_too_many_ids',
+    details: { sourcePersonDistinctId: otherId, targetPersonDistinctId: targetId, idsMax, eventUuid },
   };
 }

@@ -104,6 +104,39 @@ export async function loadPersons(
   return [...found.values()];
 }
 
+/** Parameters: the project, and persons. */
+const selectIdCounts = compiledSql<{ readonly uuid: string; readonly count: number }>((db, [projectId = 0, ...uuids]) =>
+  db
+    .selectFrom('persons as p')
+    .leftJoin('person_distinct_ids as d', (join) =>
+      join
+        .onRef('d.project_id', '=', 'p.project_id')
+        .onRef('d.person_uuid', '=', 'p.uuid')
+        .on('d.is_first', 'is', null),
+    )
+    // The id that a person was made for is not in the index of ids by person: the person names it.
+    .select((eb) => [
+      'p.uuid',
+      eb(eb.fn.count<number>('d.distinct_id'), '+', eb.fn.count<number>('p.first_id').distinct()).as('count'),
+    ])
+    .where('p.project_id', '=', projectId)
+    .where('p.uuid', 'in', textPlaces(uuids))
+    .groupBy(['p.uuid', 'p.first_id']),
+);
+
+/** How many ids these persons have. */
+export async function countIds(
+  db: Queries,
+  projectId: number,
+  uuids: readonly string[],
+): Promise<{ readonly uuid: string; readonly count: number }[]> {
+  const found: { readonly uuid: string; readonly count: number }[] = [];
+  for (const some of paddedChunks(uuids, idsPerQuery)) {
+    found.push(...(await selectIdCounts(db, [projectId, ...some])));
+  }
+  return found;
+}
+
 /** Writes the changes of one window. Belongs into the transaction that moves the cursor. */
 export async function writePersonChanges(tx: Queries, changes: PersonChanges): Promise<void> {
   const persons = byUuid(changes.persons);

@@ -1,5 +1,12 @@
 import type { Queries } from '../metadata/queries.ts';
-import { loadPersons, type DistinctIdRow, type MergeRow, type PersonChanges, type PersonRow } from './person-rows.ts';
+import {
+  countIds,
+  loadPersons,
+  type DistinctIdRow,
+  type MergeRow,
+  type PersonChanges,
+  type PersonRow,
+} from './person-rows.ts';
 import type { SeenPerson, SharedPersonChanges } from './shared-person-rows.ts';
 import { KeptBytes, type Saying } from './pending-changes.ts';
 import { current, Person, personUuid } from './person.ts';
@@ -69,6 +76,8 @@ export class PersonStore {
   #projects = new Map<number, ProjectIds>();
   #byUuid = new Map<string, Person>();
   #wanted = new Map<number, Set<string>>();
+  /** Whose persons may merge, so that their ids have to be counted. */
+  #merging = new Map<number, Set<string>>();
   #window = 0;
   #committed = 0;
   #changed: Person[] = [];
@@ -96,6 +105,7 @@ export class PersonStore {
   begin(window: number): void {
     this.#window = window;
     this.#wanted.clear();
+    this.#merging.clear();
     if (this.#isFull() || this.#isUnasked()) this.#rotate();
   }
 
@@ -108,15 +118,19 @@ export class PersonStore {
 
   /** Announces that the window will ask for this id. */
   want(projectId: number, distinctId: string): void {
-    if (this.project(projectId).get(distinctId) !== undefined) return;
-    const wanted = this.#wanted.get(projectId);
-    if (wanted === undefined) this.#wanted.set(projectId, new Set([distinctId]));
-    else wanted.add(distinctId);
+    if (this.project(projectId).get(distinctId) === undefined) addTo(this.#wanted, projectId, distinctId);
+  }
+
+  /** As `want`, of an id that a merge names: how many ids its person has decides whether it may have more. */
+  wantForMerge(projectId: number, distinctId: string): void {
+    this.want(projectId, distinctId);
+    const isCounted = (this.find(projectId, distinctId)?.idCount ?? -1) >= 0;
+    if (!isCounted) addTo(this.#merging, projectId, distinctId);
   }
 
   /** Whether `load` has anything to do. */
   get wantsAny(): boolean {
-    return this.#wanted.size > 0;
+    return this.#wanted.size > 0 || this.#merging.size > 0;
   }
 
   /** Reads what was wanted and is not in memory. */
@@ -130,6 +144,24 @@ export class PersonStore {
       }
     }
     this.#wanted.clear();
+    for (const [projectId, ids] of this.#merging) await this.#countIds(projectId, ids);
+    this.#merging.clear();
+  }
+
+  /**
+   * Of persons that were loaded since their ids last changed: only a merge changes them, and counts them before it does, so the store
+   * knows them all.
+   */
+  async #countIds(projectId: number, distinctIds: ReadonlySet<string>): Promise<void> {
+    const uncounted = new Map<string, Person>();
+    for (const distinctId of distinctIds) {
+      const person = this.find(projectId, distinctId);
+      if (person !== undefined && person.idCount < 0) uncounted.set(person.uuid, person);
+    }
+    for (const { uuid, count } of await countIds(this.#db, projectId, [...uncounted.keys()])) {
+      const person = uncounted.get(uuid);
+      if (person !== undefined) person.idCount = Number(count);
+    }
   }
 
   find(projectId: number, distinctId: string): Person | undefined {
@@ -170,6 +202,7 @@ export class PersonStore {
   attach(person: Person, distinctId: string): void {
     this.#put(this.project(person.projectId), distinctId, person);
     this.#newIds.push({ projectId: person.projectId, distinctId, person });
+    if (person.idCount >= 0) person.idCount += 1;
     this.#mark(person);
   }
 
@@ -194,6 +227,7 @@ export class PersonStore {
   /** `from` becomes part of `into`, which the caller has given what it should have of it. */
   absorb(into: Person, from: Person): void {
     from.mergedInto = into;
+    into.idCount = from.idCount >= 0 && into.idCount >= 0 ? into.idCount + from.idCount : -1;
     this.#use(into);
     this.#use(from);
     this.#merges.push({ from, into });
@@ -258,6 +292,7 @@ export class PersonStore {
     this.#projects = new Map();
     this.#byUuid = new Map();
     this.#wanted = new Map();
+    this.#merging = new Map();
     this.#changed = [];
     this.#used = [];
     this.#usedBefore = [];
@@ -368,6 +403,12 @@ export class PersonStore {
   #isUnstored(person: Person): boolean {
     return person.changedIn > this.#committed;
   }
+}
+
+function addTo(ids: Map<number, Set<string>>, projectId: number, distinctId: string): void {
+  const known = ids.get(projectId);
+  if (known === undefined) ids.set(projectId, new Set([distinctId]));
+  else known.add(distinctId);
 }
 
 function bytesOf({ registersChars }: Person): number {

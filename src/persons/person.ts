@@ -18,6 +18,8 @@ export class Person {
   readonly version: number;
   /** The id that it was made for; null of one that was loaded. */
   readonly firstId: string | null;
+  /** How many ids it has; -1 of a loaded one whose ids were not counted: no window since has merged it. */
+  idCount: number;
   /** Set once this person has become part of another; ids that still point here mean that one. */
   mergedInto: Person | null = null;
   /** Number of the last window that changed it; 0: none since it was loaded. */
@@ -51,6 +53,7 @@ export class Person {
     this.isStored = fields.isStored;
     this.version = fields.version;
     this.firstId = fields.firstId ?? null;
+    this.idCount = fields.isStored ? -1 : 0;
     this.#registersJson = fields.registersJson;
   }
 

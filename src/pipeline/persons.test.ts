@@ -139,6 +139,29 @@ describe('merging', () => {
     expect(bench.recording.rows).toHaveLength(4);
   });
 
+  it('a person has at most 2,500 ids: a merge beyond is refused with a warning, from either side, and its event is stored', async () => {
+    const devices = Array.from({ length: 3000 }, (_, at) => `device ${at}`);
+    await bench.append('live', { batch: devices.slice(0, 2000).map((device) => identify('user', device)) });
+    await bench.drain();
+    // By other windows and pipelines, which have to count what is stored.
+    await bench.append('live', { batch: devices.slice(2000).map((device) => identify('user', device)) });
+    await bench.drain();
+    const { distinct_ids: ids, is_identified: isIdentified } = (await bench.person('user')) ?? {};
+    expect([ids?.length, isIdentified]).toEqual([2500, true]);
+    expect(await warningTypes()).toEqual(['cannot_merge_too_many_ids 501']);
+    expect(bench.recording.rows).toHaveLength(3000);
+    await send(
+      event('seen', 'late'),
+      event('$create_alias', 'late', { alias: 'user' }),
+      event('$merge_dangerously', 'other', { alias: 'user' }),
+      identify('user', 'device 0'),
+    );
+    expect(await warningTypes()).toEqual(['cannot_merge_already_identified 1', 'cannot_merge_too_many_ids 502']);
+    for (const id of ['late', 'other']) expect((await bench.person(id))?.distinct_ids).toEqual([id]);
+    expect((await bench.person('device 0'))?.distinct_ids).toHaveLength(2500);
+    expect((await bench.person('device 2999'))?.distinct_ids).toBeUndefined();
+  });
+
   it('merging with itself or with nothing changes nothing', async () => {
     await send(identify('user', 'user'), event('$identify', 'user', {}), event('$create_alias', 'user', { alias: '' }));
     expect(await bench.person('user')).toMatchObject({ distinct_ids: ['user'], is_identified: false });

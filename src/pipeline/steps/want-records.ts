@@ -28,8 +28,8 @@ export function wantForDraft({ persons, groups }: Pick<StepDeps, 'persons' | 'gr
   return (draft: Omit<ProfileDraft, 'warnings'>): void => {
     const { projectId, distinctId, person, groups: intent } = draft;
     if (person !== null) {
-      persons.want(projectId, distinctId);
-      if (person.merge !== null) persons.want(projectId, person.merge.otherId);
+      if (person.merge === null) persons.want(projectId, distinctId);
+      else for (const id of [distinctId, person.merge.otherId]) persons.wantForMerge(projectId, id);
     }
     if (intent === null) return;
     groups.wantTypes(projectId);
