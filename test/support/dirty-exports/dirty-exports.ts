@@ -1,11 +1,13 @@
 import { amplitudeRecords } from './amplitude.ts';
 import type { DeviceLink, DirtyRecord, ExpectedEvent, MakeRecords } from './dirty-record.ts';
+import { matomoRecords } from './matomo.ts';
 import { mixpanelRecords } from './mixpanel.ts';
 import { segmentRecords } from './segment.ts';
 
 /** By format. */
 export const dirtyFormats: Readonly<Record<string, MakeRecords>> = {
   amplitude: amplitudeRecords,
+  matomo: matomoRecords,
   mixpanel: mixpanelRecords,
   segment: segmentRecords,
 };
@@ -24,6 +26,16 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   const seen = new Set<string>();
   const first = new Map<string, DeviceLink>();
   const ids = new Set<string>();
+  const addEvent = (event: ExpectedEvent): void => {
+    if (seen.has(event.identity)) {
+      totals.duplicates += 1;
+      return;
+    }
+    seen.add(event.identity);
+    if (event.isNobodys !== true) ids.add(event.distinctId);
+    totals.stored += 1;
+    onStored(event);
+  };
   return {
     totals,
     add: ({ expected }) => {
@@ -32,16 +44,9 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
         totals[expected.is] += 1;
         return;
       }
-      const { event, link } = expected;
+      const { event, others = [], link } = expected;
       if (link !== undefined && link.ms < (first.get(link.device)?.ms ?? Infinity)) first.set(link.device, link);
-      if (seen.has(event.identity)) {
-        totals.duplicates += 1;
-        return;
-      }
-      seen.add(event.identity);
-      if (event.isNobodys !== true) ids.add(event.distinctId);
-      totals.stored += 1;
-      onStored(event);
+      for (const each of [event, ...others]) addEvent(each);
     },
     persons: () => {
       const owner = (id: string): string => first.get(id)?.user ?? id;

@@ -8,10 +8,15 @@ export interface DirtyRecord {
   readonly expected: Expected;
 }
 
-export type Expected =
-  | { readonly is: 'stored'; readonly event: ExpectedEvent; readonly link?: DeviceLink }
-  | { readonly is: 'skipped' }
-  | { readonly is: 'rejected' };
+export type Expected = StoredRecord | { readonly is: 'skipped' } | { readonly is: 'rejected' };
+
+export interface StoredRecord {
+  readonly is: 'stored';
+  readonly event: ExpectedEvent;
+  /** Of a record that holds several. */
+  readonly others?: readonly ExpectedEvent[];
+  readonly link?: DeviceLink;
+}
 
 /** A stored event without its uuid: those with the same `identity` are stored once. */
 export interface ExpectedEvent {

@@ -160,6 +160,25 @@ describe('visits of Matomo', () => {
     expect(timesIn(result)).toEqual(real.map((each) => new Date(each * 1000).toISOString()));
   });
 
+  it.each([
+    ['actions are cut off', { truncatedActionsCount: 1 }, 3600],
+    ['a ping moved the end', {}, 2700],
+  ])('clocks that change after the last action in a visit of which %s leave its actions alone', (_, more, later) => {
+    const change = Date.UTC(2023, 9, 29, 1) / 1000;
+    const real = [change - 3000, change - 1500, change - 1100];
+    const details = real.map((each, index) => ({
+      ...action,
+      pageId: String(index),
+      ...(index < 2 && { timeSpent: String((real[index + 1] ?? 0) - each) }),
+      timestamp: each + 7200,
+    }));
+    const last = change - 1100 + later;
+    const times = { firstActionTimestamp: real[0], lastActionTimestamp: last };
+    const shown = new Date((last + 3600) * 1000).toISOString().slice(11, 19);
+    const [result] = readAll(matomo, [{ ...of(...details), ...times, ...more, serverTimePretty: shown }]);
+    expect(timesIn(result)).toEqual(real.map((each) => new Date(each * 1000).toISOString()));
+  });
+
   it('a clock that nothing says is taken by the option time_zone, or as UTC, and is noted', () => {
     const record = of({ ...action, timestamp: action.timestamp + 7200 });
     const [byOption] = readAll(matomo, [record], { time_zone: 'Europe/Berlin' });

@@ -27,7 +27,7 @@ export function siteClock(visit: Json, local: readonly number[], zone: Zone | un
   const derived: readonly FoundNote[] =
     start === 0 && end === 0 ? [] : [{ of: 'matomo_clock_derived', sample: aheadText(start) }];
   if (start === end) return { seconds: local.map((each) => each - start), notes: derived };
-  const { at, isClear } = changeAt(visit, local, start, end);
+  const { at, isClear } = changeAt(visit, local, ahead);
   const seconds = local.map((each, index) => each - (index < at ? start : end));
   return { seconds, notes: isClear ? derived : [...derived, { of: 'matomo_clock_change_unclear', sample }] };
 }
@@ -36,6 +36,8 @@ export function siteClock(visit: Json, local: readonly number[], zone: Zone | un
 interface Ahead {
   readonly start: number;
   readonly end: number;
+  /** The end is not that of the last action: a ping moved it, or actions are cut off. */
+  readonly isLater: boolean;
 }
 
 function aheadAtEnds(visit: Json, first: number, last: number): Ahead | undefined {
@@ -44,12 +46,13 @@ function aheadAtEnds(visit: Json, first: number, last: number): Ahead | undefine
   const finish = numberOf(visit['lastActionTimestamp']) ?? numberOf(visit['serverTimestamp']);
   const start = aheadBy(first, begin) ?? aheadByClock(visit['serverTimePrettyFirstAction'], begin);
   // Pings move the end of a visit, and actions that are cut off are missing at its end.
-  const end = (isWhole ? aheadBy(last, finish) : undefined) ?? aheadByClock(visit['serverTimePretty'], finish);
+  const atLast = isWhole ? aheadBy(last, finish) : undefined;
+  const end = atLast ?? aheadByClock(visit['serverTimePretty'], finish);
   const only = start ?? end;
   if (only === undefined) return undefined;
   const isChange =
     start !== undefined && end !== undefined && isClockChange(start, end, visit['serverTimePretty'], finish);
-  return { start: start ?? only, end: isChange ? end : only };
+  return { start: start ?? only, end: isChange ? end : only, isLater: atLast === undefined };
 }
 
 /** Whether two differences are a change of the clocks; or the last action is not the one that the visit ends with. */
@@ -99,8 +102,7 @@ function aheadByClock(shown: unknown, utc: number | undefined): number | undefin
 function changeAt(
   visit: Json,
   local: readonly number[],
-  start: number,
-  end: number,
+  { start, end, isLater }: Ahead,
 ): { readonly at: number; readonly isClear: boolean } {
   const back = local.flatMap((each, at) => (at > 0 && each < (local[at - 1] ?? each) ? [at] : []));
   if (back.length === 1 && end < start) return { at: back[0] ?? 0, isClear: true };
@@ -109,20 +111,23 @@ function changeAt(
     const [before, after] = [(local[at - 1] ?? 0) - start, (local[at] ?? 0) - end];
     if (before <= after && Math.floor(after / halfHour) > Math.floor(before / halfHour)) places.push(at);
   }
-  // The clocks may have changed at one of the actions that are cut off.
-  if ((numberOf(visit['truncatedActionsCount']) ?? 0) > 0) places.push(local.length);
-  const spent = places.filter((at) => isTimeSpent(visit, local, at, end - start));
-  const [at = local.length] = spent.length > 0 ? spent : places;
+  // The clocks may have changed after all of the actions.
+  if (isLater) places.push(local.length);
+  const spent = places.filter((at) => isTimeSpent(visit, local, at, end - start) === true);
+  const unknown = places.filter((at) => isTimeSpent(visit, local, at, end - start) === undefined);
+  const [at = local.length] = [spent, unknown, places].find((some) => some.length > 0) ?? places;
   return { at, isClear: places.length === 1 || spent.length === 1 };
 }
 
 const halfHour = 1800;
 
-function isTimeSpent(visit: Json, local: readonly number[], at: number, change: number): boolean {
+/** Undefined: Matomo counted none. */
+function isTimeSpent(visit: Json, local: readonly number[], at: number, change: number): boolean | undefined {
+  if (at >= local.length) return undefined;
   const actions: unknown = visit['actionDetails'];
   const before: unknown = Array.isArray(actions) ? actions[at - 1] : undefined;
   const spent = typeof before === 'object' && before !== null ? numberOf((before as Json)['timeSpent']) : undefined;
-  return spent !== undefined && Math.abs((local[at] ?? 0) - change - (local[at - 1] ?? 0) - spent) <= 1;
+  return spent === undefined ? undefined : Math.abs((local[at] ?? 0) - change - (local[at - 1] ?? 0) - spent) <= 1;
 }
 
 /** An hour that comes twice is the first one, unless the order of the actions would flip. */

@@ -1,0 +1,156 @@
+import { createDraw, type Draw } from '../draw.ts';
+import { deep, drawProbe, eventNames, nobodies, wide, type Probe } from './dirt.ts';
+import { rejected, type DirtyRecord, type ExpectedEvent, type MakeRecords } from './dirty-record.ts';
+import { drawTime, drawWho, type Who } from './people.ts';
+import { aheadSeconds, type ClockChange } from './wall-clock.ts';
+
+/** Visits of Live.getLastVisitsDetails, a line each. */
+export const matomoRecords: MakeRecords = function* (seed, count) {
+  const draw = createDraw(seed);
+  let earlier: DirtyRecord | undefined;
+  for (let n = 0; n < count; n += 1) {
+    const record = drawRecord(draw, n, earlier);
+    if (record.expected.is === 'stored' && draw.chance(0.02)) earlier = record;
+    yield record;
+  }
+};
+
+/** Sites by their zone, each with nights in which its clocks change. */
+const sites: readonly (readonly [zone: string, changes: readonly ClockChange[]])[] = [
+  ['UTC', []],
+  ['Asia/Kolkata', []],
+  ['Pacific/Apia', []],
+  ['Europe/Berlin', [Date.UTC(2023, 2, 26, 1), Date.UTC(2023, 9, 29, 1)]],
+  ['America/New_York', [Date.UTC(2023, 2, 12, 7), Date.UTC(2023, 10, 5, 6)]],
+  ['Australia/Lord_Howe', [Date.UTC(2023, 3, 1, 15), Date.UTC(2023, 8, 30, 15, 30)]],
+];
+
+function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): DirtyRecord {
+  // Visits that two downloads have in common.
+  if (earlier !== undefined && draw.chance(0.01)) return earlier;
+  const good = visit(draw, n, drawWho(draw));
+  if (draw.chance(0.95)) return good;
+  const { text } = good;
+  switch (draw.int(8)) {
+    case 0:
+      return { text: text.slice(0, draw.int(text.length - 2) + 1), expected: rejected };
+    case 1:
+      return { text: text.replace(/"timestamp":[^,]+,/, '"timestamp":0,'), expected: rejected };
+    case 2:
+      return { text: text.replace('"timestamp":', '"time":'), expected: rejected };
+    case 3:
+      return { text: text.replace('"type":', '"kind":'), expected: rejected };
+    case 4:
+      return { text: text.replace(/"actionDetails":.*/s, '"actionDetails":[]}'), expected: { is: 'skipped' } };
+    case 5:
+      return { text: text.replace('"n":', `"deep":${deep(500 + draw.int(5000))},"n":`), expected: rejected };
+    case 6:
+      return { text: text.replace('"n":', `"wide":${wide(1000)},"n":`), expected: good.expected };
+    default:
+      return { text: text.replace(/"(userId|visitorId)":(?:"(?:[^"\\]|\\.)*"|\d+)/g, '"$1":null'), expected: rejected };
+  }
+}
+
+function visit(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord {
+  const isNobody = draw.chance(0.01);
+  const id = isNobody ? draw.pick(nobodies) : user;
+  const [zone, changes] = draw.pick(sites);
+  const times = drawTimes(draw, changes);
+  const distinctId = stored(isNobody ? device : (user ?? device));
+  const actions = times.map((at, place) => action(draw, { n, place, at, next: times[place + 1], zone, distinctId }));
+  const cut = actions.length > 1 && draw.chance(0.05) ? 1 + draw.int(actions.length - 1) : 0;
+  const kept = actions.slice(0, actions.length - cut);
+  const [first, ...others] = kept.flatMap(({ event }) => event ?? []);
+  const head = JSON.stringify({
+    idSite: draw.pick([1, '1']),
+    idVisit: draw.pick([n, String(n)]),
+    visitorId: device,
+    ...clocks(times, zone, draw.chance(0.1) ? 90 + draw.int(900) : 0),
+    ...(cut > 0 && { truncatedActionsCount: draw.pick([cut, String(cut)]) }),
+  }).slice(1, -1);
+  const text = `{"userId":${idText(draw, id)},${head},"actionDetails":[${kept.map(({ text }) => text).join(',')}]}`;
+  if (first === undefined) return { text, expected: { is: 'skipped' } };
+  const link = { device, user: stored(user ?? ''), ms: (times[0] ?? 0) * 1000 };
+  return {
+    text,
+    expected: { is: 'stored', event: first, others, ...(!isNobody && user !== undefined && { link }) },
+  };
+}
+
+/** Ids of digits come as text and as numbers. */
+function idText(draw: Draw, id: string | undefined): string {
+  if (id === undefined) return draw.pick(['null', '""']);
+  return /^\d+$/.test(id) && draw.chance(0.5) ? id : JSON.stringify(id);
+}
+
+/** Seconds since 1970 of the actions of a visit, in UTC; in some visits the clocks of the site change. */
+function drawTimes(draw: Draw, changes: readonly ClockChange[]): readonly number[] {
+  const begin =
+    changes.length > 0 && draw.chance(0.1)
+      ? draw.pick(changes) / 1000 - 1 - draw.int(2000)
+      : // Matomo has no visits of 1970.
+        Math.floor(Math.max(drawTime(draw).ms, Date.UTC(2023, 0, 1)) / 1000);
+  const times = [begin];
+  for (let more = draw.int(6); more > 0; more -= 1) times.push((times.at(-1) ?? begin) + 1 + draw.int(1500));
+  return times;
+}
+
+/** What Matomo says about the visit as a whole: in UTC, and by the clock of the site. A ping may move its end. */
+function clocks(times: readonly number[], zone: string, pingSeconds: number): object {
+  const [first = 0] = times;
+  const last = (times.at(-1) ?? first) + pingSeconds;
+  const shown = (at: number): string =>
+    new Date((at + aheadSeconds(zone, at)) * 1000).toISOString().slice('2023-01-01T'.length, -'.000Z'.length);
+  return {
+    firstActionTimestamp: first,
+    lastActionTimestamp: last,
+    serverTimePretty: shown(last),
+    serverTimePrettyFirstAction: shown(first),
+  };
+}
+
+interface Place {
+  readonly n: number;
+  readonly place: number;
+  readonly at: number;
+  /** When the action after it was. */
+  readonly next: number | undefined;
+  readonly zone: string;
+  readonly distinctId: string;
+}
+
+function action(
+  draw: Draw,
+  { n, place, at, next, zone, distinctId }: Place,
+): { readonly text: string; readonly event: ExpectedEvent | undefined } {
+  const [kind, name] = drawKind(draw);
+  const [probe, stored] = drawValue(draw, n);
+  const local = at + aheadSeconds(zone, at);
+  const timestamp = draw.pick([String(local), `"${local}"`]);
+  const spent = next === undefined ? '' : `"timeSpent":"${next - at}",`;
+  return {
+    text: `{${kind},"timestamp":${timestamp},${spent}"pageId":"${n * 10 + place}","n":${n},"probe":${probe}}`,
+    event:
+      name === undefined
+        ? undefined
+        : { event: name, distinctId, ms: at * 1000, probe: stored, identity: `${n}.${place}` },
+  };
+}
+
+/** Members that say what it was, and its name; none: a goal, which repeats another action. */
+function drawKind(draw: Draw): readonly [members: string, name: string | undefined] {
+  const kind = draw.int(10);
+  if (kind < 3) return ['"type":"action"', '$pageview'];
+  if (kind < 4) return ['"type":"goal"', undefined];
+  if (kind < 5) return ['"type":13', 'content interaction'];
+  if (kind < 6) return ['"type":"event","eventAction":"goal"', 'goal'];
+  if (kind < 7) return ['"type":"event","eventAction":null,"eventName":"second"', 'second'];
+  const [written, name] = draw.pick(eventNames);
+  return [`"type":"event","eventCategory":"shop","eventAction":${written}`, name];
+}
+
+/** PHP writes an object without members as an empty list, which therefore says nothing. */
+function drawValue(draw: Draw, n: number): Probe {
+  const probe = drawProbe(draw, n);
+  return probe[0] === '[]' ? ['1.50', '1.5'] : probe;
+}
