@@ -17,7 +17,7 @@ import { createDoor } from './create-door.ts';
 
 function logOf(append: EventLogWriter['append'], slots = 1): EventLogWriter {
   const backlog = () => ({ records: 0, events: 0, bytes: 0 });
-  return { slots, append, backlog, end: async () => 0, close: async () => {} };
+  return { slots, append, backlog, backlogOf: backlog, end: async () => 0, close: async () => {} };
 }
 
 const settings = { backlogEventsMax: 10, backlogBytesMax: 10, captureEventBytesMax: 1e6, captureInflatedBytesMax: 1e8 };

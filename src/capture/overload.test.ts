@@ -43,6 +43,29 @@ describe('trouble behind the door', () => {
     expect((await post()).statusCode).toBe(200);
   });
 
+  it('a project that fills its share of a lane gets 503, and others are taken; there is room again once its events are stored', async () => {
+    await start({ backlogEventsMax: 1000 });
+    const other = { api_key: capture.test.otherProject.apiToken };
+    for (let sent = 0; sent < 8; sent += 1) expect((await post({}, 100)).statusCode).toBe(200);
+    const full = await post();
+    expect([full.statusCode, full.headers['retry-after'], full.json().code]).toEqual([503, '5', 'unavailable']);
+    expect(full.json().detail).toContain("project's share of the live lane");
+    expect((await post(other, 100)).statusCode).toBe(200);
+    expect((await post({ historical_migration: true }, 100)).statusCode).toBe(200);
+    // The next one has four fifths of the rest.
+    expect((await post(other, 60)).statusCode).toBe(200);
+    expect((await post(other)).statusCode).toBe(503);
+    capture.log.reader.commit('live', 8);
+    for (const body of [{}, other]) expect((await post(body, 100)).statusCode).toBe(200);
+  });
+
+  it('the share of a project counts bytes as well as events', async () => {
+    await start({ backlogBytesMax: 1_048_576 });
+    expect((await post({ padding: 'x'.repeat(900_000) })).statusCode).toBe(200);
+    expect((await post()).statusCode).toBe(503);
+    expect((await post({ api_key: capture.test.otherProject.apiToken })).statusCode).toBe(200);
+  });
+
   it('bytes count as well as events', async () => {
     await start({ backlogBytesMax: 1_048_576 });
     expect((await post({ padding: 'x'.repeat(1_048_576) })).statusCode).toBe(200);

@@ -155,7 +155,7 @@ export const settingDefinitions = {
     default: 5_000_000,
     min: 1000,
     max: 10_000_000_000,
-    help: 'Events that may wait per lane before capture answers 503.',
+    help: 'Events that may wait per lane before capture answers 503; of one project four times as many as there is still room for.',
   },
   backlogBytesMax: {
     env: 'MILLRACE_BACKLOG_BYTES_MAX',
@@ -163,7 +163,7 @@ export const settingDefinitions = {
     default: 10_737_418_240,
     min: 1_048_576,
     max: 1_099_511_627_776,
-    help: 'Body bytes that may wait per lane before capture answers 503.',
+    help: 'Body bytes that may wait per lane before capture answers 503; of one project four times as many as there is still room for.',
   },
   ...processingSettings,
   slots: {

@@ -3,20 +3,26 @@ import type { Backlog } from './eventlog.ts';
 /** What is known of a record without reading it. */
 export interface RecordSize {
   readonly seq: number;
+  readonly projectId: number;
   readonly events: number;
   readonly bytes: number;
 }
 
-/** Sums of what waits. Takes 16 bytes per record, so that millions may wait. */
+/** Sums of what waits. Takes 20 bytes per record, so that millions may wait. */
 export interface BacklogQueue {
   /** `seq` must be above every one before. */
   push(size: RecordSize): void;
   dropThrough(seq: number): void;
   totals(): Backlog;
+  totalsOf(projectId: number): Backlog;
 }
+
+type Sums = { -readonly [Name in keyof Backlog]: Backlog[Name] };
+const nothing: Backlog = { records: 0, events: 0, bytes: 0 };
 
 interface Chunk {
   readonly seqs: Float64Array;
+  readonly projects: Uint32Array;
   readonly events: Uint32Array;
   readonly bytes: Uint32Array;
   from: number;
@@ -28,6 +34,7 @@ const chunkRecords = 4096;
 function createChunk(): Chunk {
   return {
     seqs: new Float64Array(chunkRecords),
+    projects: new Uint32Array(chunkRecords),
     events: new Uint32Array(chunkRecords),
     bytes: new Uint32Array(chunkRecords),
     from: 0,
@@ -37,16 +44,26 @@ function createChunk(): Chunk {
 
 export function createBacklogQueue(): BacklogQueue {
   let chunks: Chunk[] = [];
-  let records = 0;
-  let events = 0;
-  let bytes = 0;
+  const sums: Sums = { ...nothing };
+  /** Of those of which something waits. */
+  const sumsOf = new Map<number, Sums>();
+
+  const add = (projectId: number, records: 1 | -1, events: number, bytes: number): void => {
+    const own = sumsOf.get(projectId) ?? { ...nothing };
+    for (const each of [sums, own]) {
+      each.records += records;
+      each.events += events;
+      each.bytes += bytes;
+    }
+    if (own.records === 0) sumsOf.delete(projectId);
+    else sumsOf.set(projectId, own);
+  };
 
   /** True when the whole chunk was dropped. */
   const dropFrom = (chunk: Chunk, seq: number): boolean => {
     while (chunk.from < chunk.to && (chunk.seqs[chunk.from] ?? 0) <= seq) {
-      records -= 1;
-      events -= chunk.events[chunk.from] ?? 0;
-      bytes -= chunk.bytes[chunk.from] ?? 0;
+      const at = chunk.from;
+      add(chunk.projects[at] ?? 0, -1, -(chunk.events[at] ?? 0), -(chunk.bytes[at] ?? 0));
       chunk.from += 1;
     }
     return chunk.from === chunk.to;
@@ -60,12 +77,11 @@ export function createBacklogQueue(): BacklogQueue {
         chunks.push(chunk);
       }
       chunk.seqs[chunk.to] = size.seq;
+      chunk.projects[chunk.to] = size.projectId;
       chunk.events[chunk.to] = size.events;
       chunk.bytes[chunk.to] = size.bytes;
       chunk.to += 1;
-      records += 1;
-      events += size.events;
-      bytes += size.bytes;
+      add(size.projectId, 1, size.events, size.bytes);
     },
     dropThrough: (seq) => {
       let dropped = 0;
@@ -75,6 +91,7 @@ export function createBacklogQueue(): BacklogQueue {
       }
       if (dropped > 0) chunks = chunks.slice(dropped);
     },
-    totals: () => ({ records, events, bytes }),
+    totals: () => ({ ...sums }),
+    totalsOf: (projectId) => ({ ...(sumsOf.get(projectId) ?? nothing) }),
   };
 }

@@ -43,6 +43,10 @@ async function expectBacklog(writer: EventLogWriter, lane: Lane, expected: Backl
   await expect.poll(() => writer.backlog(lane), { interval: 10 }).toEqual(expected);
 }
 
+async function expectBacklogOf(writer: EventLogWriter, projectId: number, events: number): Promise<void> {
+  await expect.poll(() => writer.backlogOf('live', projectId).events, { interval: 10 }).toBe(events);
+}
+
 function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
@@ -181,6 +185,24 @@ function describeLimits(log: () => OpenedLog): void {
 }
 
 function describeCommit(log: () => OpenedLog): void {
+  it('what waits of a project is counted apart, and shrinks with a commit', async () => {
+    const { writer, reader } = log();
+    const of = (projectId: number, name: string, events: number): LogRecord => {
+      const { header: own, body } = record(name, events);
+      return { header: { ...own, projectId }, body };
+    };
+    const first = await writer.append('live', of(1, 'one', 10), 0);
+    await writer.append('live', of(2, 'two', 20), 0);
+    await writer.append('live', of(1, 'three', 30), 0);
+    await writer.append('historical', of(2, 'four', 40), 0);
+    await expectBacklogOf(writer, 1, 40);
+    expect(writer.backlogOf('live', 2)).toEqual({ records: 1, events: 20, bytes: 3 });
+    expect(writer.backlogOf('live', 3)).toEqual({ records: 0, events: 0, bytes: 0 });
+    reader.commit('live', first);
+    await expectBacklogOf(writer, 1, 30);
+    await expectBacklogOf(writer, 2, 20);
+  });
+
   it('what is not committed stays readable; a commit shrinks the backlog', async () => {
     const first = await log().writer.append('live', record('one', 10), 0);
     const second = await log().writer.append('live', record('three', 20), 0);

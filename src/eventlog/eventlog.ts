@@ -70,6 +70,11 @@ export interface EventLogWriter {
   append(lane: Lane, record: LogRecord, slot: number): Promise<number>;
   /** What waits, per lane, in all slots. Cheap: no I/O; it may be a second old. */
   backlog(lane: Lane): Backlog;
+  /**
+   * As `backlog`, of one project: what this writer appended, and in files also what was there when it was opened. Of a log that
+   * several processes write to, each knows its own share.
+   */
+  backlogOf(lane: Lane, projectId: number): Backlog;
   /** The last seq that was given out in a slot's lane, by whichever writer; 0: none was. What a cursor is compared with. */
   end(lane: Lane, slot: number): Promise<number>;
   close(): Promise<void>;

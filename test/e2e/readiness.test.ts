@@ -58,7 +58,7 @@ it('a lane that is full makes the service not ready', async () => {
   // It is ended and started again after some ten seconds: what is sent until then stays in the log.
   const store = runningStorePid(server);
   process.kill(store, 'SIGSTOP');
-  await untilReady(server, async () => (await send(server, 200)) === 503);
+  await untilReady(server, async () => (await send(server, 1000)) === 503);
   const full = await ready(server);
   expect(full).toMatchObject({ httpStatus: 503, checks: { event_log: { ok: false } } });
   expect(full.checks['event_log']?.detail).toMatch(/live lane is full: capture refuses its events/);

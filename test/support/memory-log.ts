@@ -1,4 +1,5 @@
 import { newId } from '../../src/base/ids.ts';
+import type { RecordSize } from '../../src/eventlog/backlog-queue.ts';
 import {
   LogUnavailableError,
   type EventLogReader,
@@ -22,7 +23,7 @@ export interface MemoryLog {
 }
 
 interface MemoryLane {
-  readonly records: Map<number, StoredRecord & { readonly size: { readonly events: number; readonly bytes: number } }>;
+  readonly records: Map<number, StoredRecord & { readonly size: Omit<RecordSize, 'seq'> }>;
   lastSeq: number;
 }
 
@@ -44,11 +45,12 @@ export function createMemoryLog(id = newId()): MemoryLog {
     },
     backlog: (lane) => {
       const totals = { records: 0, events: 0, bytes: 0 };
-      for (const { size } of state[lane].records.values()) {
-        totals.records += 1;
-        totals.events += size.events;
-        totals.bytes += size.bytes;
-      }
+      for (const { size } of state[lane].records.values()) addSize(totals, size);
+      return totals;
+    },
+    backlogOf: (lane, projectId) => {
+      const totals = { records: 0, events: 0, bytes: 0 };
+      for (const { size } of state[lane].records.values()) if (size.projectId === projectId) addSize(totals, size);
       return totals;
     },
     end: async (lane) => state[lane].lastSeq,
@@ -86,6 +88,12 @@ export function createMemoryLog(id = newId()): MemoryLog {
   };
 }
 
+function addSize(totals: { records: number; events: number; bytes: number }, size: Omit<RecordSize, 'seq'>): void {
+  totals.records += 1;
+  totals.events += size.events;
+  totals.bytes += size.bytes;
+}
+
 function createLane(): MemoryLane {
   return { records: new Map(), lastSeq: 0 };
 }
@@ -93,7 +101,7 @@ function createLane(): MemoryLane {
 function addRecord(lane: MemoryLane, record: LogRecord): number {
   lane.lastSeq += 1;
   const seq = lane.lastSeq;
-  const size = { events: record.header.events, bytes: record.body.byteLength };
+  const size = { projectId: record.header.projectId, events: record.header.events, bytes: record.body.byteLength };
   lane.records.set(seq, { seq, header: { ...record.header }, body: new Uint8Array(record.body), size });
   return seq;
 }

@@ -23,6 +23,8 @@ export interface BacklogLook {
   look(): Promise<void>;
   appended(lane: Lane, slot: number, size: RecordSize): void;
   backlog(lane: Lane): Backlog;
+  /** Of one project, what this process appended. */
+  backlogOf(lane: Lane, projectId: number): Backlog;
   /** Records that wait in each slot, as of the last look. */
   bySlot(lane: Lane): ReadonlyMap<number, number>;
   /** For how long the oldest record has waited, s; what was there at the first look counts from then on. */
@@ -105,6 +107,16 @@ export function createBacklogLook({ cluster, cursors, onEnd }: BacklogDeps): Bac
       sums[lane] = { records: records + 1, events: events + size.events, bytes: bytes + size.bytes };
     },
     backlog: (lane) => sums[lane],
+    backlogOf: (lane, projectId) => {
+      let { records, events, bytes } = nothing;
+      for (const { own } of slots[lane].values()) {
+        const totals = own.totalsOf(projectId);
+        records += totals.records;
+        events += totals.events;
+        bytes += totals.bytes;
+      }
+      return { records, events, bytes };
+    },
     bySlot: (lane) => new Map([...slots[lane]].map(([slot, { waiting }]) => [slot, waiting])),
     oldestSeconds: (lane) => {
       const oldest = Math.min(...[...slots[lane].values()].map(({ marks: [first] }) => first?.at ?? Infinity));

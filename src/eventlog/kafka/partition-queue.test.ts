@@ -8,6 +8,7 @@ function item(bytes: number, deadline = Infinity): Waiting & { readonly outcome:
   return {
     value: Buffer.alloc(0),
     headers: new Map(),
+    projectId: 1,
     events: 1,
     bytes,
     timestamp: 0n,

@@ -4,6 +4,7 @@ import type { ProducerId } from './requests.ts';
 
 /** An append that waits for its answer. */
 export interface Waiting extends RecordMessage {
+  readonly projectId: number;
   readonly events: number;
   readonly bytes: number;
   /** ms since the epoch. */

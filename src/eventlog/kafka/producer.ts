@@ -1,6 +1,7 @@
 import { backoffMs } from '../../base/retry.ts';
 import type { KafkaBroker } from '../../kafka/access.ts';
 import type { KafkaConnections } from '../../kafka/connections.ts';
+import type { RecordSize } from '../backlog-queue.ts';
 import { LogUnavailableError, type Lane, type LogRecord } from '../eventlog.ts';
 import { seqOf } from './batches.ts';
 import type { KafkaCluster } from './cluster.ts';
@@ -16,7 +17,7 @@ export interface ProducerDeps {
   /** How long an append is tried before it is given up, ms. */
   readonly timeoutMs: number;
   /** Told of each record that is stored. */
-  readonly stored: (slot: number, record: { seq: number; events: number; bytes: number }) => void;
+  readonly stored: (slot: number, record: RecordSize) => void;
   /** Told of each answer of a broker, in s, and of each failed try. */
   readonly answered: (seconds: number) => void;
   readonly failed: (error: unknown) => void;
@@ -79,6 +80,7 @@ export class LaneProducer {
     this.#queues.set(slot, queue);
     queue.push({
       ...messageOf(record),
+      projectId: record.header.projectId,
       events: record.header.events,
       bytes: record.body.byteLength,
       timestamp: BigInt(Date.now()),
@@ -225,9 +227,9 @@ export class LaneProducer {
   #stored({ slot, queue, batch }: Shipment, baseOffset: number): void {
     batch.attempts = 0;
     queue.stored();
-    for (const [index, { events, bytes, resolve }] of batch.items.entries()) {
+    for (const [index, { projectId, events, bytes, resolve }] of batch.items.entries()) {
       const seq = seqOf(baseOffset + index);
-      this.#deps.stored(slot, { seq, events, bytes });
+      this.#deps.stored(slot, { seq, projectId, events, bytes });
       resolve(seq);
     }
   }

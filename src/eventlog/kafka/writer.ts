@@ -143,6 +143,10 @@ class Writer implements KafkaLogWriter {
     return this.#backlog.backlog(lane);
   }
 
+  backlogOf(lane: Lane, projectId: number): Backlog {
+    return this.#backlog.backlogOf(lane, projectId);
+  }
+
   oldestSeconds(lane: Lane): number {
     return this.#backlog.oldestSeconds(lane);
   }

@@ -225,6 +225,7 @@ describe('restart', () => {
     await before.close();
     const { writer, reader } = await open({ live: seqs[19] ?? 0 });
     expect(writer.backlog('live')).toEqual({ records: 10, events: 10, bytes: 500_000 });
+    expect(writer.backlogOf('live', 1)).toEqual({ records: 10, events: 10, bytes: 500_000 });
     expect(intact(await reader.read('live', seqs[19] ?? 0, noLimits))).toEqual(seqs.slice(20));
   });
 

@@ -18,7 +18,9 @@ export type ToWriterThread =
   | { readonly kind: 'append'; readonly lane: Lane; readonly rows: PackedRows }
   | { readonly kind: 'close' };
 
-/** Sizes of waiting records, three numbers each: seq, events, bytes. */
+export const numbersPerSize = 4;
+
+/** Sizes of waiting records, four numbers each: seq, project, events, bytes. */
 export interface WaitingSizes {
   readonly lane: Lane;
   readonly numbers: Float64Array;

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { RecordSize } from '../backlog-queue.ts';
 import { recordChecksum } from '../checksum.ts';
 import { firstSeqOf, formatVersion, LogOpenError, pageBytes, schemaSql, segmentFileName } from './format.ts';
 
@@ -32,7 +33,7 @@ export interface Segment {
   /** Highest seq in the file, undefined when it holds none. */
   lastSeq(): number | undefined;
   minSeq(): number | undefined;
-  sizes(afterSeq: number): Iterable<{ seq: number; events: number; bytes: number }>;
+  sizes(afterSeq: number): Iterable<RecordSize>;
   fileBytes(): number;
   /** Without the pages that deletes left free. */
   usedBytes(): number;
@@ -172,9 +173,16 @@ function segmentOf(path: string, firstSeq: number, db: DatabaseSync): Segment {
 }
 
 function* readSizes(db: DatabaseSync, afterSeq: number) {
-  const statement = db.prepare('SELECT seq, events, length(body) AS bytes FROM records WHERE seq > ? ORDER BY seq');
+  const statement = db.prepare(
+    `SELECT seq, CASE WHEN json_valid(header) THEN header ->> '$.projectId' END AS projectId, events, length(body) AS bytes FROM records WHERE seq > ? ORDER BY seq`,
+  );
   for (const row of statement.iterate(afterSeq)) {
-    yield { seq: Number(row['seq']), events: Number(row['events']), bytes: Number(row['bytes']) };
+    yield {
+      seq: Number(row['seq']),
+      projectId: Number(row['projectId']),
+      events: Number(row['events']),
+      bytes: Number(row['bytes']),
+    };
   }
 }
 

@@ -7,7 +7,7 @@ import { makeLogId } from './identity.ts';
 import { LaneWriter } from './lane-writer.ts';
 import { lockDirectory } from './lock.ts';
 import { unpackRows } from './packed-rows.ts';
-import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
+import { numbersPerSize, type FromWriterThread, type ToWriterThread, type WriterThreadData } from './protocol.ts';
 import type { NewRow } from './segment.ts';
 import { sharedPositions } from './shared-positions.ts';
 
@@ -116,9 +116,9 @@ function sendWaiting(lane: Lane, writer: LaneWriter): void {
     if (packed.length > 0) send({ kind: 'waiting', sizes: { lane, numbers: packed } }, [packed.buffer]);
     numbers = [];
   };
-  for (const { seq, events, bytes } of writer.waiting()) {
-    numbers.push(seq, events, bytes);
-    if (numbers.length >= sizesPerMessage * 3) flush();
+  for (const { seq, projectId, events, bytes } of writer.waiting()) {
+    numbers.push(seq, projectId, events, bytes);
+    if (numbers.length >= sizesPerMessage * numbersPerSize) flush();
   }
   flush();
 }

@@ -5,7 +5,7 @@ import { createBacklogQueue, type BacklogQueue } from '../backlog-queue.ts';
 import { lanes, LogUnavailableError, type EventLogWriter, type Lane, type LogRecord } from '../eventlog.ts';
 import { LogOpenError, type PerLane } from './format.ts';
 import { RowPacker } from './packed-rows.ts';
-import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
+import { numbersPerSize, type FromWriterThread, type ToWriterThread, type WriterThreadData } from './protocol.ts';
 import { createSharedMemory, sharedPositions } from './shared-positions.ts';
 
 export interface SqliteLogOptions {
@@ -32,6 +32,7 @@ export interface SqliteLogWriter extends EventLogWriter {
 }
 
 interface Pending {
+  readonly projectId: number;
   readonly events: number;
   readonly bytes: number;
   readonly resolve: (seq: number) => void;
@@ -112,10 +113,10 @@ class MainThreadWriter implements SqliteLogWriter {
       const limit = `${this.#inFlightBytesMax} bytes are on their way to the disk`;
       throw new LogUnavailableError(`the disk is too slow: ${limit}; try again later`);
     }
-    const { events } = record.header;
+    const { events, projectId } = record.header;
     this.#unsent[lane].add(JSON.stringify(record.header), events, record.body);
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    this.#pending[lane].push({ events, bytes, resolve, reject });
+    this.#pending[lane].push({ projectId, events, bytes, resolve, reject });
     this.#inFlightBytes += bytes;
     if (this.#sent[lane] === 0) this.#scheduleSend();
     return promise;
@@ -129,6 +130,12 @@ class MainThreadWriter implements SqliteLogWriter {
     const queue = this.#backlogs[lane];
     queue.dropThrough(this.#positions.consumed(lane));
     return queue.totals();
+  }
+
+  backlogOf(lane: Lane, projectId: number) {
+    const queue = this.#backlogs[lane];
+    queue.dropThrough(this.#positions.consumed(lane));
+    return queue.totalsOf(projectId);
   }
 
   async close(): Promise<void> {
@@ -185,8 +192,8 @@ class MainThreadWriter implements SqliteLogWriter {
     const queue = this.#backlogs[lane];
     queue.dropThrough(this.#positions.consumed(lane));
     let seq = firstSeq;
-    for (const { events, bytes, resolve } of this.#settle(lane, count)) {
-      queue.push({ seq, events, bytes });
+    for (const { projectId, events, bytes, resolve } of this.#settle(lane, count)) {
+      queue.push({ seq, projectId, events, bytes });
       resolve(seq);
       seq += 1;
     }
@@ -211,9 +218,9 @@ class MainThreadWriter implements SqliteLogWriter {
   }
 
   #waiting(lane: Lane, numbers: Float64Array): void {
-    for (let at = 0; at < numbers.length; at += 3) {
-      const [seq = 0, events = 0, bytes = 0] = numbers.subarray(at, at + 3);
-      this.#backlogs[lane].push({ seq, events, bytes });
+    for (let at = 0; at < numbers.length; at += numbersPerSize) {
+      const [seq = 0, projectId = 0, events = 0, bytes = 0] = numbers.subarray(at, at + numbersPerSize);
+      this.#backlogs[lane].push({ seq, projectId, events, bytes });
     }
   }
 
