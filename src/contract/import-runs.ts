@@ -8,6 +8,10 @@ export const importRunStates = ['queued', 'running', 'paused', 'failed', 'cancel
 export type ImportRunState = (typeof importRunStates)[number];
 const stageNames = ['export', 'check', 'replace', 'load', 'verify', 'report', 'undo'] as const;
 
+/** Why a check lets no load begin. */
+export const checkProblemCodes = ['no_events', 'too_many_rejected', 'unclear_replace', 'stored_before'] as const;
+export type CheckProblemCode = (typeof checkProblemCodes)[number];
+
 const time = orNull(Type.String({ format: 'date-time' }));
 const count = Type.Integer({ minimum: 0 });
 const countOrUnknown = orNull(count, 'Null: not known yet.');
@@ -110,6 +114,11 @@ export const importRunSchema = Type.Object({
     replaced: Type.Record(Type.String(), count, { description: 'Events taken back of runs that it replaces, by run.' }),
     verified: orNull(count, "Events found in the target's store; null: not looked at."),
   }),
+  check_problems: orNull(
+    Type.Array(Type.Enum([...checkProblemCodes])),
+    'Why the check lets no load begin with the present options: nothing to load, more rejected than `rejected_max`, unclear which ' +
+      'run to replace, other events of the same records stored by an earlier run. Empty: it has passed. Null: not checked.',
+  ),
   promoted_from: orNull(Type.String(), 'The trial that this run is the full form of.'),
   command: orNull(
     Type.String(),

@@ -3,7 +3,14 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
-import { apiSend, createFilesConfig, createImportConfig } from '../support/import-runs.ts';
+import {
+  apiSend,
+  createFilesConfig,
+  createImportConfig,
+  startImport,
+  untilRun,
+  writeRecords,
+} from '../support/import-runs.ts';
 import { personalKey } from '../support/server.ts';
 
 const records = 109;
@@ -24,6 +31,26 @@ function trackCalls(): Buffer {
     }),
   );
   return gzipSync(`${lines.join('\n')}\n`);
+}
+
+/** Ten good records, one of them twice and one with a padded id; three that are no events. */
+function withRejected(): object[] {
+  const track = (index: number, more: object = {}): object => ({
+    type: 'track',
+    event: 'signed up',
+    userId: `new-${index}`,
+    messageId: `m-${index}`,
+    timestamp: new Date(Date.UTC(2021, 4, 3, 10, index)).toISOString(),
+    ...more,
+  });
+  const good = Array.from({ length: 8 }, (_, index) => track(index));
+  const nameless = [20, 21, 22].map((index) => track(index, { event: undefined }));
+  return [...good, track(8, { userId: ' padded ' }), track(0), ...nameless];
+}
+
+/** What a list of facts says under this name. */
+function factOf(page: ConsoleUnderTest['page'], name: string): Promise<string> {
+  return page.locator('dt', { hasText: new RegExp(`^${name}$`) }).locator('xpath=following-sibling::dd').innerText();
 }
 
 const idOf = (path: string): string => path.replace(/\/$/, '').split('/').at(-1) ?? '';
@@ -173,6 +200,45 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await deed('Delete');
     await button('Delete schedule').click();
     await page.getByText('Nothing runs by itself').waitFor();
+  });
+
+  it('a check that failed says so in red and offers what can work: what is rejected is skipped without another check', async () => {
+    const { page, server } = under;
+    const paths = await writeRecords(server.dataDir, 'with-rejected.ndjson.gz', withRejected());
+    const config = await createFilesConfig(server, { paths, format: 'segment' });
+    // Once in the wizard, once by the run itself.
+    const run = await startImport(server, config, { last: 'check' });
+    await untilRun(server, run, ({ state }) => state === 'completed');
+    await under.open(`imports/new?step=check&config=${idOf(config)}&run=${idOf(run)}`);
+    await page.getByText('3 of 13 records are rejected').waitFor();
+    await page.getByText('Unusual values').waitFor();
+    expect(await page.getByText('white space at an end (').count()).toBe(1);
+    expect(await page.getByText('"choose"').count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Download rejected records' }).getAttribute('href')).toContain('rejected');
+    expect(await lookFaults(under, 'imports-check-failed')).toEqual([]);
+    await button('Change the rules').click();
+    await page.getByText(/events, 0 skipped, 3 rejected/).waitFor();
+    await page.goBack();
+    await button('Skip 3 rejected and continue').click();
+    await button('Go on to the start').click();
+    // Ten good ones, of which one comes twice.
+    await page.getByText('9 events of 13 records will be sent').waitFor();
+
+    await under.open('imports');
+    const row = page.getByRole('row', { name: /Check failed/ });
+    expect(await lookFaults(under, 'imports-list-check-failed')).toEqual([]);
+    await row.getByRole('link').click();
+    await button('Skip 3 rejected and load').waitFor();
+    expect(await button('Load what was checked').count()).toBe(0);
+    expect(await lookFaults(under, 'imports-run-check-failed')).toEqual([]);
+    await button('Skip 3 rejected and load').click();
+    await page.getByText('completed', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('9 of 9 events').first().waitFor();
+    await button('Undo…').click();
+    await page.getByRole('dialog').getByRole('button', { name: /^Take back 9 events/ }).click();
+    await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
+    expect(await factOf(page, 'Loaded')).toBe('0');
+    expect(await factOf(page, 'Undone')).toBe('9');
   });
 
   it('a run says what its undo would do before it does it', async () => {

@@ -1,3 +1,4 @@
+import type { CheckProblemCode } from '../../contract/import-runs.ts';
 import type { ErrorGroup, EventSummary } from '../../contract/import-results.ts';
 import type { NoteCode, NoteCount, NoteKind } from '../formats/record-notes.ts';
 import type { OddValue } from '../../contract/odd-values.ts';
@@ -8,6 +9,8 @@ export interface CheckResult {
   readonly verdict: 'passed' | 'failed';
   /** Why it failed: one sentence each. */
   readonly problems: readonly string[];
+  /** Which of the problems each is; results of old versions lack it. */
+  readonly problem_codes?: readonly CheckProblemCode[];
   /** What somebody should look at before loading: one sentence each. */
   readonly warnings: readonly string[];
   readonly totals: RunTotals;
@@ -54,7 +57,9 @@ export interface OddFinding {
   readonly rule: string;
   readonly count: number;
   readonly samples: readonly string[];
-  /** What it is, what becomes of it, and how another rule is chosen. */
+  /** What it is and what becomes of it; results of old versions lack it. */
+  readonly outcome?: string;
+  /** The same, and how another rule is chosen. */
   readonly detail: string;
 }
 

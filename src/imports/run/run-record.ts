@@ -1,4 +1,5 @@
 import type { ImportRunRecord, ImportStageRecord } from '../../contract/import-runs.ts';
+import { openCheckProblems } from './check-problems.ts';
 import { runEtaMs, shareDone, stagesOf } from './eta.ts';
 import { withoutCredentials } from './shown-url.ts';
 import type { Run, RunOptions, Stage, StageProgress } from './run.ts';
@@ -28,6 +29,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
       replaced: totals.replaced ?? {},
       verified: totals.verified ?? null,
     },
+    check_problems: openCheckProblems(run),
     promoted_from: run.promotedFrom,
     command: run.options.command ?? null,
     created_at: new Date(run.createdAt).toISOString(),

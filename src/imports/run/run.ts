@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { CheckProblemCode } from '../../contract/import-runs.ts';
 import type { TimeRange } from '../source.ts';
 
 /**
@@ -159,6 +160,8 @@ export interface StageProgress {
   readonly rate: number;
   /** ms since the epoch when `done` last grew. */
   readonly lastProgressAt?: number;
+  /** Of `check`, once it is done: why its events must not be loaded as the run's options are. */
+  readonly problems?: readonly CheckProblemCode[];
 }
 
 export interface Waiting {

@@ -8,7 +8,11 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { ErrorGroup, EventSummary } from '../../../../src/contract/import-results.ts';
-import type { CheckResult } from './run-results.ts';
+import { oddValueFields } from './choice-fields.ts';
+import { CheckHeld } from './check-held.tsx';
+import type { Run } from './imports-query.ts';
+import { isHeldByCheck } from './run-actions.ts';
+import { plainWarnings, type CheckResult, type OddFinding } from './run-results.ts';
 
 const columns: readonly Column<EventSummary>[] = [
   { id: 'event', header: 'Event', sortBy: (row) => row.event, cell: (row) => <EventName row={row} /> },
@@ -34,24 +38,22 @@ function EventName({ row }: { readonly row: EventSummary }) {
 }
 
 /** What the check of a run found: whether it may be loaded, and what somebody should look at first. */
-export function CheckFindings({ check }: { readonly check: CheckResult }) {
+export function CheckFindings({ check, run }: { readonly check: CheckResult; readonly run: Run }) {
+  const isHeld = isHeldByCheck(run);
   return (
     <div className="flex flex-col gap-4">
       <Notice tone={check.verdict === 'passed' ? 'ok' : 'danger'}>
-        {check.verdict === 'passed' ? 'The check has passed. ' : 'The check has failed: nothing will be loaded. '}
+        {check.verdict === 'passed' ? 'The check has passed. ' : 'The check has failed. '}
         <NumberText value={check.identity.distinct_ids} /> ids of persons, <NumberText value={check.duplicates} />{' '}
         duplicates, from <TimeText time={check.first_time} /> to <TimeText time={check.last_time} />.
       </Notice>
-      {check.problems.map((text) => (
-        <Notice key={text} tone="danger">
-          <UserText text={text} />
-        </Notice>
-      ))}
-      {[...check.warnings, ...(check.odd_values ?? []).map(({ detail }) => detail)].map((text) => (
+      {isHeld && <CheckHeld run={run} />}
+      {plainWarnings(check).map((text) => (
         <Notice key={text} tone="warn">
           <UserText text={text} charsMax={600} />
         </Notice>
       ))}
+      <UnusualValues findings={check.odd_values ?? []} />
       {check.errors.length > 0 && <RejectedReasons errors={check.errors} />}
       <Unmapped unmapped={check.unmapped} />
       <DataTable
@@ -65,6 +67,28 @@ export function CheckFindings({ check }: { readonly check: CheckResult }) {
         }
       />
     </div>
+  );
+}
+
+/** Each with its rule, and the field of the preview that chooses another. */
+function UnusualValues({ findings }: { readonly findings: readonly OddFinding[] }) {
+  if (findings.length === 0) return null;
+  return (
+    <Section
+      title="Unusual values"
+      description="Choose other rules in the preview: What is taken, and what is changed on the way › Rules for unusual ids, names and times."
+    >
+      <dl className="flex flex-col gap-3 text-sm">
+        {findings.map(({ of, outcome, detail }) => (
+          <div key={of}>
+            <dt className="font-medium">{oddValueFields[of]}</dt>
+            <dd>
+              <UserText text={outcome ?? detail} charsMax={600} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
   );
 }
 

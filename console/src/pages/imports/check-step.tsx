@@ -7,10 +7,12 @@ import { Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/section.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { request } from '../../api/request.ts';
+import { RejectedLink } from './check-held.tsx';
 import { CheckFindings } from './check-findings.tsx';
-import { configPath, startRun, type Preflight } from './imports-query.ts';
+import { configPath, startRun, type Preflight, type Run } from './imports-query.ts';
 import { PreflightList } from './preflight-list.tsx';
 import { checkQuery } from './run-results.ts';
+import { actionsOf, isHeldByCheck } from './run-actions.ts';
 import { RunStages } from './run-stages.tsx';
 import { useRun } from './use-run.ts';
 import { WizardFooter } from './wizard-footer.tsx';
@@ -93,18 +95,46 @@ function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
           <UserText text={run.data.reason} charsMax={1000} />
         </Notice>
       )}
-      {check.data !== undefined && <CheckFindings check={check.data} />}
-      {isOver && check.error !== null && (
-        <EmptyState title="It did not get as far as the check">The reason stands above.</EmptyState>
-      )}
-      <WizardFooter
-        onBack={onBack}
-        onNext={onDone}
-        next="Go on to the agreement"
-        disabled={state !== 'completed' || check.data?.verdict !== 'passed'}
-      >
+      {check.data !== undefined && run.data !== undefined && <CheckFindings check={check.data} run={run.data} />}
+      {isOver && check.error !== null && <EmptyState title="The check did not run">See the error above.</EmptyState>}
+      <CheckedFooter {...{ place, onAgain, onBack, onDone }} run={run.data} verdict={check.data?.verdict} />
+    </div>
+  );
+}
+
+interface CheckedFooterProps extends CheckedProps {
+  readonly run: Run | undefined;
+  /** Undefined: not known yet. */
+  readonly verdict: 'passed' | 'failed' | undefined;
+}
+
+/** A check that failed can be continued with what it needs; where nothing helps but other rules, these are the way on. */
+function CheckedFooter({ place, run, verdict, onAgain, onBack, onDone }: CheckedFooterProps) {
+  if (run === undefined || !isHeldByCheck(run)) {
+    const isPassed = run?.state === 'completed' && verdict === 'passed';
+    return (
+      <WizardFooter onBack={onBack} onNext={onDone} next="Go on to the agreement" disabled={!isPassed}>
         <Button onClick={onAgain}>Check again</Button>
       </WizardFooter>
-    </div>
+    );
+  }
+  const [way] = actionsOf(run);
+  const rejected = run.totals.rejected.toLocaleString('en');
+  const rejectedLink = <RejectedLink place={place} rejected={run.totals.rejected} />;
+  if (way !== 'skip_rejected' && way !== 'load_beside') {
+    return (
+      <WizardFooter onNext={onBack} next="Change the rules">
+        {rejectedLink}
+      </WizardFooter>
+    );
+  }
+  return (
+    <WizardFooter
+      onNext={onDone}
+      next={way === 'skip_rejected' ? `Skip ${rejected} rejected and continue` : 'Load beside the earlier run'}
+    >
+      {rejectedLink}
+      <Button onClick={onBack}>Change the rules</Button>
+    </WizardFooter>
   );
 }

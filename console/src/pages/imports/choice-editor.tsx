@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Select } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
-import { choiceSetting, percentOf, readChoice, shareOf } from './choice-fields.ts';
+import { choiceSetting, oddValueFields, percentOf, readChoice, shareOf } from './choice-fields.ts';
 import { JsonText } from './json-text.tsx';
 import { NameList } from './name-list.tsx';
 import { RenamesEditor } from './renames-editor.tsx';
@@ -169,7 +169,7 @@ function Persons({ choice, onChange }: PartProps) {
 function OddValues({ choice, onChange }: PartProps) {
   return (
     <details>
-      <summary className="cursor-pointer text-sm font-medium">Rules for odd ids, names and times</summary>
+      <summary className="cursor-pointer text-sm font-medium">Rules for unusual ids, names and times</summary>
       <div className="grid items-start gap-3 pt-3 sm:grid-cols-2">
         {oddValueKeys.map((key) => (
           <OddValueSelect key={key} of={key} choice={choice} onChange={onChange} />
@@ -180,12 +180,12 @@ function OddValues({ choice, onChange }: PartProps) {
 }
 
 function OddValueSelect({ of, choice, onChange }: PartProps & { readonly of: OddValue }) {
-  const { rules, what, does } = oddValues[of];
+  const { rules, does } = oddValues[of];
   const [standard] = rules;
   const choices = rules.map((rule) => ({ value: rule, label: rule === standard ? `${rule} (default)` : rule }));
   return (
     <Select
-      label={what}
+      label={oddValueFields[of]}
       hint={does.replaceAll('`', '')}
       value={choice[of] ?? standard}
       choices={choices}

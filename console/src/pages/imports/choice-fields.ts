@@ -1,4 +1,5 @@
 import type { ImportChoice, NameLists } from '../../../../src/contract/import-choice.ts';
+import type { OddValue } from '../../../../src/contract/odd-values.ts';
 import { isJsonObject } from '../../components/json-value.ts';
 
 /** The setting `choose` of an import: as JSON, or as text that holds it. undefined: text that is none. */
@@ -47,6 +48,15 @@ export function shareOf(percent: string): number | undefined {
   return Number((number / 100).toPrecision(12));
 }
 
+/** As the fields for their rules are called. */
+export const oddValueFields: Readonly<Record<OddValue, string>> = {
+  padded_ids: 'Ids with white space at an end',
+  long_ids: 'Ids of more than 200 characters',
+  long_names: 'Event names of more than 200 characters',
+  long_properties: 'Property names of more than 200 characters',
+  odd_times: 'Times before 2000, in the future, or unreadable',
+};
+
 /** What is chosen, in a few words for a closed panel. */
 export function choiceWords(choice: ImportChoice): readonly string[] {
   const { time, events, properties, identity, user_agent, sample, join, ...rules } = choice;
@@ -60,7 +70,7 @@ export function choiceWords(choice: ImportChoice): readonly string[] {
     user_agent === true ? 'user agents read' : '',
     sample === undefined ? '' : `${percentOf(sample)}% of the persons`,
     countWords(join?.length ?? 0, 'joined'),
-    countWords(Object.keys(rules).length, 'rules for odd values'),
+    countWords(Object.keys(rules).length, 'rules for unusual values'),
   ];
   return said.filter((words) => words !== '');
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { apiQuery } from '../../api/queries.ts';
+import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { Loading } from '../../components/loading.tsx';
@@ -12,8 +13,10 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { CheckFindings } from './check-findings.tsx';
+import { CheckHeld } from './check-held.tsx';
 import type { RunTab } from './import-run-search.ts';
 import { configQuery, runPath, type Preflight, type Run, type RunPlace } from './imports-query.ts';
+import { isHeldByCheck } from './run-actions.ts';
 import { PreflightList } from './preflight-list.tsx';
 import { Reconciliation, ReportLink } from './reconciliation.tsx';
 import { RejectedRecords } from './rejected-records.tsx';
@@ -104,7 +107,7 @@ function WhatHolds({ run }: { readonly run: Run }) {
     <div className="flex flex-col gap-2 pb-3 empty:hidden">
       {run.waiting !== null && (
         <Notice tone="info">
-          It waits and goes on by itself: <UserText text={run.waiting.reason} />
+          It waits and continues by itself: <UserText text={run.waiting.reason} />
           {run.waiting.until !== null && (
             <>
               {' '}
@@ -113,12 +116,23 @@ function WhatHolds({ run }: { readonly run: Run }) {
           )}
         </Notice>
       )}
-      {run.reason !== '' && (
-        <Notice tone={run.state === 'failed' ? 'danger' : 'warn'}>
-          <UserText text={run.reason} charsMax={1000} />
-        </Notice>
+      {isHeldByCheck(run) ? <CheckHeld run={run} /> : <Reason run={run} />}
+      {run.command !== null && (run.state === 'paused' || run.state === 'failed') && run.stage !== 'undo' && (
+        <div className="text-sm">
+          <p className="pb-1 text-soft">Resume it with this command, where it was started:</p>
+          <CodeBlock code={run.command} label="Copy command" />
+        </div>
       )}
     </div>
+  );
+}
+
+function Reason({ run: { reason, state } }: { readonly run: Run }) {
+  if (reason === '') return null;
+  return (
+    <Notice tone={state === 'failed' ? 'danger' : 'warn'}>
+      <UserText text={reason} charsMax={1000} />
+    </Notice>
   );
 }
 
@@ -145,7 +159,7 @@ function Shown({ tab, place, run }: { readonly tab: RunTab; readonly place: RunP
 function CheckTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
   const isDone = run.stages.some(({ stage, state }) => stage === 'check' && state === 'done') || run.state === 'failed';
   const check = useQuery({ ...checkQuery(place), enabled: isDone, retry: false });
-  if (check.data !== undefined) return <CheckFindings check={check.data} />;
+  if (check.data !== undefined) return <CheckFindings check={check.data} run={run} />;
   if (check.error !== null) return <ErrorState error={check.error} onRetry={() => void check.refetch()} />;
   if (isDone) return <Loading label="Loading the check" />;
   return <EmptyState title="Not checked yet">What the check finds stands here as soon as it is done.</EmptyState>;

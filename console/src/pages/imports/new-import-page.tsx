@@ -14,6 +14,7 @@ import { configQuery, settingsQuery, sourcesQuery, type Plugin } from './imports
 import { wizardSteps, type WizardStep } from './new-import-search.ts';
 import { PreviewStep } from './preview-step.tsx';
 import { SourceStep } from './source-step.tsx';
+import { checkQuery, eventsToLoad } from './run-results.ts';
 import { StartStep } from './start-step.tsx';
 import { useRun } from './use-run.ts';
 
@@ -132,14 +133,20 @@ interface LastStepsProps {
 
 function LastSteps({ projectId, configId, runId, source, step, onStep }: LastStepsProps) {
   const navigate = route.useNavigate();
-  const run = useRun({ projectId, configId, runId });
-  if (run.data === undefined) return run.error === null ? <Loading /> : <ErrorState error={run.error} />;
+  const place = { projectId, configId, runId };
+  const run = useRun(place);
+  const check = useQuery(checkQuery(place));
+  if (run.data === undefined || check.data === undefined) {
+    const error = run.error ?? check.error;
+    return error === null ? <Loading /> : <ErrorState error={error} />;
+  }
+  const events = eventsToLoad(check.data);
   if (step === 'agreement') {
     return (
       <AgreementStep
         projectId={projectId}
         source={source}
-        events={run.data.totals.events}
+        events={events}
         onBack={() => onStep('check')}
         onDone={() => onStep('start')}
       />
@@ -150,6 +157,7 @@ function LastSteps({ projectId, configId, runId, source, step, onStep }: LastSte
       projectId={projectId}
       configId={configId}
       run={run.data}
+      events={events}
       onBack={() => onStep('agreement')}
       onStarted={({ id }) =>
         void navigate({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Run } from './imports-query.ts';
-import { actionsOf } from './run-actions.ts';
+import { actionsOf, isHeldByCheck, loadBody } from './run-actions.ts';
 
 type Steered = Parameters<typeof actionsOf>[0];
 
@@ -8,12 +8,41 @@ function run(change: Partial<Steered> = {}, options: Partial<Run['options']> = {
   const target = { kind: 'project', url: null } as const;
   const totals = { rejected: 0 } as Run['totals'];
   const all = { last: 'report', limit: null, target, ...options } as Run['options'];
-  return { state: 'completed', stage: 'report', totals, options: all, ...change };
+  return { state: 'completed', stage: 'report', check_problems: [], command: null, totals, options: all, ...change };
 }
 
 describe('what is offered for a run', () => {
   it('a run that was checked only is loaded next, and nothing is there to take back', () => {
     expect(actionsOf(run({ stage: 'check' }, { last: 'check' }))).toEqual(['load']);
+  });
+
+  it('a failed check offers what can work: skip what is rejected, with the tolerance that it needs', () => {
+    const totals = { records: 204_002, rejected: 235, loaded: 0 } as Run['totals'];
+    const checked = run({ stage: 'check', check_problems: ['too_many_rejected'], totals }, { last: 'check' });
+    expect(isHeldByCheck(checked)).toBe(true);
+    expect(actionsOf(checked)).toEqual(['skip_rejected']);
+    expect(loadBody(checked)).toEqual({ last: 'report', rejected_max: 0.0012 });
+    const failed = run({ ...checked, state: 'failed', stage: 'load' });
+    expect(actionsOf(failed)).toEqual(['skip_rejected', 'cancel']);
+    expect(loadBody(failed)).toMatchObject({ rejected_max: 0.0012 });
+  });
+
+  it('a failed check that no tolerance settles offers no load that is known to fail', () => {
+    const nothing = run({ stage: 'check', check_problems: ['no_events'] }, { last: 'check' });
+    expect(actionsOf(nothing)).toEqual([]);
+    const both = run(
+      { check_problems: ['too_many_rejected', 'stored_before'], totals: { records: 3, rejected: 1 } as Run['totals'] },
+      { last: 'check' },
+    );
+    expect(actionsOf(both)).toEqual(['load_beside']);
+    expect(loadBody(both)).toEqual({ last: 'report', rejected_max: 0.3334, again: true });
+  });
+
+  it('a run of the command line is resumed by its command alone', () => {
+    const command = 'millrace import mixpanel export.ndjson';
+    expect(actionsOf(run({ state: 'running', stage: 'load', command }))).toEqual(['pause', 'cancel']);
+    expect(actionsOf(run({ state: 'paused', stage: 'load', command }))).toEqual(['cancel']);
+    expect(actionsOf(run({ command }))).toEqual(['undo']);
   });
 
   it('a trial leads to the whole, and only a run with rejected records tries them again', () => {

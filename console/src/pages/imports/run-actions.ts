@@ -1,22 +1,44 @@
 import type { Run, RunState } from './imports-query.ts';
 
-export type RunAction = 'pause' | 'resume' | 'load' | 'promote' | 'retry_rejected' | 'verify' | 'cancel' | 'undo';
+export type RunAction =
+  | 'pause'
+  | 'resume'
+  | 'load'
+  | 'skip_rejected'
+  | 'load_beside'
+  | 'promote'
+  | 'retry_rejected'
+  | 'verify'
+  | 'cancel'
+  | 'undo';
 
-type Steered = Pick<Run, 'state' | 'stage' | 'options' | 'totals'>;
+type Steered = Pick<Run, 'state' | 'stage' | 'options' | 'totals' | 'check_problems' | 'command'>;
 
-/** Worked on, or waiting for somebody: its record changes by itself. */
+type Held = Pick<Run, 'state' | 'stage' | 'options' | 'check_problems'>;
+
+/** It is queued, at work or paused: its record may still change. */
 export function isUnfinished(state: RunState): boolean {
   return state === 'queued' || state === 'running' || state === 'paused';
 }
 
+/** It stands still because of what the check found, or because the target has rejected too many. */
+export function isHeldByCheck({ state, stage, options, check_problems: problems }: Held): boolean {
+  if ((problems ?? []).length === 0) return false;
+  return (state === 'completed' && options.last === 'check') || (state === 'failed' && stage !== 'undo');
+}
+
 /** What is offered for a run, the next step first. The service refuses whatever has become impossible meanwhile. */
 export function actionsOf(run: Steered): readonly RunAction[] {
-  const found = byState(run);
+  const found = byState(run).filter((action) => run.command === null || ofCommandRun.has(action));
   if (run.stage === 'undo') return found.filter((action) => action === 'pause' || action === 'resume');
   return run.options.target.kind === 'project' ? found : found.filter((action) => action !== 'undo');
 }
 
-function byState({ state, options, totals }: Steered): RunAction[] {
+/** The records of a run of the command line are where its command is. */
+const ofCommandRun: ReadonlySet<RunAction> = new Set(['pause', 'cancel', 'undo']);
+
+function byState(run: Steered): RunAction[] {
+  const { state, totals } = run;
   switch (state) {
     case 'queued':
     case 'running':
@@ -24,19 +46,44 @@ function byState({ state, options, totals }: Steered): RunAction[] {
     case 'paused':
       return ['resume', 'cancel'];
     case 'failed':
-      return ['resume', 'cancel', 'undo'];
+      if (!isHeldByCheck(run)) return ['resume', 'cancel', 'undo'];
+      // Before the load there is nothing to take back.
+      return [...held(run), 'cancel', ...(totals.loaded > 0 ? (['undo'] as const) : [])];
     case 'cancelled':
       return ['undo'];
     case 'undone':
       return [];
     case 'completed':
-      return completed({ options, totals });
+      return completed(run);
   }
 }
 
-function completed({ options, totals }: Pick<Steered, 'options' | 'totals'>): RunAction[] {
-  if (options.last === 'check') return ['load'];
+function completed(run: Steered): RunAction[] {
+  const { options, totals } = run;
+  if (options.last === 'check') return isHeldByCheck(run) ? held(run) : ['load'];
   const trial: RunAction[] = options.limit === null ? [] : ['promote'];
   const retry: RunAction[] = totals.rejected > 0 ? ['retry_rejected'] : [];
   return [...trial, ...retry, 'verify', 'undo'];
+}
+
+/** What lets it load; nothing where only other rules or another source help. */
+function held({ check_problems: problems }: Pick<Steered, 'check_problems'>): RunAction[] {
+  const has = new Set(problems);
+  if (has.has('no_events') || has.has('unclear_replace')) return [];
+  return [has.has('stored_before') ? 'load_beside' : 'skip_rejected'];
+}
+
+/** The body of the resume that loads what was checked: with everything that its check needs for it. */
+export function loadBody(run: Steered): object {
+  const problems = run.check_problems ?? [];
+  return {
+    last: 'report',
+    ...(problems.includes('too_many_rejected') && { rejected_max: neededTolerance(run.totals) }),
+    ...(problems.includes('stored_before') && { again: true }),
+  };
+}
+
+/** Share of the records that has to be permitted, rounded up. */
+export function neededTolerance({ records, rejected }: Pick<Run['totals'], 'records' | 'rejected'>): number {
+  return records === 0 ? 1 : Math.min(1, Math.ceil((rejected / records) * 10_000) / 10_000);
 }

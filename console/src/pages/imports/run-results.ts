@@ -1,4 +1,5 @@
 import type { ErrorGroup, EventSummary } from '../../../../src/contract/import-results.ts';
+import type { OddValue } from '../../../../src/contract/odd-values.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { runPath, type RunPlace } from './imports-query.ts';
@@ -18,7 +19,16 @@ export interface CheckResult {
     readonly properties: Readonly<Record<string, number>>;
   };
   readonly identity: { readonly distinct_ids: number };
-  readonly odd_values?: readonly { readonly count: number; readonly detail: string }[];
+  readonly odd_values?: readonly OddFinding[];
+}
+
+export interface OddFinding {
+  readonly of: OddValue;
+  readonly rule: string;
+  readonly count: number;
+  /** Checks of old versions lack it. */
+  readonly outcome?: string;
+  readonly detail: string;
 }
 
 /** The report of a run, as far as it is shown. */
@@ -56,6 +66,17 @@ interface Difference {
   readonly day: string;
   readonly event: string;
   readonly detail: string;
+}
+
+/** Without duplicates and without what is rejected. */
+export function eventsToLoad({ events }: Pick<CheckResult, 'events'>): number {
+  return events.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** What is to be looked at beside unusual values, which have a list of their own. */
+export function plainWarnings({ warnings, odd_values: odd = [] }: Pick<CheckResult, 'warnings' | 'odd_values'>) {
+  const own = new Set(odd.map(({ detail }) => detail));
+  return [...new Set(warnings)].filter((warning) => !own.has(warning));
 }
 
 export function checkQuery(place: RunPlace) {

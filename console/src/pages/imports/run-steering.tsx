@@ -7,13 +7,15 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { useMay } from '../../shell/project-context.tsx';
 import { configPath, runQuery, runsPath, steerRun, type Run, type RunPlace } from './imports-query.ts';
-import { actionsOf, type RunAction } from './run-actions.ts';
+import { ChangeRulesLink, RejectedLink } from './check-held.tsx';
+import { actionsOf, isHeldByCheck, loadBody, type RunAction } from './run-actions.ts';
 import { UndoDialog } from './undo-dialog.tsx';
 
-const labels: Readonly<Record<RunAction, string>> = {
+const labels: Readonly<Record<Exclude<RunAction, 'skip_rejected'>, string>> = {
   pause: 'Pause',
   resume: 'Resume',
   load: 'Load what was checked',
+  load_beside: 'Load beside the earlier run',
   promote: 'Import the whole',
   retry_rejected: 'Try rejected records again',
   verify: 'Compare again',
@@ -21,10 +23,16 @@ const labels: Readonly<Record<RunAction, string>> = {
   undo: 'Undo…',
 };
 
+function labelOf(action: RunAction, { totals }: Run): string {
+  return action === 'skip_rejected' ? `Skip ${totals.rejected.toLocaleString('en')} rejected and load` : labels[action];
+}
+
 const done: Readonly<Record<Exclude<RunAction, 'undo'>, string>> = {
   pause: 'The run is paused.',
-  resume: 'The run goes on.',
-  load: 'The run goes on with the load.',
+  resume: 'The run continues.',
+  load: 'The run continues with the load.',
+  skip_rejected: 'The run continues with the load.',
+  load_beside: 'The run continues with the load.',
   promote: 'The whole import has begun.',
   retry_rejected: 'The rejected records are tried again.',
   verify: 'What is stored is compared once more.',
@@ -33,7 +41,7 @@ const done: Readonly<Record<Exclude<RunAction, 'undo'>, string>> = {
 
 /** What one may do with the run now. */
 export function RunSteering({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
-  const steer = useSteer(place);
+  const steer = useSteer(place, run);
   const [asked, setAsked] = useState<'cancel' | 'undo'>();
   if (!useMay('editor')) return null;
   const actions = actionsOf(run);
@@ -50,20 +58,26 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
           busy={steer.isPending && steer.variables === action}
           onClick={() => press(action)}
         >
-          {labels[action]}
+          {labelOf(action, run)}
         </Button>
       ))}
+      {isHeldByCheck(run) && (
+        <>
+          {place.configId !== 0 && <ChangeRulesLink {...place} />}
+          <RejectedLink place={place} rejected={run.totals.rejected} />
+        </>
+      )}
       <ConfirmDialog
         open={asked === 'cancel'}
         onClose={() => setAsked(undefined)}
         onConfirm={() => steer.mutate('cancel', { onSettled: () => setAsked(undefined) })}
-        title="Cancel this run for good?"
+        title="Cancel this run?"
         confirm="Cancel run"
         busy={steer.isPending}
       >
         <p>
-          It cannot go on afterwards. The {run.totals.loaded.toLocaleString('en')} events that it has loaded stay; Undo
-          takes them back. To go on later, pause it instead.
+          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events that it has loaded stay;
+          Undo takes them back. To continue later, pause it instead.
         </p>
       </ConfirmDialog>
       {asked === 'undo' && <UndoDialog place={place} onClose={() => setAsked(undefined)} />}
@@ -71,25 +85,25 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
   );
 }
 
-function useSteer(place: RunPlace) {
+function useSteer(place: RunPlace, run: Run) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const toast = useToast();
   return useMutation({
     mutationFn: (action: Exclude<RunAction, 'undo'>) =>
-      action === 'load'
-        ? steerRun(place, 'resume', { last: 'report' })
+      action === 'load' || action === 'skip_rejected' || action === 'load_beside'
+        ? steerRun(place, 'resume', loadBody(run))
         : steerRun(place, action, action === 'resume' ? {} : undefined),
-    onSuccess: async (run, action) => {
+    onSuccess: async (changed, action) => {
       toast.done(done[action]);
       if (action === 'promote') {
         const params = {
           projectId: String(place.projectId),
           configId: String(place.configId),
-          runId: run.id,
+          runId: changed.id,
         };
         await navigate({ to: '/projects/$projectId/imports/$configId/runs/$runId', params, search: {} });
-      } else client.setQueryData(runQuery(place).queryKey, run);
+      } else client.setQueryData(runQuery(place).queryKey, changed);
       await Promise.all([
         refresh(client, runsPath(place.projectId)),
         refresh(client, configPath(place.projectId, place.configId)),

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { Facts } from '../../components/facts.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
@@ -17,10 +18,9 @@ export function RunTotals({ run }: { readonly run: Run }) {
             ['Skipped', <Counts key="n" counts={totals.skipped} />],
             ['Rejected', <NumberText key="n" value={totals.rejected} />],
             ['Events', <NumberText key="n" value={totals.events} />],
-            ['Left out by choice', <Counts key="n" counts={totals.left_out} />],
+            ['Skipped by choice', <Counts key="n" counts={totals.left_out} />],
             ['Duplicates', <NumberText key="n" value={totals.duplicates} />],
-            ['Loaded', <NumberText key="n" value={totals.loaded} />],
-            ['Found in the store', <NumberText key="n" value={totals.verified} />],
+            ...outcomeOf(run),
           ]}
         />
       </Section>
@@ -35,8 +35,8 @@ export function RunTotals({ run }: { readonly run: Run }) {
             ['Speed', options.events_per_second === 0 ? 'as fast as it goes' : `${options.events_per_second} events/s`],
             ['May be rejected', `${(options.rejected_max * 100).toLocaleString('en')} %`],
             ['Transform', options.transform === null ? 'none' : <UserText key="x" text={options.transform.name} />],
-            ['Made', <TimeText key="made" time={run.created_at} />],
-            ['Over', <TimeText key="over" time={run.finished_at} />],
+            ['Started', <TimeText key="made" time={run.started_at} />],
+            ['Finished', <TimeText key="over" time={run.finished_at} />],
           ]}
         />
       </Section>
@@ -44,17 +44,34 @@ export function RunTotals({ run }: { readonly run: Run }) {
   );
 }
 
+/** After an undo nothing of it is loaded any more. */
+function outcomeOf({ state, totals }: Run): (readonly [string, ReactNode])[] {
+  if (state === 'undone') {
+    return [
+      ['Loaded', <NumberText key="n" value={0} />],
+      ['Undone', <NumberText key="n" value={totals.loaded} />],
+    ];
+  }
+  return [
+    ['Loaded', <NumberText key="n" value={totals.loaded} />],
+    ['Found in the store', <NumberText key="n" value={totals.verified} />],
+  ];
+}
+
 function Counts({ counts }: { readonly counts: Readonly<Record<string, number>> }) {
   const entries = Object.entries(counts);
-  if (entries.length === 0) return <NumberText value={0} />;
+  const sum = entries.reduce((all, [, count]) => all + count, 0);
   return (
-    <ul>
-      {entries.map(([reason, count]) => (
-        <li key={reason}>
-          <NumberText value={count} /> <UserText text={reason} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <NumberText value={sum} />
+      <ul className="text-soft">
+        {entries.map(([reason, count]) => (
+          <li key={reason}>
+            <NumberText value={count} /> <UserText text={reason} />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

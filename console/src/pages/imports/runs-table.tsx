@@ -60,7 +60,7 @@ function columnsOf(projectId: number): readonly Column<ListedRun>[] {
       header: 'Loaded',
       width: '7rem',
       align: 'end',
-      cell: (row) => <NumberText value={row.totals.loaded} />,
+      cell: (row) => <NumberText value={row.state === 'undone' ? 0 : row.totals.loaded} />,
     },
     {
       id: 'rejected',
@@ -73,7 +73,7 @@ function columnsOf(projectId: number): readonly Column<ListedRun>[] {
         </span>
       ),
     },
-    { id: 'made', header: 'Made', width: '8rem', cell: (row) => <TimeText time={row.created_at} form="ago" /> },
+    { id: 'made', header: 'Started', width: '8rem', cell: (row) => <TimeText time={row.started_at ?? row.created_at} form="ago" /> },
   ];
 }
 

@@ -6,6 +6,7 @@ import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { runQuery, startRun, steerRun, type Run } from './imports-query.ts';
+import { loadBody } from './run-actions.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
 interface StartStepProps {
@@ -13,12 +14,14 @@ interface StartStepProps {
   readonly configId: number;
   /** The run that was checked. */
   readonly run: Run;
+  /** Events that will be sent. */
+  readonly events: number;
   readonly onBack: () => void;
   readonly onStarted: (run: Run) => void;
 }
 
 /** The load, as a whole or as a trial first. */
-export function StartStep({ projectId, configId, run, onBack, onStarted }: StartStepProps) {
+export function StartStep({ projectId, configId, run, events, onBack, onStarted }: StartStepProps) {
   const client = useQueryClient();
   const [records, setRecords] = useState('1000');
   const limit = Number(records);
@@ -26,7 +29,7 @@ export function StartStep({ projectId, configId, run, onBack, onStarted }: Start
   const start = useMutation({
     mutationFn: (kind: 'all' | 'trial') =>
       kind === 'all'
-        ? steerRun(place, 'resume', { last: 'report' })
+        ? steerRun(place, 'resume', loadBody(run))
         : startRun(projectId, configId, { last: 'report', limit }),
     onSuccess: (started) => {
       // The page of the run would take the one that was checked for it, which is over.
@@ -39,8 +42,9 @@ export function StartStep({ projectId, configId, run, onBack, onStarted }: Start
     <div className="flex flex-col gap-4">
       <Section title="Start">
         <p className="text-sm">
-          <NumberText value={run.totals.events} /> events of <NumberText value={run.totals.records} /> records are
-          checked and will be sent. The run can be paused, and taken back afterwards.
+          <NumberText value={events} /> events of <NumberText value={run.totals.records} /> records will be sent;{' '}
+          <NumberText value={run.totals.duplicates} /> duplicates and <NumberText value={run.totals.rejected} /> rejected
+          are skipped. You can pause the run, and undo it afterwards.
         </p>
       </Section>
       <details className="rounded-lg border border-line bg-surface p-4 text-sm">

@@ -2,6 +2,8 @@ import { RunFailedError } from '../../run/leased-run.ts';
 import type { CheckResult, SameRecords } from '../../run/results.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
+import { rejectedShare } from '../../run/check-problems.ts';
+import type { CheckProblemCode } from '../../../contract/import-runs.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
 /** What of the options decides whether a load may begin. */
@@ -20,7 +22,12 @@ export async function assertCheckPassed(
   const { totals, same_records: same = [] } = result;
   const gone = await undone(same.map(({ run }) => run));
   const problems = findProblems({ totals, same_records: same.filter(({ run }) => !gone.has(run)) }, options, words);
-  if (problems.length > 0) throw new RunFailedError(problems.join(' '));
+  if (problems.length > 0) throw new RunFailedError(problems.map(({ sentence }) => sentence).join(' '));
+}
+
+export interface CheckProblem {
+  readonly code: CheckProblemCode;
+  readonly sentence: string;
 }
 
 /** Why the events must not be loaded; none: they may. */
@@ -28,19 +35,21 @@ export function findProblems(
   { totals, same_records: same = [] }: Pick<CheckResult, 'totals' | 'same_records'>,
   conditions: LoadConditions,
   words: AdviceWords = fieldWords,
-): string[] {
+): CheckProblem[] {
   const isEmpty = totals.events - (totals.rejected_events ?? 0) === 0;
   // Nothing that is rejected, and nothing new: so it is with most runs of a source that rests.
   if (isEmpty && conditions.scheduled === true && totals.rejected === 0) return [];
-  if (isEmpty) return [noEvents(totals, words)];
+  if (isEmpty) return [{ code: 'no_events', sentence: noEvents(totals, words) }];
   const share = rejectedShare(totals);
   const { rejectedMax } = conditions;
   const beside = storedBeside(same, conditions);
-  return [
-    ...(share > rejectedMax ? [tooManyRejected(totals, { share, rejectedMax }, words)] : []),
-    ...unclearReplace(same, conditions, words),
-    ...(beside === undefined ? [] : [storedAgain(beside, conditions.target, words)]),
-  ];
+  const sentences = {
+    too_many_rejected: share > rejectedMax ? [tooManyRejected(totals, { share, rejectedMax }, words)] : [],
+    unclear_replace: unclearReplace(same, conditions, words),
+    stored_before: beside === undefined ? [] : [storedAgain(beside, conditions.target, words)],
+  };
+  const codes = ['too_many_rejected', 'unclear_replace', 'stored_before'] as const;
+  return codes.flatMap((code) => sentences[code].map((sentence) => ({ code, sentence })));
 }
 
 /** Runs that are to be replaced, by what was said and what the check found. */
@@ -96,11 +105,6 @@ function storedAgain(same: SameRecords, { kind }: RunOptions['target'], { replac
       ? ''
       : `To take back that one and load these in its place, ${replace([same.run])}; ${undo(same.run)} only takes it back. `;
   return `${sameRecordsSentence(same)} ${instead}To load these beside them, ${again}.`;
-}
-
-/** Rejected records of all records, 0 to 1. One record may become several events that are refused. */
-export function rejectedShare({ records, rejected }: RunTotals): number {
-  return records === 0 ? 0 : Math.min(1, rejected / records);
 }
 
 function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords): string {

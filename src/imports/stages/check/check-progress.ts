@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { LeasedRun } from '../../run/leased-run.ts';
-import type { RunTotals } from '../../run/run.ts';
+import type { CheckResult } from '../../run/results.ts';
 
 /** Shows how far the check is. Records are counted while they are converted, bytes again while days are made. */
 export interface CheckProgress {
@@ -8,7 +8,7 @@ export interface CheckProgress {
   segment(records: number, rawBytes: number): void;
   part(): void;
   day(): void;
-  finish(totals: RunTotals): void;
+  finish(result: Pick<CheckResult, 'totals' | 'problem_codes'>): void;
 }
 
 export interface CheckSize {
@@ -26,7 +26,7 @@ export function createCheckProgress(leased: LeasedRun, clock: Clock, size: Check
   let done = 0;
   let bytes = 0;
   let partsDone = 0;
-  const show = (finished?: RunTotals): void => {
+  const show = (finished?: Pick<CheckResult, 'totals' | 'problem_codes'>): void => {
     const now = clock.now();
     points.push({ at: now, done });
     while (points.length > 2 && ((points[1]?.at ?? now) < now - rateWindowMs || points.length > pointsMax))
@@ -44,7 +44,7 @@ export function createCheckProgress(leased: LeasedRun, clock: Clock, size: Check
       lastProgressAt: now,
     } as const;
     if (finished === undefined) leased.progress(progress);
-    else leased.progress({ ...progress, finishedAt: now }, finished);
+    else leased.progress({ ...progress, finishedAt: now, ...problemsOf(finished) }, finished.totals);
   };
   return {
     segment: (records, rawBytes) => {
@@ -59,6 +59,10 @@ export function createCheckProgress(leased: LeasedRun, clock: Clock, size: Check
     day: () => show(),
     finish: show,
   };
+}
+
+function problemsOf({ problem_codes: problems }: Pick<CheckResult, 'problem_codes'>) {
+  return problems === undefined ? {} : { problems };
 }
 
 function rateOf(first: { readonly at: number; readonly done: number } | undefined, now: number, done: number): number {

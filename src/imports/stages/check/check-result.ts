@@ -50,7 +50,8 @@ export function checkResult(checked: Checked): CheckResult {
   const { first, last } = timesOf(sum);
   return {
     verdict: problems.length === 0 ? 'passed' : 'failed',
-    problems,
+    problems: problems.map(({ sentence }) => sentence),
+    problem_codes: problems.map(({ code }) => code),
     warnings: warningsOf(checked),
     totals,
     first_time: first,

@@ -159,7 +159,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     await writeResult(ready.staging, leased, result);
     ready.failpoint('import_check_written');
     await removeSpills(ready.staging, leased.run.id);
-    progress.finish(result.totals);
+    progress.finish(result);
     await leased.flush();
   };
 }
@@ -237,12 +237,12 @@ async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boo
   if (parts.every((part) => part.checked === part.segments.length)) {
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(key)) chunks.push(chunk);
-    const { totals } = JSON.parse(Buffer.concat(chunks).toString()) as CheckResult;
+    const result = JSON.parse(Buffer.concat(chunks).toString()) as CheckResult;
     const progress = createCheckProgress(leased, clock, sizeOf(parts));
     for (const part of parts) for (const { records, rawBytes } of part.segments) progress.segment(records, rawBytes);
     for (const _ of parts) progress.part();
     await removeSpills(staging, id);
-    progress.finish(totals);
+    progress.finish(result);
     await leased.flush();
     return true;
   }

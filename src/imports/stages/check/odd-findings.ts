@@ -24,11 +24,11 @@ export function oddFindings(
     const samples = [...found.samples];
     const rule = choice?.[of] ?? oddValues[of].rules[0];
     const together = of === 'long_ids' && rule === 'cut' ? cutTogether(sum) : 0;
-    const detail =
+    const outcome =
       `${found.count} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
-      `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${together} different ids become fewer by that`}. ` +
-      `Other rules: ${otherRules(of, rule, { words, times })}.`;
-    return [{ of, rule, count: found.count, samples, detail }];
+      `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${together} different ids become fewer by that`}.`;
+    const detail = `${outcome} Other rules: ${otherRules(of, rule, { words, times })}.`;
+    return [{ of, rule, count: found.count, samples, outcome, detail }];
   });
 }
 

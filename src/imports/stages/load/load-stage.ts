@@ -1,7 +1,8 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Retry, Sleep } from '../../../base/retry.ts';
-import { assertCheckPassed, rejectedShare, type LoadConditions } from '../check/assert-check-passed.ts';
+import { rejectedShare } from '../../run/check-problems.ts';
+import { assertCheckPassed, type LoadConditions } from '../check/assert-check-passed.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';

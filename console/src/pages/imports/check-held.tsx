@@ -1,0 +1,74 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Download } from 'lucide-react';
+import { buttonStyle } from '../../components/button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NumberText } from '../../components/number-text.tsx';
+import { runPath, type Run, type RunPlace } from './imports-query.ts';
+import { percentOf } from './choice-fields.ts';
+
+type Problem = NonNullable<Run['check_problems']>[number];
+
+/** Why a checked run must not be loaded as it is, and what to do. */
+export function CheckHeld({ run }: { readonly run: Run }) {
+  return (run.check_problems ?? []).map((problem) => (
+    <Notice key={problem} tone="danger">
+      {sentences[problem](run)}
+    </Notice>
+  ));
+}
+
+const sentences: Readonly<Record<Problem, (run: Run) => ReactNode>> = {
+  no_events: ({ totals }) => (
+    <>
+      The check found no event to load in <NumberText value={totals.records} /> records. Change the range, the format or
+      the rules.
+    </>
+  ),
+  too_many_rejected: ({ totals, options }) => (
+    <>
+      <NumberText value={totals.rejected} /> of <NumberText value={totals.records} /> records are rejected; this run
+      permits {percentOf(options.rejected_max)} %. Skip them, or change the rules so that they can be read.
+    </>
+  ),
+  unclear_replace: () => <>It is unclear which earlier run to replace. Undo that run, then import again.</>,
+  stored_before: () => (
+    <>
+      An earlier run stored other events of the same records. Undo that run first, or load these beside its events. The
+      check has the numbers.
+    </>
+  ),
+};
+
+interface RejectedLinkProps {
+  readonly place: RunPlace;
+  readonly rejected: number;
+}
+
+/** Every rejected record, byte for byte, with its reason. */
+export function RejectedLink({ place, rejected }: RejectedLinkProps) {
+  if (rejected === 0) return null;
+  return (
+    <a
+      href={`${runPath(place)}/rejected`}
+      download={`rejected-${place.runId}.ndjson`}
+      className={buttonStyle('plain')}
+    >
+      <Download aria-hidden="true" className="size-4" /> Download rejected records
+    </a>
+  );
+}
+
+/** To the wizard's preview of the same import: format, names, ranges and the rules for values. */
+export function ChangeRulesLink({ projectId, configId }: Pick<RunPlace, 'projectId' | 'configId'>) {
+  return (
+    <Link
+      to="/projects/$projectId/imports/new"
+      params={{ projectId: String(projectId) }}
+      search={{ step: 'preview', config: configId }}
+      className={buttonStyle('plain')}
+    >
+      Change the rules
+    </Link>
+  );
+}
