@@ -36,21 +36,24 @@ function trackCalls(): Buffer {
 /** Ten good records, one of them twice and one with a padded id; three that are no events. */
 function withRejected(): object[] {
   const track = (index: number, more: object = {}): object => ({
-    type: 'track',
     event: 'signed up',
-    userId: `new-${index}`,
-    messageId: `m-${index}`,
+    distinct_id: `new-${index}`,
+    uuid: `0194a7e2-0000-7000-8000-0000000000${10 + index}`,
+    properties: {},
     timestamp: new Date(Date.UTC(2021, 4, 3, 10, index)).toISOString(),
     ...more,
   });
   const good = Array.from({ length: 8 }, (_, index) => track(index));
   const nameless = [20, 21, 22].map((index) => track(index, { event: undefined }));
-  return [...good, track(8, { userId: ' padded ' }), track(0), ...nameless];
+  return [...good, track(8, { distinct_id: ' padded ' }), track(0), ...nameless];
 }
 
 /** What a list of facts says under this name. */
 function factOf(page: ConsoleUnderTest['page'], name: string): Promise<string> {
-  return page.locator('dt', { hasText: new RegExp(`^${name}$`) }).locator('xpath=following-sibling::dd').innerText();
+  return page
+    .locator('dt', { hasText: new RegExp(`^${name}$`) })
+    .locator('xpath=following-sibling::dd')
+    .innerText();
 }
 
 const idOf = (path: string): string => path.replace(/\/$/, '').split('/').at(-1) ?? '';
@@ -202,10 +205,22 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByText('Nothing runs by itself').waitFor();
   });
 
+  it('a run says what its undo would do before it does it', async () => {
+    const { page } = under;
+    await under.open('imports');
+    await page.getByRole('link', { name: 'Files' }).first().click();
+    await button('Undo…').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('leads: 109').waitFor();
+    expect(await lookFaults(under, 'imports-undo')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Take back 109 events' }).click();
+    await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
+  });
+
   it('a check that failed says so in red and offers what can work: what is rejected is skipped without another check', async () => {
     const { page, server } = under;
     const paths = await writeRecords(server.dataDir, 'with-rejected.ndjson.gz', withRejected());
-    const config = await createFilesConfig(server, { paths, format: 'segment' });
+    const config = await createFilesConfig(server, { paths, format: 'posthog' });
     // Once in the wizard, once by the run itself.
     const run = await startImport(server, config, { last: 'check' });
     await untilRun(server, run, ({ state }) => state === 'completed');
@@ -214,7 +229,9 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByText('Unusual values').waitFor();
     expect(await page.getByText('white space at an end (').count()).toBe(1);
     expect(await page.getByText('"choose"').count()).toBe(0);
-    expect(await page.getByRole('link', { name: 'Download rejected records' }).getAttribute('href')).toContain('rejected');
+    expect(await page.getByRole('link', { name: 'Download rejected records' }).getAttribute('href')).toContain(
+      'rejected',
+    );
     expect(await lookFaults(under, 'imports-check-failed')).toEqual([]);
     await button('Change the rules').click();
     await page.getByText(/events, 0 skipped, 3 rejected/).waitFor();
@@ -235,21 +252,12 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByText('completed', { exact: true }).waitFor({ timeout: 60_000 });
     await page.getByText('9 of 9 events').first().waitFor();
     await button('Undo…').click();
-    await page.getByRole('dialog').getByRole('button', { name: /^Take back 9 events/ }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Take back 9 events/ })
+      .click();
     await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
     expect(await factOf(page, 'Loaded')).toBe('0');
     expect(await factOf(page, 'Undone')).toBe('9');
-  });
-
-  it('a run says what its undo would do before it does it', async () => {
-    const { page } = under;
-    await under.open('imports');
-    await page.getByRole('link', { name: 'Files' }).first().click();
-    await button('Undo…').click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText('leads: 109').waitFor();
-    expect(await lookFaults(under, 'imports-undo')).toEqual([]);
-    await dialog.getByRole('button', { name: 'Take back 109 events' }).click();
-    await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
   });
 });

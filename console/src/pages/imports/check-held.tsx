@@ -49,11 +49,7 @@ interface RejectedLinkProps {
 export function RejectedLink({ place, rejected }: RejectedLinkProps) {
   if (rejected === 0) return null;
   return (
-    <a
-      href={`${runPath(place)}/rejected`}
-      download={`rejected-${place.runId}.ndjson`}
-      className={buttonStyle('plain')}
-    >
+    <a href={`${runPath(place)}/rejected`} download={`rejected-${place.runId}.ndjson`} className={buttonStyle('plain')}>
       <Download aria-hidden="true" className="size-4" /> Download rejected records
     </a>
   );

@@ -76,8 +76,8 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
         busy={steer.isPending}
       >
         <p>
-          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events that it has loaded stay;
-          Undo takes them back. To continue later, pause it instead.
+          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events that it has loaded
+          stay; Undo takes them back. To continue later, pause it instead.
         </p>
       </ConfirmDialog>
       {asked === 'undo' && <UndoDialog place={place} onClose={() => setAsked(undefined)} />}

@@ -45,11 +45,11 @@ export function RunTotals({ run }: { readonly run: Run }) {
 }
 
 /** After an undo nothing of it is loaded any more. */
-function outcomeOf({ state, totals }: Run): (readonly [string, ReactNode])[] {
+function outcomeOf({ state, totals, stages }: Run): (readonly [string, ReactNode])[] {
   if (state === 'undone') {
     return [
       ['Loaded', <NumberText key="n" value={0} />],
-      ['Undone', <NumberText key="n" value={totals.loaded} />],
+      ['Undone', <NumberText key="n" value={stages.find(({ stage }) => stage === 'undo')?.done} />],
     ];
   }
   return [

@@ -73,7 +73,12 @@ function columnsOf(projectId: number): readonly Column<ListedRun>[] {
         </span>
       ),
     },
-    { id: 'made', header: 'Started', width: '8rem', cell: (row) => <TimeText time={row.started_at ?? row.created_at} form="ago" /> },
+    {
+      id: 'made',
+      header: 'Started',
+      width: '8rem',
+      cell: (row) => <TimeText time={row.started_at ?? row.created_at} form="ago" />,
+    },
   ];
 }
 

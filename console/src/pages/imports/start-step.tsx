@@ -43,8 +43,8 @@ export function StartStep({ projectId, configId, run, events, onBack, onStarted 
       <Section title="Start">
         <p className="text-sm">
           <NumberText value={events} /> events of <NumberText value={run.totals.records} /> records will be sent;{' '}
-          <NumberText value={run.totals.duplicates} /> duplicates and <NumberText value={run.totals.rejected} /> rejected
-          are skipped. You can pause the run, and undo it afterwards.
+          <NumberText value={run.totals.duplicates} /> duplicates and <NumberText value={run.totals.rejected} />{' '}
+          rejected are skipped. You can pause the run, and undo it afterwards.
         </p>
       </Section>
       <details className="rounded-lg border border-line bg-surface p-4 text-sm">
