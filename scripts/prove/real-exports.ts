@@ -21,14 +21,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { Session } from 'chdb';
-import {
-  createOracle,
-  dirtyFormats,
-  probePattern,
-  textOf,
-  type Oracle,
-} from '../../test/support/dirty-exports/dirty-exports.ts';
+import { dirtyFormats, probePattern, textOf } from '../../test/support/dirty-exports/dirty-exports.ts';
 import type { DirtyRecord } from '../../test/support/dirty-exports/dirty-record.ts';
+import { createOracle, type Oracle } from '../../test/support/dirty-exports/oracle.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const keys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
@@ -91,7 +86,7 @@ function show(cell: Cell | undefined): void {
 /** One generation and one service for all numbers of threads, each with a project of its own. */
 async function prove(format: string, seed: number, cells: readonly { threads: string; cell: string }[]): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'millrace-prove-real-'));
-  const expected = await writeExport(join(dir, 'export'), format, seed);
+  const { expected, persons: expectedPersons } = await writeExport(join(dir, 'export'), format, seed);
   const service = await start(join(dir, 'data'));
   const runs: { readonly cell: string; readonly project: number; readonly seconds: number; readonly said: Figures }[] =
     [];
@@ -108,7 +103,9 @@ async function prove(format: string, seed: number, cells: readonly { threads: st
   }
   const store = new Session(join(dir, 'data', 'events'));
   for (const { cell, project, seconds, said } of runs) {
-    const got = { ...said, ...(await storedFigures(store, project)), ...personFigures(join(dir, 'data'), project) };
+    const persons = storedPersons(join(dir, 'data'), project);
+    const got = { ...said, ...(await storedFigures(store, project)), ...partition(persons) };
+    showDifference(expectedPersons, persons);
     const result: Cell = { cell, seconds, expected, got };
     done.set(cell, result);
     appendFileSync(values.results, `${JSON.stringify(result)}\n`);
@@ -118,7 +115,7 @@ async function prove(format: string, seed: number, cells: readonly { threads: st
 }
 
 /** Three files of unequal size; gives what must come of them. */
-async function writeExport(path: string, format: string, seed: number): Promise<Figures> {
+async function writeExport(path: string, format: string, seed: number): Promise<Made> {
   const make = dirtyFormats[format];
   if (make === undefined)
     throw new Error(`expected formats of ${Object.keys(dirtyFormats).join(', ')}, got: ${format}`);
@@ -143,17 +140,25 @@ async function writeExport(path: string, format: string, seed: number): Promise<
     yield text;
   };
   for (const [file, end] of ends.entries()) {
+    oracle.startFile();
     const isPacked = file === 1;
     const to = createWriteStream(`${path}-${file}.ndjson${isPacked ? '.gz' : ''}`);
     const from = Readable.from(some(end));
     await (isPacked ? pipeline(from, createGzip({ level: 1 }), to) : pipeline(from, to));
   }
-  return { ...expectedFigures(oracle), stored_sum: sum.text() };
+  const persons = oracle.persons();
+  return { expected: { ...expectedFigures(oracle, persons), stored_sum: sum.text() }, persons };
 }
 
-function expectedFigures(oracle: Oracle): Figures {
+type Persons = readonly (readonly string[])[];
+
+interface Made {
+  readonly expected: Figures;
+  readonly persons: Persons;
+}
+
+function expectedFigures(oracle: Oracle, persons: Persons): Figures {
   const { records: read, stored, duplicates, skipped, rejected } = oracle.totals;
-  const persons = oracle.persons();
   return {
     // 3: some records were rejected; 0: done and exact.
     exit: rejected > 0 ? 3 : 0,
@@ -166,7 +171,15 @@ function expectedFigures(oracle: Oracle): Figures {
   };
 }
 
-function partition(persons: readonly (readonly string[])[]): Figures {
+/** The first persons that only one side has. */
+function showDifference(expected: Persons, got: Persons): void {
+  const [wanted, there] = [expected, got].map((persons) => new Set(persons.map((ids) => ids.toSorted().join(' '))));
+  const missing = [...(wanted ?? [])].filter((ids) => there?.has(ids) === false).slice(0, 5);
+  const surplus = [...(there ?? [])].filter((ids) => wanted?.has(ids) === false).slice(0, 5);
+  if (missing.length + surplus.length > 0) console.log({ missing, surplus });
+}
+
+function partition(persons: Persons): Figures {
   const sum = createSum();
   for (const ids of persons) sum.add(ids.toSorted().join('\u0001'));
   return {
@@ -202,7 +215,7 @@ FROM millrace.events FINAL WHERE project_id = ${project} AND match(properties, '
   return { stored: Number(stored), stored_sum: String(sum) };
 }
 
-function personFigures(dataDir: string, project: number): Figures {
+function storedPersons(dataDir: string, project: number): Persons {
   using db = new DatabaseSync(join(dataDir, 'metadata.sqlite'), { readOnly: true });
   const rows = db
     .prepare('select distinct_id, hex(person_uuid) as person from person_distinct_ids where project_id = ?')
@@ -213,7 +226,7 @@ function personFigures(dataDir: string, project: number): Figures {
     persons.set(String(person), ids);
     ids.push(String(id));
   }
-  return partition([...persons.values()]);
+  return [...persons.values()];
 }
 
 interface Service {

@@ -118,6 +118,14 @@ describe('times of records', () => {
     expect(wrong).toEqual([]);
   });
 
+  it.each(['0001-01-01', '0012-03-04 05:06:07', '0099-12-31T23:59:59Z', '0021-03-04'])(
+    'a year before 1900 is no time, and never one of the twentieth century: %s',
+    (text) => {
+      expect(textTime(text)).toBeUndefined();
+      expect(anyTime(text, zoneOption('zone', 'Europe/Berlin'))).toBeUndefined();
+    },
+  );
+
   it.each(['Nowhere/At All', '+25:00', ''])('a zone that is none is refused: %j', (name) => {
     expect(() => zoneOption('time_zone', name)).toThrow(FormatOptionsError);
   });

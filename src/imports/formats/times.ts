@@ -92,6 +92,8 @@ export function wallClock(
   minute: number,
   second: number,
 ): number | undefined {
+  // Date takes the years 0 to 99 for those from 1900 on.
+  if (year < 100) return undefined;
   if (hour > 23 || minute > 59 || second > 60 || month < 1 || month > 12 || day < 1) return undefined;
   const ms = Date.UTC(year, month - 1, day, hour, minute, second);
   return day > 28 && new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day ? undefined : ms;

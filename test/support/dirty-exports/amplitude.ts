@@ -1,6 +1,6 @@
 import { createDraw, type Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, nobodies, tooLongName, wide } from './dirt.ts';
-import { rejected, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
+import { rejected, rejectedEvent, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
 
 const ownId = '"uuid"';
@@ -34,7 +34,7 @@ function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): Di
     case 4:
       return {
         text: text.replace(/"event_type":"(?:[^"\\]|\\.)*"/, `"event_type":"${tooLongName}"`),
-        expected: rejected,
+        expected: rejectedEvent(good),
       };
     case 5:
       return { text: text.replace('"n":', `"deep":${deep(70 + draw.int(5000))},"n":`), expected: rejected };

@@ -8,13 +8,19 @@ export interface DirtyRecord {
   readonly expected: Expected;
 }
 
-export type Expected = StoredRecord | { readonly is: 'skipped' } | { readonly is: 'rejected' };
+export type Expected = StoredRecord | { readonly is: 'skipped' } | RejectedRecord;
 
 export interface StoredRecord {
   readonly is: 'stored';
   readonly event: ExpectedEvent;
   /** Of a record that holds several. */
   readonly others?: readonly ExpectedEvent[];
+  readonly link?: DeviceLink;
+}
+
+export interface RejectedRecord {
+  readonly is: 'rejected';
+  /** What the record says about ids is good, though its event is not. */
   readonly link?: DeviceLink;
 }
 
@@ -27,6 +33,8 @@ export interface ExpectedEvent {
   /** JSON of the property `probe`, with every digit. */
   readonly probe: string;
   readonly identity: string;
+  /** The record has no id: its `identity` is its content, and the n-th one of a file is the same event as the n-th one of any other. */
+  readonly isCounted?: boolean;
   /** Its id means nobody: no person comes of it. */
   readonly isNobodys?: boolean;
 }
@@ -42,3 +50,8 @@ export interface DeviceLink {
 export type MakeRecords = (seed: number, count: number) => Generator<DirtyRecord>;
 
 export const rejected: Expected = { is: 'rejected' };
+
+/** The same record with an event that is refused for its name, say: user and device are known all the same. */
+export function rejectedEvent({ expected }: DirtyRecord): Expected {
+  return expected.is === 'stored' && expected.link !== undefined ? { is: 'rejected', link: expected.link } : rejected;
+}

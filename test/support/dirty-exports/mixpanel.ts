@@ -1,6 +1,6 @@
 import { createDraw, type Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, nobodies, tooLongName, wide } from './dirt.ts';
-import { rejected, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
+import { rejected, rejectedEvent, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
 
 const ownId = '"$insert_id"';
@@ -33,7 +33,10 @@ function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): Di
     case 3:
       return { text: text.replace(/"event":"(?:[^"\\]|\\.)*"/, '"event":null'), expected: rejected };
     case 4:
-      return { text: text.replace(/"event":"(?:[^"\\]|\\.)*"/, `"event":"${tooLongName}"`), expected: rejected };
+      return {
+        text: text.replace(/"event":"(?:[^"\\]|\\.)*"/, `"event":"${tooLongName}"`),
+        expected: rejectedEvent(good),
+      };
     case 5:
       return { text: text.replace('"n":', `"deep":${deep(70 + draw.int(5000))},"n":`), expected: rejected };
     case 6:

@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { checkTest } from '../../../../test/support/check-stage.ts';
-import {
-  createOracle,
-  dirtyFormats,
-  probePattern,
-  textOf,
-} from '../../../../test/support/dirty-exports/dirty-exports.ts';
+import { dirtyFormats, probePattern, textOf } from '../../../../test/support/dirty-exports/dirty-exports.ts';
+import { createOracle } from '../../../../test/support/dirty-exports/oracle.ts';
 import type { CheckLimits } from './check-stage.ts';
 
-const count = 1500;
+const count = 700;
 /** Below every threshold, and above each of them. */
 const sizes: readonly (readonly [name: string, perSegment: number, limits: Partial<CheckLimits>])[] = [
   ['one segment', count, {}],
@@ -64,11 +60,12 @@ describe('an export as dirty as real ones', () => {
       const expected: string[] = [];
       const oracle = createOracle((event) => expected.push(textOf(event)));
       const records = [...(dirtyFormats[format]?.(7, count) ?? [])];
-      records.forEach(oracle.add);
       await using test = await checkTest({ format });
       const lines = records.map(({ text }) => text);
       // Files of unequal size.
       for (const [file, from] of [0, 10, 400].entries()) {
+        oracle.startFile();
+        records.slice(from, [10, 400][file]).forEach(oracle.add);
         await test.stage(`file-${file}`, lines.slice(from, [10, 400][file]), perSegment);
       }
       const { totals } = await test.check({ limits, threads });
