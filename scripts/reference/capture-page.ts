@@ -69,7 +69,7 @@ function events(): string[] {
         ],
         [
           code('sent_at'),
-          'When the client sent it, by its own clock, ISO 8601: the times of live events are set right by the difference to the arrival.',
+          'When the client sent it, by its own clock, ISO 8601: the times of live events are set right by the difference to the arrival, which also holds the time on the way: what one device sends in requests of different speed may change its order.',
         ],
         [code('event'), `The name, required; at most ${nameCharsMax} characters.`],
         [
@@ -101,7 +101,11 @@ function bodies(): string[] {
     table(
       ['Form', 'How it is told'],
       [
-        ['JSON', 'By its first character.'],
+        [
+          'JSON',
+          'By its first character. `NaN` and `Infinity`, which some libraries write, are no JSON: such a body is refused as a whole, and the ' +
+            'error names the event. Send `null` instead.',
+        ],
         ['gzip', 'By its first bytes; `Content-Encoding` and `compression=` need not say so.'],
         [
           'base64',

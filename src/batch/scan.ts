@@ -144,8 +144,19 @@ function scanArray(
 function scanElements(json: Buffer, start: number, limits: ScanLimits, table: SpanTable): number {
   const meter = createMeter();
   let at = firstMember(json, start + 1, closeArray);
-  while (json[at] !== closeArray) at = nextMember(json, scanEvent(json, at, meter, limits, table), closeArray);
+  while (json[at] !== closeArray) at = nextMember(json, scanElement(json, at, meter, limits, table), closeArray);
   return at + 1;
+}
+
+/** As scanEvent. What is wrong with the JSON is wrong within this event: the error names it. */
+function scanElement(json: Buffer, at: number, meter: Meter, limits: ScanLimits, table: SpanTable): number {
+  const index = table.count;
+  try {
+    return scanEvent(json, at, meter, limits, table);
+  } catch (error) {
+    if (!(error instanceof BodySyntaxError) || error.code !== 'parse_error') throw error;
+    throw new BodySyntaxError(`${error.message}, in event ${index} of the batch`, error.offset);
+  }
 }
 
 function expectEnd(json: Buffer, from: number): void {

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { sendRaw } from '../../test/support/send-raw.ts';
 
 /** Sends `text` and gives what comes back until the server closes. */
 async function converse(app: TestApp, text: string): Promise<string> {
@@ -37,6 +38,17 @@ describe('limits of the server', () => {
       requestTimeout: 35_000,
       keepAliveTimeout: 72_000,
     });
+  });
+
+  it('a body that is far too large is read to its end and thrown away, so that its sender sees the refusal', async () => {
+    await using app = await startTestApp(() => []);
+    await app.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.app.server.address() as AddressInfo;
+    const headers = { 'content-type': 'application/json' };
+    for (const path of ['/login', '/logout']) {
+      const body = Buffer.alloc(19_000_000, ' ');
+      expect(await sendRaw(port, { name: path, path, headers, body })).toBe(413);
+    }
   });
 
   it('refuses headers beyond the limit of the parser with an error body', async () => {

@@ -175,7 +175,9 @@ function routeOf(request: FastifyRequest): string {
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   const { raw, id, method } = request;
   const { status, headers, body } = errorAnswer(error, { raw, id, method, route: routeOf(request) }, log);
-  reply.code(status).headers(headers).send(body);
+  // Fastify closes the connection of a body that it refuses, while the client still writes: the client would see a reset instead of
+  // the answer. What there is to read is up to errorAnswer.
+  reply.removeHeader('connection').code(status).headers(headers).send(body);
 }
 
 /** For what is no HTTP, too large in its headers, or too slow: there is no request and no reply yet. */

@@ -60,6 +60,8 @@ function withoutZeros(text: string): unknown {
 /** An object, also one that the source wrote as JSON text; undefined for anything else. */
 export function objectOfJson(value: unknown): Json | undefined {
   const parsed = valueOfJson(value);
+  // PHP's empty map.
+  if (Array.isArray(parsed) && parsed.length === 0) return {};
   return isObject(parsed) ? parsed : undefined;
 }
 

@@ -29,6 +29,12 @@ describe('events of PostHog', () => {
     expect(within).toMatchObject({ distinct_id: 'd1', properties: { a: 1, distinct_id: 'd1' } });
   });
 
+  it.each([[[]], ['[]']])('properties that PHP writes as %j are an empty map', (properties) => {
+    expect(eventFrom(posthog, { ...base, properties })).toEqual({ ...base, properties: marks });
+    const [result] = readAll(posthog, [{ ...base, properties: [1] }]);
+    expect(result?.kind).toBe('unreadable');
+  });
+
   it.each<[string, object, Record<string, string>]>([
     [
       'the groups API',
