@@ -145,6 +145,7 @@ function stagesOn(deps: AssembleDeps): RunStages {
         clock,
         failpoint,
         activeTransformations,
+        words,
       };
       await createVerifyStage(verify)(leased);
     },

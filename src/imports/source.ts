@@ -151,8 +151,11 @@ export interface SourceHost {
   readonly uploads?: UploadedFiles | undefined;
   /** The checked address for a connection that a source makes itself (PostgreSQL, S3). Throws OutboundError for a refused host. */
   readonly resolve: ResolveHost;
-  /** Whether a source may use what the machine itself may do in a cloud; left out: no. */
-  readonly machineCredentials?: boolean;
+  /**
+   * Whether a source may use what the machine itself may do in a cloud; left out: no. `anywhere`: also at an address that a setting
+   * names, because whoever names it owns the credentials.
+   */
+  readonly machineCredentials?: boolean | 'anywhere';
   /** ms since the epoch. */
   readonly now: () => number;
   /** A directory for what has to lie on disk while it is read (zip archives); removed when the run ends. */

@@ -188,10 +188,10 @@ function closeFile(file: WriteStream | undefined): Promise<void> {
 
 function understood(error: unknown, file: string): unknown {
   if (error instanceof CommandError) return error;
-  if (error instanceof SourceError) return new CommandError('failed', printable(error.message), { cause: error });
   const { code, message } = error as NodeJS.ErrnoException;
-  const reason = error instanceof SourceWaitError ? printable(message) : `${file}: ${code ?? message}`;
-  return new CommandError('failed', `${reason}: reading stopped; what was sent is in the totals`, { cause: error });
+  const isOfSource = error instanceof SourceError || error instanceof SourceWaitError;
+  const reason = isOfSource ? printable(message) : `${file}: ${code ?? message}`;
+  return new CommandError('failed', `${reason}; reading stopped, and what was sent is in the totals`, { cause: error });
 }
 
 function showTotals(terminal: Terminal, totals: Totals, options: SendCommandOptions): void {

@@ -39,7 +39,7 @@ export function openSource(request: ImportRequest, tempDir: string): OpenedSourc
     stream,
     allowedDirs: undefined,
     resolve: async (name, port) => (await resolveAllowed(name, port, allow)).address,
-    machineCredentials: true,
+    machineCredentials: 'anywhere',
     now: () => Date.now(),
     tempDir,
   };

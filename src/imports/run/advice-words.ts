@@ -29,6 +29,8 @@ export interface AdviceWords {
   readonly replace: ((runs: readonly string[]) => string) | undefined;
   /** How a run is taken back by itself; undefined: not from here. */
   readonly undo: ((run: string) => string) | undefined;
+  /** How what is stored is compared once more with what was sent. */
+  readonly compareAgain: string;
   /** How it begins with what was corrected. */
   readonly startCorrected: string;
   /** How the run goes on although so many are rejected. */
@@ -61,6 +63,7 @@ export const flagWords: AdviceWords = {
   // Another service has stored them, and alone can take them back.
   replace: undefined,
   undo: undefined,
+  compareAgain: 'give the command with --again, which compares once more',
   startCorrected: 'give the command',
   leaveOut: (share) => `give the same command with --rejected-max ${share}`,
   staging: '--state-dir',
@@ -88,6 +91,7 @@ export const fieldWords: AdviceWords = {
   again: 'resume this run with "again": true',
   replace: (runs) => `resume this run with "replace": ${JSON.stringify(runs)}`,
   undo: (run) => `POST …/runs/${run}/undo/`,
+  compareAgain: 'verify the run again (POST …/verify/)',
   startCorrected: 'start a new run',
   leaveOut: (share) => `resume this run with "rejected_max": ${share}`,
   staging: 'MILLRACE_IMPORT_STAGING',

@@ -107,8 +107,9 @@ function tokenOf(settings: SettingValues, host: SourceHost): GcsToken {
   const choice = textSetting(settings, 'credentials', 'key file');
   if (choice === 'none') return async () => undefined;
   if (choice !== 'machine') return tokenOfServiceAccount(host, textSetting(settings, 'key_file'));
-  if (host.machineCredentials !== true) return refuseMachine;
-  if (textSetting(settings, 'endpoint') === '') return tokenOfMachine();
+  const { machineCredentials = false } = host;
+  if (machineCredentials === false) return refuseMachine;
+  if (machineCredentials === 'anywhere' || textSetting(settings, 'endpoint') === '') return tokenOfMachine();
   throw wrongSetting('endpoint', 'expected none: the credentials of the machine are sent to Google only');
 }
 

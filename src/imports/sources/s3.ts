@@ -166,7 +166,7 @@ async function* readObject(
 
 /** Before anything is looked for on the machine. */
 function mustBePermitted({ credentials }: BucketSettings, { machineCredentials = false }: SourceHost): void {
-  if (credentials !== 'ambient' || machineCredentials) return;
+  if (credentials !== 'ambient' || machineCredentials !== false) return;
   throw new SourceError(
     'the credentials of this machine may not be used: give keys, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
   );

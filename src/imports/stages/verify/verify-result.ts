@@ -1,3 +1,4 @@
+import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { VerifyCell, VerifyResult } from '../../run/results.ts';
 import type { Target } from '../../target.ts';
 import type { Differences } from './differences.ts';
@@ -96,10 +97,14 @@ function different(count: number, expected: number, found: number, active: Activ
 }
 
 /** `why`: a sentence without its full stop. */
-export function unreadableResult(target: Target, expected: number, why?: string): VerifyResult {
+export function unreadableResult(
+  target: Target,
+  expected: number,
+  { why, words = fieldWords }: { readonly why?: string; readonly words?: AdviceWords | undefined },
+): VerifyResult {
   const noReader =
     `nobody can read back what ${target.description} stored without a personal API key; give one with the scopes ` +
-    'query:read and project:read, and compare once more (the command with --again, or verify in the API)';
+    `query:read and project:read, and ${words.compareAgain}`;
   return {
     verdict: 'unreadable',
     detail: `The target acknowledged ${expected} events; ${why ?? noReader}.`,

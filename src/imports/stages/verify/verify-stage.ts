@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { sleep, type Retry, type Sleep } from '../../../base/retry.ts';
+import type { AdviceWords } from '../../run/advice-words.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import { createTargetRetry } from '../stage-retry.ts';
@@ -35,6 +36,8 @@ export interface VerifyDeps {
   readonly knownRuns?: EarlierRuns['known'] | undefined;
   readonly random?: () => number;
   readonly failpoint?: Failpoint;
+  /** Left out: of the API. */
+  readonly words?: AdviceWords | undefined;
 }
 
 interface Verify extends VerifyDeps {
@@ -68,7 +71,7 @@ async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly St
   const { target, clock } = deps;
   const { reader } = target;
   const expected = days.reduce((sum, day) => sum + day.accepted, 0);
-  if (reader === undefined) return unreadableResult(target, expected);
+  if (reader === undefined) return unreadableResult(target, expected, deps);
   const retry = createTargetRetry({ ...deps, leased });
   const progress = createProgress({ leased, clock }, days, expected);
   progress.show();
@@ -81,7 +84,7 @@ async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly St
     const verify = { sleep, ...deps, ...found, changedAt: clock.now() };
     return await compareDays(verify, days, progress);
   } catch (error) {
-    if (error instanceof TargetUnreadableError) return unreadableResult(target, expected, error.message);
+    if (error instanceof TargetUnreadableError) return unreadableResult(target, expected, { why: error.message });
     throw error;
   }
 }
