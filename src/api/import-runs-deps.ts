@@ -104,7 +104,10 @@ export interface RunOwner {
 export const commandLine: RunOwner = { id: 0, shown: 'Command line' };
 
 /** @throws ApiError not_found */
-export async function requireOwner(work: Pick<Work, 'tx' | 'projectId' | 'now'>, id: number): Promise<RunOwner> {
+export async function requireOwner(
+  work: Pick<Work, 'projectId' | 'now'> & { readonly tx: Queries },
+  id: number,
+): Promise<RunOwner> {
   if (id === commandLine.id) return commandLine;
   return ownerOf(await requireConfig(work.tx, { ...work, family, id }));
 }

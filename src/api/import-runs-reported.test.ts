@@ -54,6 +54,9 @@ describe('a run of the command line', () => {
       api.call('POST', `/pipeline_import_apps_configs/0/runs/${id}/${verb}/`, body);
     expect((await api.call('PUT', path, report({}, { begin: true }))).status).toBe(201);
     expect((await api.call('PUT', path, report({}, { begin: true }))).status).toBe(200);
+    const ofConfig = await api.call('GET', '/pipeline_import_apps_configs/0/runs/');
+    expect(ofConfig).toMatchObject({ status: 200, body: { count: 1, results: [{ id, plugin_config: 0 }] } });
+    expect((await api.call('GET', `/pipeline_import_apps_configs/0/runs/${id}/`)).body).toMatchObject({ id });
     const { body } = await api.call('GET', '/import_runs/');
     expect(body).toMatchObject({
       by_state: { running: 1 },

@@ -20,7 +20,6 @@ import { guarded, promoteRun, startRun } from '../imports/run/steering.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';
 import type { JsonObject } from '../base/json.ts';
 import {
-  family,
   payloadOf,
   ownerOf,
   recordRun,
@@ -41,7 +40,7 @@ import { reportedRunRoutes } from './import-runs-reported.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
 import { importRunUndoRoutes } from './import-runs-undo.ts';
 import { importUploadRoutes } from './import-uploads.ts';
-import { changing, requireConfig } from './plugin-configs-deps.ts';
+import { changing } from './plugin-configs-deps.ts';
 
 /** Runs of import apps: to start, to steer and to look at; and the files that are uploaded for them. */
 export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
@@ -68,14 +67,14 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
       scope: 'plugin:read',
       tag: runsTag,
       summary: 'List import runs',
-      description: 'Newest first.',
+      description: 'Newest first. Config 0: those of the command line.',
       params: pluginConfigIdSchema,
       query: importRunQuerySchema,
       responses: { 200: importRunPageSchema },
       handler: async (request) => {
         const { id } = request.params;
         const projectId = request.project().id;
-        await requireConfig(db, { projectId, family, id, now: clock.now() });
+        await requireOwner({ tx: db, projectId, now: clock.now() }, id);
         const { state } = request.query;
         const page = pageOf(request.query);
         const of = { projectId, configId: id, states: state === undefined ? undefined : [state] };

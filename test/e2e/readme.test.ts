@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { root } from '../support/page-blocks.ts';
 import { shareOf } from '../support/page-commands.ts';
@@ -43,16 +42,6 @@ async function npmStart(env: Readonly<Record<string, string | undefined>>): Prom
 
 /** What the README takes for granted that somebody has. */
 async function writeFiles(folder: string): Promise<void> {
-  const track = {
-    type: 'track',
-    event: 'Order placed',
-    userId: 'bob',
-    messageId: 'm-1',
-    timestamp: '2023-04-05T06:07:08Z',
-  };
-  await writeFile(join(folder, 'history.ndjson.gz'), gzipSync(`${JSON.stringify(track)}\n`));
-  const properties = { time: 1_680_000_000, distinct_id: 'eve', $insert_id: 'i-1', plan: 'pro' };
-  await writeFile(join(folder, 'export.jsonl.gz'), gzipSync(`${JSON.stringify({ event: 'Opened', properties })}\n`));
   const code = 'export function processEvent(event) { event.properties.seen = true; return event; }\n';
   await writeFile(join(folder, 'my-plugin.js'), code);
   await writeFile(
@@ -99,8 +88,8 @@ it('the README can be followed word by word: every block runs and shows what it 
     expect(await run('echo "$MILLRACE_API_KEY"')).toMatch(/^phx_/);
     await untilShown('npx millrace events list', /signed up\s+ada/);
     await follow('A first history');
-    await untilShown('npx millrace events counts --interval month', /2023-04-01\S*\s+Order placed/);
-    expect(await follow('Years of history, exactly once')).toContain('verify exact: All 1 events of 1 days are stored');
+    await untilShown('npx millrace events counts --interval month', /2021-03-01\S*\s+Order Done/);
+    expect(await follow('Years of history, exactly once')).toContain('verify exact: All 4 events of 2 days are stored');
     expect(await follow('A transformation of your own')).toContain('+ /properties/seen: true');
     expect(share.left()).toEqual([]);
   } finally {

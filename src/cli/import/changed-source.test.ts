@@ -1,9 +1,19 @@
+import { join } from 'node:path';
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
-import { mixpanelLines, newImport, resultOf, storedNumbers, upTo } from '../../../test/support/import-command.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
+import {
+  linesOf,
+  mixpanelLines,
+  newImport,
+  resultOf,
+  storedNumbers,
+  upTo,
+  type TestImport,
+} from '../../../test/support/import-command.ts';
 
 const records = 400;
 
@@ -97,5 +107,60 @@ describe.concurrent('what an import of files refuses', () => {
       ),
     ]);
     expect(await readdir(made.dir)).toEqual(['export.ndjson.gz']);
+  });
+});
+
+describe.concurrent('a check, and then the import', { timeout: 60_000 }, () => {
+  const check = (made: TestImport): Promise<Finished> =>
+    runCommand(['import', 'check', 'mixpanel', made.file, '--state-dir', made.state, '--json']);
+  const stagesOf = (made: Finished): readonly string[] => [...new Set(linesOf(made).map(({ stage }) => stage))];
+
+  it('of the same records is one run: nothing is exported or checked twice, and each event is stored once', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(records));
+    const checked = await check(made);
+    expect([checked.code, endpoint.kept]).toEqual([0, []]);
+    const done = await made.start(endpoint.url);
+    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('goes on in load')]);
+    expect(stagesOf(done)).not.toEqual(expect.arrayContaining(['export']));
+    expect(stagesOf(done)).not.toEqual(expect.arrayContaining(['check']));
+    expect(resultOf(done).id).toBe(resultOf(checked).id);
+    expect(storedNumbers(endpoint.kept)).toEqual(upTo(records));
+    expect(endpoint.kept).toHaveLength(records);
+    expect((await made.start(endpoint.url)).stderr).toContain('is done already');
+  });
+
+  it('into two targets is a run for each', async () => {
+    await using first = await startEndpoint(() => 'keep');
+    await using second = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(records));
+    await check(made);
+    const ids = [resultOf(await made.start(first.url)).id, resultOf(await made.start(second.url)).id];
+    expect(new Set(ids).size).toBe(2);
+    expect([storedNumbers(first.kept), storedNumbers(second.kept)]).toEqual([upTo(records), upTo(records)]);
+  });
+
+  it('looks for earlier imports of the same records where it loads them', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(records));
+    const names = join(made.dir, 'names.json');
+    await writeFile(names, JSON.stringify({ events: { 'Event 0': 'Renamed' } }));
+    expect((await made.start(endpoint.url, ['--names', names])).code).toBe(exitCodes.unverified.code);
+    const before = endpoint.kept.length;
+    expect((await check(made)).code).toBe(0);
+    const refused = await made.start(endpoint.url);
+    expect([refused.code, refused.stderr, endpoint.kept.length]).toEqual([
+      exitCodes.failed.code,
+      expect.stringContaining('of the same records'),
+      before,
+    ]);
+  });
+
+  it('takes no check of other options', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(records));
+    const checked = await check(made);
+    const done = await made.start(endpoint.url, ['--format-option', 'groups=n']);
+    expect(resultOf(done).id).not.toBe(resultOf(checked).id);
   });
 });

@@ -2,8 +2,8 @@ import { getRun } from '../../imports/run/run-store.ts';
 import type { Run } from '../../imports/run/run.ts';
 import { describeChanges } from '../../imports/stages/export/source-changes.ts';
 import type { Terminal } from '../terminal.ts';
-import { identityOf } from './identity.ts';
 import { lockImport, withStore } from './local-store.ts';
+import { findOwnImport, takeOverCheck } from './own-import.ts';
 import type { ImportRequest } from './request.ts';
 import { sourceSince } from './source-since.ts';
 import { isBegun, openImport, type ImportDir } from './state-dir.ts';
@@ -21,15 +21,16 @@ export interface ChooseImportOptions {
 }
 
 /**
- * The import that was begun by the same command, or a new one: the first time, when asked for, and when the source is not what
- * it was. Errors: CommandError failed, when another process is at work on it.
+ * The import that was begun by the same command or by a check of the same records, or a new one: the first time, when asked for, and
+ * when the source is not what it was. Errors: CommandError failed, when another process is at work on it.
  */
 export async function chooseImport(
   terminal: Terminal,
   request: ImportRequest,
   { stateDir, again = false }: ChooseImportOptions,
 ): Promise<ChosenImport> {
-  const identity = identityOf(request);
+  const { identity, begun, isCheck } = await findOwnImport(stateDir, request);
+  if (begun !== undefined && isCheck && !again) await takeOverCheck(begun, identity);
   const dir = await openImport(stateDir, identity, again);
   const lock = lockImport(dir);
   try {

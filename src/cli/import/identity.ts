@@ -13,3 +13,12 @@ export function identityOf({ source, paths, settings, options, projectKey: apiKe
   const what = { source, paths, settings, range, format, formatOptions, names, choice, code, limit, target, apiKey };
   return slowHash(canonicalJson(what));
 }
+
+/** Of a check, which sends nothing: an import of the same records takes it over, wherever it loads them. */
+export function identityOfCheck(request: ImportRequest): string {
+  return identityOf({
+    ...request,
+    projectKey: undefined,
+    options: { ...request.options, target: { kind: 'project' } },
+  });
+}

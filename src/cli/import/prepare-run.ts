@@ -1,8 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readRunRows } from '../../imports/run/read-run-rows.ts';
 import { createRun, getRun } from '../../imports/run/run-store.ts';
-import { pauseRun, resumeRun, type ResumeChanges } from '../../imports/run/run-transitions.ts';
+import { pauseRun, resumeChecking, resumeRun, type ResumeChanges } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
+import { readCheck } from '../../imports/stages/report/read-results.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
+import { earlierImports } from './earlier-imports.ts';
+import { openLocalStaging } from './local-store.ts';
 import type { ImportRequest } from './request.ts';
 import type { ImportDir } from './state-dir.ts';
 
@@ -23,8 +28,8 @@ export async function prepareRun(
   previousRun: string | undefined,
 ): Promise<Prepared> {
   const { source, options } = request;
-  const { rejectedMax, eventsPerSecond, last, again } = options;
-  const changes: ResumeChanges = { rejectedMax, eventsPerSecond, last, ...(again === true && { again }) };
+  const { rejectedMax, eventsPerSecond, last, target, again } = options;
+  const changes: ResumeChanges = { rejectedMax, eventsPerSecond, last, target, ...(again === true && { again }) };
   const found = await getRun(db, dir.id);
   if (found === undefined) {
     const own = previousRun === undefined ? options : { ...options, previousRun };
@@ -39,7 +44,7 @@ export async function prepareRun(
       throw new CommandError('failed', `this import was taken back (${dir.id}); --again starts anew`);
     case 'completed':
       if (nothingLeft(found, last)) return { run: found, how: 'done' };
-      return { run: await resumeRun(db, dir.id, changes), how: 'again' };
+      return { run: await continueChecked(db, dir, found, changes), how: 'again' };
     case 'paused':
     case 'failed':
       return { run: await resumeRun(db, dir.id, changes), how: 'again' };
@@ -49,6 +54,20 @@ export async function prepareRun(
       await pauseRun(db, dir.id);
       return { run: await resumeRun(db, dir.id, changes), how: 'again' };
   }
+}
+
+/** Where it loads may be known only now: what earlier imports have loaded there decides whether the check still holds. */
+async function continueChecked(db: Metadata, dir: ImportDir, checked: Run, changes: ResumeChanges): Promise<Run> {
+  const rows = readRunRows(db, checked.id);
+  const [parts, days, result] = await Promise.all([
+    rows.parts(),
+    rows.days(),
+    openLocalStaging(dir).then((staging) => readCheck(staging, checked.id)),
+  ]);
+  const run = { ...checked, options: { ...checked.options, ...(changes.target && { target: changes.target }) } };
+  const same = await earlierImports(dir).sameRecords({ run, parts, days });
+  if (isDeepStrictEqual(same, result?.same_records ?? [])) return resumeRun(db, checked.id, changes);
+  return resumeChecking(db, checked.id, changes);
 }
 
 /** Whether a completed run has done all that a command asks for. */

@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { inFolder } from '../../../test/support/guide-import.ts';
 import { identityOf } from './identity.ts';
 import { countOf, pairsOf, shareOf, timeOf } from '../read-arguments.ts';
 import { requestOf, type RequestOptions } from './request.ts';
@@ -33,6 +36,17 @@ describe('what the command line asks for', () => {
   it('addresses stay as they are', () => {
     expect(request({}, ['s3://b/p', 'https://x/a.gz', '../b']).paths).toEqual(['s3://b/p', 'https://x/a.gz', '/b']);
   });
+
+  it('a path with spaces that was not quoted is named as a whole', () =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, 'my old export.ndjson'), '');
+      const asked = (...paths: readonly string[]) => requestOf('mixpanel', paths, given, folder).paths;
+      expect(() => asked('my', 'old', 'export.ndjson')).toThrow(
+        "expected a file at my, found none: quote a path with spaces, 'my old export.ndjson'",
+      );
+      expect(asked('my old export.ndjson')).toEqual([join(folder, 'my old export.ndjson')]);
+      expect(asked('my', 'other.ndjson')).toHaveLength(2);
+    }));
 
   it.each<[string, Partial<RequestOptions>, readonly string[], string]>([
     ['no paths', {}, [], 'expected files, directories or addresses'],

@@ -57,6 +57,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
         '--again here, which loads these events beside the earlier ones',
     );
   }
+  refuseUnquoted(paths, cwd);
   for (const option of ['report', 'rejected'] as const) refuseNowhere(option, given[option], cwd);
   const last = given.check === true ? 'check' : 'report';
   if (last === 'report' && (given.projectKey ?? '') === '') {
@@ -98,6 +99,18 @@ function refuseNowhere(option: string, file: string | undefined, cwd: string): v
     'usage',
     `--${option}: expected a file in a directory that is there, got ${file}: make ${dir} first`,
   );
+}
+
+/** A path with spaces that were not quoted comes as several. */
+function refuseUnquoted(paths: readonly string[], cwd: string): void {
+  for (const [start, first] of paths.entries()) {
+    if (isAddress(first) || existsSync(resolve(cwd, first))) continue;
+    for (let end = start + 2; end <= paths.length; end += 1) {
+      const whole = paths.slice(start, end).join(' ');
+      if (!existsSync(resolve(cwd, whole))) continue;
+      throw new CommandError('usage', `expected a file at ${first}, found none: quote a path with spaces, '${whole}'`);
+    }
+  }
 }
 
 function transformOf({ transform, transformSetting }: RequestOptions, cwd: string): AskedTransform | undefined {

@@ -17,13 +17,13 @@ import { chooseImport } from './choose-import.ts';
 import { startEngine, type EngineDeps } from './engine.ts';
 import { follow } from './follow.ts';
 import { givenImport } from './given-import.ts';
-import { identityOf } from './identity.ts';
 import type { ImportOptions } from './import-options.ts';
 import { readText, rejectedLines } from './local-results.ts';
 import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { endOf, type Findings } from './outcome.ts';
 import { withTimes } from './open-source.ts';
 import { preflightHere } from './preflight-here.ts';
+import { findOwnImport } from './own-import.ts';
 import { nothingLeft, prepareRun } from './prepare-run.ts';
 import { refuseUndone, reportRun } from './report-run.ts';
 import type { ImportRequest } from './request.ts';
@@ -31,7 +31,7 @@ import { showEnd } from './run-commands.ts';
 import { isFinal, viewOfRun, type RunView } from './run-view.ts';
 import { endOfPreflight, notePreflight } from './show-preflight.ts';
 import { sourceSince } from './source-since.ts';
-import { commandOf, describeImport, newestImport, type ImportDir } from './state-dir.ts';
+import { commandOf, describeImport, type ImportDir } from './state-dir.ts';
 import { transformHere, type TransformHere } from './transform-here.ts';
 
 export type HereOptions = Pick<
@@ -54,13 +54,12 @@ export async function runHere(
 ): Promise<void> {
   await using here = await transformHere(terminal, withTimes(asked));
   const { request } = here;
-  const identity = identityOf(request);
-  if (options.preflight) await passPreflight(terminal, here, identity, options);
+  if (options.preflight) await passPreflight(terminal, here, options);
   using chosen = await chooseImport(terminal, request, options);
   const { dir, previousRun } = chosen;
   // A run that was done already was not looked at.
   if (options.preflight && previousRun !== undefined) {
-    await passPreflight(terminal, here, identity, { ...options, again: true });
+    await passPreflight(terminal, here, { ...options, again: true });
   }
   await describeImport(dir, request, givenImport(command, here));
   await withStore(dir, async (db) => {
@@ -79,10 +78,9 @@ export async function runHere(
 async function passPreflight(
   terminal: Terminal,
   { request, openTransform }: TransformHere,
-  identity: string,
   { stateDir, again, json = false }: HereOptions,
 ): Promise<void> {
-  const begun = again === true ? undefined : await begunRun(stateDir, identity);
+  const begun = again === true ? undefined : await begunRun(stateDir, request);
   if (begun?.state === 'completed' && nothingLeft(begun, request.options.last)) return;
   // What is staged already is not read again.
   const without = begun === undefined || begun.stage === 'export' ? [] : (['source', 'staging'] as const);
@@ -94,8 +92,8 @@ async function passPreflight(
 }
 
 /** The run with which the command would go on. */
-async function begunRun(stateDir: string, identity: string): Promise<Run | undefined> {
-  const dir = await newestImport(stateDir, identity);
+async function begunRun(stateDir: string, request: ImportRequest): Promise<Run | undefined> {
+  const { begun: dir } = await findOwnImport(stateDir, request);
   return dir === undefined ? undefined : withStore(dir, (db) => getRun(db, dir.id));
 }
 

@@ -51,8 +51,14 @@ const namePattern = /^[0-9a-f]{16}(-\d{1,4})?$/;
 
 async function importDir(stateDir: string, name: string): Promise<ImportDir> {
   const path = join(resolve(stateDir), name);
-  const id = await readFile(join(path, idFile), 'utf8');
+  const id = await idOf(path, name);
   return { stateDir, name, id, path, dataDir: path, staging: join(path, 'staging'), temp: join(path, 'temp') };
+}
+
+/** One begun before ids were kept in a file has its name as its id. */
+async function idOf(path: string, name: string): Promise<string> {
+  const file = join(path, idFile);
+  return existsSync(file) ? await readFile(file, 'utf8') : name;
 }
 
 /** Every import begun below a state directory. None when there is no such directory. */
@@ -94,7 +100,8 @@ async function madeDirs(stateDir: string, name: string): Promise<ImportDir> {
   const path = join(resolve(stateDir), name);
   await mkdir(join(path, 'staging'), { recursive: true, mode: 0o700 });
   await mkdir(join(path, 'temp'), { recursive: true, mode: 0o700 });
-  await giveId(path);
+  // One that was begun keeps the id that it has.
+  if (!existsSync(join(path, descriptionFile))) await giveId(path);
   return importDir(stateDir, name);
 }
 

@@ -27,6 +27,7 @@ export const checkSource: PreflightCheck = {
 
 /** Nobody is there at all; anything else may pass, and the export waits for it. */
 const nobodyThere: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH']);
+const filesShown = 3;
 const settingErrors = [SourceError, SettingsError, FormatOptionsError];
 
 function refusal(error: unknown): Finding {
@@ -39,7 +40,7 @@ function refusal(error: unknown): Finding {
   if (nobodyThere.has(networkFault(error))) {
     return problem('source_unreachable', message, 'see whether its address is right and it runs');
   }
-  return warning('source_busy', message, 'nothing, if that passes: the export waits for it');
+  return warning('source_busy', message, 'nothing, if that passes: the export retries it');
 }
 
 /** For a source that grows: how far the import would reach, which is settled when it begins. */
@@ -53,19 +54,15 @@ function readingOf({ readAs }: SourceSample): readonly Finding[] {
   return readAs === undefined ? [] : [fine(`${readAs.part} is read as ${readAs.how}`)];
 }
 
-function judge({ words, options }: PreflightContext, sample: SourceSample): readonly Finding[] {
+function judge(context: PreflightContext, sample: SourceSample): readonly Finding[] {
+  const { words, options } = context;
   const { format, rejectedMax } = options;
   const { records, unreadable, events, firstFault } = sample;
   if (records === 0) {
-    const where = sample.parts === 0 ? 'nothing to fetch' : 'no record in its first parts';
-    const advice = `see whether ${words.range} and the settings of the source name what is there`;
-    // A part without records may be a day without events; no parts at all is nothing.
+    // A part without records may be a day without events; where no part has any there is nothing to import.
+    const level = sample.isWhole && options.scheduled !== true ? problem : warning;
     return [
-      (sample.parts === 0 && options.scheduled !== true ? problem : warning)(
-        'source_empty',
-        `expected records at the source, found ${where}`,
-        advice,
-      ),
+      level('source_empty', `expected records at the source, found ${emptiness(sample)}`, emptyAdvice(context, sample)),
     ];
   }
   const why = firstFault === undefined ? '' : ` (${firstFault.part}: ${firstFault.reason})`;
@@ -83,6 +80,19 @@ function judge({ words, options }: PreflightContext, sample: SourceSample): read
     return [warning('records_unreadable', read, `see whether ${words.formatOptions} and ${words.names} mean that`)];
   }
   return [fine(`the first ${records} records become ${events} events by the format ${format}`)];
+}
+
+function emptiness({ parts, isWhole, leftOut, bytesTotal }: SourceSample): string {
+  if (parts === 0) return 'nothing to fetch';
+  if (bytesTotal === 0) return 'an empty file';
+  const why = leftOut.length === 0 ? '' : ` (${leftOut.slice(0, filesShown).join('; ')})`;
+  return `no record in ${isWhole ? 'it' : 'its first parts'}${why}`;
+}
+
+function emptyAdvice({ words, options }: PreflightContext, { leftOut, bytesTotal }: SourceSample): string {
+  if (leftOut.length === 0 && bytesTotal !== 0)
+    return `see whether ${words.range} and the settings of the source name what is there`;
+  return `give files that hold records of the format ${options.format}, or change ${words.format}`;
 }
 
 function formatAdvice(words: PreflightContext['words'], { betterFormat }: SourceSample): string {

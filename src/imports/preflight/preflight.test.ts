@@ -80,6 +80,24 @@ describe('the preflight of an import', () => {
     expect(result.took_ms).toBeLessThan(1000);
   });
 
+  it('a source without any record is a problem, and one that may have some in later parts is not', async () => {
+    const empty = (parts: number): Source => ({
+      ...source,
+      listParts: async () => Array.from({ length: parts }, (_, n) => ({ key: `a${n}`, stable: true, bytes: 0 })),
+      async *open(part, { foreign }) {
+        foreign?.leftOut(part.key, 'no records of this format');
+      },
+    });
+    const found = async (parts: number, more: Partial<RunOptions> = {}) => {
+      const { verdict, findings } = await look({ openSource: async () => empty(parts) }, more);
+      return [verdict, findings.find(({ check }) => check === 'source')];
+    };
+    const expected = { code: 'source_empty', advice: expect.stringContaining('records of the format mixpanel') };
+    expect(await found(1)).toEqual(['failed', expect.objectContaining({ ...expected, level: 'problem' })]);
+    expect(await found(4)).toEqual(['passed', expect.objectContaining({ ...expected, level: 'warning' })]);
+    expect(await found(1, { scheduled: true })).toEqual(['passed', expect.objectContaining({ level: 'warning' })]);
+  });
+
   it('a source that is slow, or busy, is no problem: the export waits for it', async () => {
     const slow = await look({ openSource: hangs });
     expect([slow.verdict, codesOf(slow)]).toEqual(['passed', expect.arrayContaining(['source source_slow'])]);

@@ -12,6 +12,10 @@ export interface SourceSample {
   readonly parts: number;
   /** Of all parts; undefined: some part does not say. */
   readonly bytesTotal: number | undefined;
+  /** Every part was looked at. */
+  readonly isWhole: boolean;
+  /** Files among others that hold no records of the format, and why. */
+  readonly leftOut: readonly string[];
   /** What the parts cover together, where the source has words for it. */
   readonly extent: string | undefined;
   /** Records that were looked at. */
@@ -38,7 +42,8 @@ const partsMax = 3;
 /** Throws what the source throws. */
 export async function sampleSource(source: Source, options: RunOptions, signal: AbortSignal): Promise<SourceSample> {
   const parts = await source.listParts(options.range, { signal });
-  const foreign = foreignFiles(options, () => undefined);
+  const leftOut: string[] = [];
+  const foreign = foreignFiles(options, (file, reason) => leftOut.push(`${file}: ${reason}`));
   const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) }, recordsMax);
   const own = judge(readerOf(options), first.lines, options.format);
   const sizes = parts.map(({ bytes }) => bytes);
@@ -49,6 +54,8 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   const [reason] = faults;
   return {
     parts: parts.length,
+    isWhole: parts.length <= partsMax,
+    leftOut,
     extent: source.describe?.(parts) || undefined,
     bytesTotal,
     records: first.lines.length + first.faults.length,

@@ -57,7 +57,9 @@ export function pauseRun(db: Queries, id: string, reason = 'paused by a person')
 }
 
 /** What may be changed at a resume. */
-export type ResumeChanges = Partial<Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond' | 'again' | 'replace'>>;
+export type ResumeChanges = Partial<
+  Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond' | 'again' | 'replace' | 'target'>
+>;
 
 /**
  * Goes on in the stage where it was. A run that was to be checked only goes on with what follows, unless told otherwise; one that
@@ -81,10 +83,22 @@ function resumed(changes: ResumeChanges): (run: Run) => Changed {
   };
 }
 
-async function resumeReplacing(db: Queries, id: string, changes: ResumeChanges): Promise<Run> {
+function resumeReplacing(db: Queries, id: string, changes: ResumeChanges): Promise<Run> {
+  return resumeChecking(db, id, changes, (before) => {
+    if (before.totals.replaced !== undefined || before.totals.loaded > 0) throw new ReplaceLateError(before);
+  });
+}
+
+/** The same, and what is staged is checked once more. `judge` may throw. */
+export function resumeChecking(
+  db: Queries,
+  id: string,
+  changes: ResumeChanges,
+  judge: (before: Run) => void = () => {},
+): Promise<Run> {
   return inTransaction(db, async (tx) => {
     const run = await change(tx, id, 'resume', (before) => {
-      if (before.totals.replaced !== undefined || before.totals.loaded > 0) throw new ReplaceLateError(before);
+      judge(before);
       const to = resumed(changes)(before);
       const isChecked = before.stage !== 'export';
       return { ...to, ...(isChecked && { stage: 'check', progress: withoutChecked(before) }) };
