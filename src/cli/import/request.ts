@@ -5,6 +5,7 @@ import { FormatOptionsError } from '../../imports/formats/format.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import type { RunOptions } from '../../imports/run/run.ts';
 import type { TimeRange } from '../../imports/source.ts';
+import { placeholder } from '../given-words.ts';
 import { nearest } from '../files/nearest.ts';
 import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -59,6 +60,8 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
   }
   refuseUnquoted(paths, cwd);
   for (const option of ['report', 'rejected'] as const) refuseNowhere(option, given[option], cwd);
+  refusePlaceholder('--project-key', given.projectKey);
+  refusePlaceholder('--api-key', given.apiKey);
   const last = given.check === true ? 'check' : 'report';
   if (last === 'report' && (given.projectKey ?? '') === '') {
     throw new CommandError(
@@ -99,6 +102,12 @@ function refuseNowhere(option: string, file: string | undefined, cwd: string): v
     'usage',
     `--${option}: expected a file in a directory that is there, got ${file}: make ${dir} first`,
   );
+}
+
+/** The command that a pause prints shows no key. */
+function refusePlaceholder(option: string, key = ''): void {
+  if (key.includes(placeholder))
+    throw new CommandError('usage', `${option}: expected a key, got the placeholder ${key}: put the key in its place`);
 }
 
 /** A path with spaces that were not quoted comes as several. */
