@@ -86,6 +86,7 @@ describe('the preflight of an import', () => {
       listParts: async () => Array.from({ length: parts }, (_, n) => ({ key: `a${n}`, stable: true, bytes: 0 })),
       async *open(part, { foreign }) {
         foreign?.leftOut(part.key, 'no records of this format');
+        yield { lines: Buffer.alloc(0), count: 0, bytesRead: 0 };
       },
     });
     const found = async (parts: number, more: Partial<RunOptions> = {}) => {
