@@ -181,7 +181,7 @@ export function testRuns(open: OpenRunsStore): void {
       it('together with the service is given more tries, and none is counted for a wait or a lease that its worker outlived', async () => {
         await add();
         let claim = await takeNext();
-        for (let tries = 1; tries < 5; tries += 1) {
+        for (let tries = 1; tries < 12; tries += 1) {
           expect(await refusal(claim)).toBeUndefined();
           claim = await takeNext();
         }
@@ -190,7 +190,7 @@ export function testRuns(open: OpenRunsStore): void {
         claim = await takeNext();
         expect(await refusal(claim)).toBeUndefined();
         await store.db.updateTable('import_runs').set({ waiting: null }).execute();
-        expect(await refusal(await takeNext())).toMatchObject({ message: expect.stringContaining('5 times') });
+        expect(await refusal(await takeNext())).toMatchObject({ message: expect.stringContaining('12 times') });
       });
 
       it('is taken up at once by whoever is there, and an end that comes late changes nothing', async () => {

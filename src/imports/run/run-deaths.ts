@@ -24,7 +24,8 @@ export interface RunDeaths {
 
 /** Without getting further. */
 const endedMax = 2;
-const lostMax = 5;
+/** More than kills of processes by hand, deployments or an orchestrator bring together before a stage gets further. */
+const lostMax = 12;
 
 export function parseDeaths(text: string | null): RunDeaths | undefined {
   return text === null ? undefined : (JSON.parse(text) as RunDeaths);
