@@ -15,6 +15,7 @@ const entries = {
   millrace: 'cli/main.ts',
   'pipeline-thread': 'service/pipeline-thread.ts',
   'import-process': 'service/import-process.ts',
+  'import-look-process': 'service/import-look-process.ts',
   'parent-thread': 'base/parent-thread.ts',
   'check-thread': 'imports/stages/check/check-thread.ts',
   'log-writer-thread': 'eventlog/sqlite/writer-thread.ts',

@@ -4,6 +4,8 @@ import { importRunCreateSchema } from '../contract/import-runs.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { planRun } from '../imports/run/steering.ts';
+import { atMost } from './at-most.ts';
+import { lookReply } from './import-looks.ts';
 import {
   configsBase,
   payloadOf,
@@ -13,9 +15,13 @@ import {
   type ImportRouteDeps,
 } from './import-runs-deps.ts';
 
+/** Each reads a source in a process of its own. */
+const atOnceMax = 4;
+
 /** What stands in the way of a run that does not exist yet. */
 export function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const { db, clock, registry } = deps;
+  const limited = atMost(atOnceMax);
   return [
     apiRoute({
       method: 'POST',
@@ -40,7 +46,8 @@ export function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
         const { config, source } = await requireSource(registry, { tx: db, projectId, now }, params.id);
         const plan = await planRun(source, { tx: db, config, payload: payloadOf(body), now });
         const order = { ...plan, projectId, configId: config.id };
-        return { status: 200, body: await preflight(order, stopping ?? new AbortController().signal) };
+        const signal = stopping ?? new AbortController().signal;
+        return limited(async () => lookReply(await preflight(order, signal), config));
       },
     }),
   ];

@@ -1,27 +1,20 @@
 import { ApiError } from '../contract/errors.ts';
 import { importPreviewResultSchema, importPreviewSchema, type ImportPreview } from '../contract/import-preview.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
-import { FormatOptionsError } from '../imports/formats/format.ts';
-import type { PreviewRecord, SourcePreview } from '../imports/preflight/preview-source.ts';
-import { RunFailedError } from '../imports/run/leased-run.ts';
 import { planRun, sourceOf } from '../imports/run/steering.ts';
-import { SourceError, SourceWaitError } from '../imports/source.ts';
-import { TransformError } from '../imports/transform.ts';
 import { actorOf } from '../http/actor.ts';
 import { choosePlugin } from '../plugins/configs/choose-plugin.ts';
 import { noteUse } from '../plugins/configs/note-use.ts';
 import { attachedKeys, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { SettingValues } from '../plugins/fields.ts';
-import { withoutSecrets } from '../plugins/mask-secrets.ts';
-import { SettingsError } from '../plugins/plugin.ts';
 import { atMost } from './at-most.ts';
 import { draftSettings, usesStoredSecrets } from './draft-settings.ts';
+import { lookReply } from './import-looks.ts';
 import { family, payloadOf, requirePlaces, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
 const recordsDefault = 20;
-const timeLimitMs = 15_000;
-/** Each reads a source with connections of its own. */
+/** Each reads a source in a process of its own. */
 const atOnceMax = 4;
 
 /** What would become of the first records of a source: for whoever chooses a format, names or a mapping. */
@@ -56,14 +49,8 @@ async function preview(deps: ImportRouteDeps, request: ApiRequest<unknown, unkno
   if (source === undefined) throw new ApiError('conflict', `"${config.plugin.name}" is no import source.`);
   const { options } = await planRun(source, { tx: deps.db, config, payload: payloadOf(body), now: deps.clock.now() });
   const order = { projectId: config.projectId, source, settings: config.settings, options };
-  const limit = AbortSignal.timeout(timeLimitMs);
-  const signal = AbortSignal.any([limit, ...(request.stopping === undefined ? [] : [request.stopping])]);
-  try {
-    const found = await look({ ...order, records: body.records ?? recordsDefault }, signal);
-    return { status: 200, body: toRecord(options.format, found) };
-  } catch (error) {
-    throw limit.aborted ? tooSlow(error) : refusal(error, config);
-  }
+  const signal = request.stopping ?? new AbortController().signal;
+  return lookReply(await look({ ...order, records: body.records ?? recordsDefault }, signal), config);
 }
 
 /** The config as it would be. @throws ApiError */
@@ -104,52 +91,4 @@ async function newConfig(
   const state = { enabled: false, deleted: false, position: 0, delivered: 0, failed: 0, error: '' };
   const texts = { name: '', description: '', createdAt: time, updatedAt: time };
   return { id: 0, projectId, family, plugin, settings: {}, attachments: [], ...state, ...texts };
-}
-
-const oneSentence = [SourceError, SettingsError, FormatOptionsError, RunFailedError, TransformError];
-
-/** What the source, the format or the transform says against it, without secrets; anything else as it is. */
-function refusal(error: unknown, { plugin, settings }: StoredConfig): unknown {
-  if (!(error instanceof Error)) return error;
-  const detail = withoutSecrets(error.message, plugin.fields, settings);
-  if (error instanceof SourceWaitError) {
-    return new ApiError('unavailable', detail, { headers: { 'retry-after': '10' }, cause: error });
-  }
-  if (!oneSentence.some((kind) => error instanceof kind)) return error;
-  const key = error instanceof SettingsError ? error.key : undefined;
-  return new ApiError('invalid_input', detail, { attr: key === undefined ? null : `settings.${key}`, cause: error });
-}
-
-function tooSlow(cause: unknown): ApiError {
-  const detail = `The source gave no records within ${timeLimitMs / 1000} s. Its exports may take their time: start a run with a limit.`;
-  return new ApiError('unavailable', detail, { headers: { 'retry-after': '30' }, cause });
-}
-
-function toRecord(format: string, { parts, bytesTotal, part, records, truncated, betterFormat }: SourcePreview) {
-  const taken = records.flatMap(({ events }) =>
-    events.filter(({ event, refused }) => event !== null && refused === null),
-  );
-  return {
-    format,
-    parts,
-    bytes_total: bytesTotal ?? null,
-    part,
-    events: taken.length,
-    skipped: records.filter(({ outcome }) => outcome === 'skipped').length,
-    rejected: records.filter(isRejected).length,
-    truncated,
-    better_format: betterFormat ?? null,
-    results: records.map(({ original, record, outcome, reason, events, leftOut }) => ({
-      original,
-      record: record ?? null,
-      outcome,
-      reason,
-      events,
-      left_out: leftOut,
-    })),
-  };
-}
-
-function isRejected({ outcome, events }: PreviewRecord): boolean {
-  return outcome === 'rejected' || events.some(({ refused }) => refused !== null);
 }

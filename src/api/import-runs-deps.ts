@@ -1,10 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import { ApiError } from '../contract/errors.ts';
-import type { PreflightResult } from '../contract/import-preflight.ts';
 import type { StoreReader } from '../eventstore/eventstore.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
-import type { SourcePreview } from '../imports/preflight/preview-source.ts';
 import { removedText } from '../imports/run/refuse-replace.ts';
 import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
@@ -21,6 +19,7 @@ import type { StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { SettingValues } from '../plugins/fields.ts';
 import type { ImportSourcePlugin } from '../plugins/plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
+import type { LookAnswer } from './import-looks.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
 export interface ImportRouteDeps {
@@ -42,9 +41,9 @@ export interface ImportPlaces {
   /** Of all files of one project. */
   readonly uploadsBytesMax: number;
   /** Undefined: this process reaches no sources. */
-  readonly preflight?: (order: PreflightOrder, signal: AbortSignal) => Promise<PreflightResult>;
+  readonly preflight?: (order: PreflightOrder, signal: AbortSignal) => Promise<LookAnswer>;
   /** Undefined: this process reaches no sources. */
-  readonly preview?: (order: PreviewOrder, signal: AbortSignal) => Promise<SourcePreview>;
+  readonly preview?: (order: PreviewOrder, signal: AbortSignal) => Promise<LookAnswer>;
   /** How often a stream of progress looks; default 1 s. */
   readonly progressMs?: number;
 }

@@ -106,6 +106,14 @@ export const importSettings = {
       'Memory of the process that imports run in, in bytes. Beyond it the process is ended and started again, and its runs are taken up ' +
       'where they were. 0: half of what the machine or the container has, 512 MiB to 4 GiB.',
   },
+  importPreviewMemoryBytesMax: {
+    env: 'MILLRACE_IMPORT_PREVIEW_MEMORY_BYTES_MAX',
+    type: 'integer',
+    default: 536_870_912,
+    min: 268_435_456,
+    max: 1_125_899_906_842_624,
+    help: 'Memory of the process in which one preview or preflight reads its source, in bytes. Beyond it that preview fails.',
+  },
   importThreads: {
     env: 'MILLRACE_IMPORT_THREADS',
     type: 'integer',

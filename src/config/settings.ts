@@ -351,7 +351,7 @@ export const settingDefinitions = {
     env: 'MILLRACE_FAIL_AT',
     type: 'string',
     default: '',
-    help: 'For tests: name of a failpoint at which the process kills itself. Needs MILLRACE_ALLOW_FAILPOINTS=true.',
+    help: 'For tests: name of a failpoint at which the process kills itself, or loops. Needs MILLRACE_ALLOW_FAILPOINTS=true.',
   },
   allowFailpoints: {
     env: 'MILLRACE_ALLOW_FAILPOINTS',

@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { mebibytes, offerToOutOfMemory, watchMemory } from '../base/child-watch.ts';
+import { environmentWithoutSettings } from '../config/child-environment.ts';
 import type { ThreadData } from './thread.ts';
 
 export interface HostedWorker {
@@ -44,7 +45,7 @@ export interface ProcessLimits {
   readonly memoryLimit: string;
 }
 
-/** With the environment of the service: it opens the same stores. It is given `data` as its first message. */
+/** It is given `data` as its first message, with the settings. */
 export function startProcess(entry: URL, data: object, { memoryBytesMax, memoryLimit }: ProcessLimits): HostedWorker {
   const child = fork(fileURLToPath(entry), [], {
     execArgv: [
@@ -52,6 +53,7 @@ export function startProcess(entry: URL, data: object, { memoryBytesMax, memoryL
       '--max-semi-space-size=8',
       ...engineFlags,
     ],
+    env: environmentWithoutSettings(),
     serialization: 'advanced',
     // A group of its own: Ctrl-C in a terminal is for us.
     detached: true,

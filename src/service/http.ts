@@ -9,8 +9,7 @@ import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../metadata/projects.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { importDirs } from './import-dirs.ts';
-import { createImportPreflight } from './import-preflight.ts';
-import { createImportPreview } from './import-preview.ts';
+import { preflightInProcess, previewInProcess } from './import-looks.ts';
 import type { Inject } from './plugin-api.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
 import { isCluster } from './roles.ts';
@@ -66,8 +65,8 @@ export function apiRole(
     },
     imports: {
       staging,
-      preflight: createImportPreflight({ ...deps, place: () => plugins }),
-      preview: createImportPreview({ ...deps, place: () => plugins }),
+      preflight: preflightInProcess(deps),
+      preview: previewInProcess(deps),
       uploadsDir: importDirs(settings).uploads,
       uploadBytesMax: settings.importUploadBytesMax,
       uploadsBytesMax: settings.importUploadsBytesMax,

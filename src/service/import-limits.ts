@@ -8,6 +8,7 @@ const ownMin = gibibyte / 2;
 const ownMax = 4 * gibibyte;
 
 export const importMemoryEnv = importSettings.importMemoryBytesMax.env;
+export const previewMemoryEnv = importSettings.importPreviewMemoryBytesMax.env;
 
 /** Unless it is set: half of what the machine or the container has. */
 export function importMemoryBytesMax({ importMemoryBytesMax: set }: Pick<Settings, 'importMemoryBytesMax'>): number {

@@ -1,7 +1,4 @@
 /** The preflight of an import without its run: for whoever wants to know beforehand. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { PreflightResult } from '../contract/import-preflight.ts';
 import { assemblePreflight } from '../imports/assemble.ts';
 import type { ProbedTarget } from '../imports/preflight/preflight-context.ts';
@@ -25,10 +22,16 @@ const answerBytesMax = 8 * 1024 * 1024;
 
 export interface PreflightOrder extends SourceOwner, RunPlan {}
 
+/** What the process of a preflight is given. */
+export interface PreflightTask extends PreflightOrder {
+  /** Removed when the process has ended. */
+  readonly tempDir: string;
+}
+
 /** Looks with connections of its own, which end with it; stages and sends nothing. */
-export function createImportPreflight(
+export function createPreflight(
   deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'store' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
-): (order: PreflightOrder, signal: AbortSignal) => Promise<PreflightResult> {
+): (order: PreflightTask, signal: AbortSignal) => Promise<PreflightResult> {
   const { settings, staging, clock } = deps;
   const dirs = importDirs(settings);
   const trust = outboundTrust(settings);
@@ -39,8 +42,6 @@ export function createImportPreflight(
   });
   return async (order, signal) => {
     await using opened = new AsyncDisposableStack();
-    const tempDir = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
-    opened.defer(() => rm(tempDir, { recursive: true, force: true }));
     const fetch = fetchLoadedLate({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
     opened.defer(() => fetch.close());
     const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
@@ -50,7 +51,7 @@ export function createImportPreflight(
       staging,
       quota,
       clock,
-      openSource: () => openImportSource({ ...deps, dirs, allow: trust.allow, stream }, order, tempDir),
+      openSource: () => openImportSource({ ...deps, dirs, allow: trust.allow, stream }, order, order.tempDir),
       openTransform: openImportTransform(deps, order.projectId),
       openTarget: async () => openTarget(order, fetch),
       words: fieldWords,

@@ -12,7 +12,7 @@ import { openStaging } from '../imports/staging/open-staging.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';
 import { importDirs } from './import-dirs.ts';
-import { createImportPreview } from './import-preview.ts';
+import { previewInProcess } from './import-looks.ts';
 
 // Real: HTTP server, uploads, the source of files, formats, choice; metadata in SQLite.
 interface Shown {
@@ -38,11 +38,8 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'millrace-preview-test-'));
   const { settings } = loadSettings({ env: { MILLRACE_DATA_DIR: dir } });
   const staging = await openStaging(join(dir, 'staging'));
-  const place = (): never => {
-    throw new Error('expected no transform in this test');
-  };
   app = await startTestApp((db, { clock }) => {
-    const preview = createImportPreview({ db, clock, settings, staging, place });
+    const preview = previewInProcess({ settings });
     const uploads = { uploadBytesMax: 1_000_000, uploadsBytesMax: 5_000_000, uploadsDir: importDirs(settings).uploads };
     const deps = { db, clock, registry: builtInRegistry, imports: { staging, preview, ...uploads } };
     return [...importFormatRoutes(deps), ...importPreviewRoutes(deps), ...importUploadRoutes(deps)];

@@ -1,7 +1,4 @@
 /** The first records of a source and what a run would make of them, without a run. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { PreviewOrder } from '../api/import-runs-deps.ts';
 import { previewSource, type SourcePreview } from '../imports/preflight/preview-source.ts';
 import { streamLoadedLate } from '../outbound/load-late.ts';
@@ -13,17 +10,23 @@ import type { ServiceDeps } from './service-deps.ts';
 
 const answerMsMax = 10_000;
 
+/** What the process of a preview is given. */
+export interface PreviewTask extends Omit<PreviewOrder, 'source'> {
+  /** Of the source. */
+  readonly slug: string;
+  /** Removed when the process has ended. */
+  readonly tempDir: string;
+}
+
 /** Looks with connections of its own, which end with it; stages and sends nothing. */
-export function createImportPreview(
+export function createPreview(
   deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
-): (order: PreviewOrder, signal: AbortSignal) => Promise<SourcePreview> {
+): (order: PreviewOrder & Pick<PreviewTask, 'tempDir'>, signal: AbortSignal) => Promise<SourcePreview> {
   const { db, settings, clock, staging } = deps;
   const dirs = importDirs(settings);
   const trust = outboundTrust(settings);
-  return async ({ projectId, source: plugin, settings: given, options, records }, signal) => {
+  return async ({ projectId, source: plugin, settings: given, options, records, tempDir }, signal) => {
     await using opened = new AsyncDisposableStack();
-    const tempDir = await mkdtemp(join(tmpdir(), 'millrace-preview-'));
-    opened.defer(() => rm(tempDir, { recursive: true, force: true }));
     const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
     opened.defer(() => stream.close());
     const places = { db, clock, dirs, staging, allow: trust.allow, stream, settings };

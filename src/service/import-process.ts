@@ -16,7 +16,7 @@ import { fetchLoadedLate, streamLoadedLate } from '../outbound/load-late.ts';
 import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.ts';
 import { createImportConfigWatcher } from './import-config-watcher.ts';
 import { openProcessDir } from './process-dir.ts';
-import { openPluginEnvironment, outboundTrust, type PluginEnvironment } from './plugin-environment.ts';
+import { openPluginEnvironmentLate, outboundTrust } from './plugin-environment.ts';
 import { isCluster } from './roles.ts';
 import { connectionsPerThread, openEventStore, openMetadata } from './stores.ts';
 import { openProcess } from './thread.ts';
@@ -40,7 +40,8 @@ const trust = outboundTrust(settings);
 const fetch = fetchLoadedLate({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
 const stream = streamLoadedLate({ ...trust, connectTimeoutMs: connectMsMax, idleMs: answerMsMax });
 
-const environment = createPlace();
+// Where code of transforms runs.
+const environment = openPluginEnvironmentLate(settings, { log, clock });
 // With the event log in files of its own this process is the only one that works on runs of this store.
 const isAlone = !isCluster(settings);
 const temp = await openProcessDir({ db, log, parent: dirs.temp, isAlone });
@@ -74,15 +75,6 @@ const working = Promise.all([workOnRuns(), removeStaging()]);
 /** A kill of the service is one of this process, too. */
 function killService(): void {
   for (const pid of [process.ppid, process.pid]) process.kill(pid, 'SIGKILL');
-}
-
-/** Where code of transforms runs: nothing is opened before some run has any. */
-function createPlace(): { readonly open: () => PluginEnvironment; readonly close: () => Promise<void> } {
-  let opened: PluginEnvironment | undefined;
-  return {
-    open: () => (opened ??= openPluginEnvironment(settings, { log, clock })),
-    close: async () => opened?.close(),
-  };
 }
 
 async function workOnRuns(): Promise<void> {

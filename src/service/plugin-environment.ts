@@ -63,3 +63,15 @@ export function openPluginEnvironment(
     },
   };
 }
+
+/** Opened with the first that asks: most processes never run code of plugins. */
+export function openPluginEnvironmentLate(...how: Parameters<typeof openPluginEnvironment>): {
+  readonly open: () => PluginEnvironment;
+  readonly close: () => Promise<void>;
+} {
+  let opened: PluginEnvironment | undefined;
+  return {
+    open: () => (opened ??= openPluginEnvironment(...how)),
+    close: async () => opened?.close(),
+  };
+}

@@ -4,6 +4,8 @@ import type { TestServer } from './server.ts';
 /** Whether this system tells about processes under /proc. */
 export const hasProc = existsSync('/proc/self/status');
 
+type Parent = { readonly child: Pick<TestServer['child'], 'pid'> };
+
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -14,7 +16,7 @@ function childrenOf(parent: number): number[] {
 }
 
 /** Empty when the process has ended meanwhile. */
-function readOfProcess(pid: number, file: 'stat' | 'status' | 'cmdline'): string {
+function readOfProcess(pid: number, file: 'stat' | 'status' | 'cmdline' | 'environ'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
@@ -23,7 +25,7 @@ function readOfProcess(pid: number, file: 'stat' | 'status' | 'cmdline'): string
 }
 
 /** Processes below the server's own whose command names one of these files: what is built, or the sources. */
-function pidsOf({ child }: Pick<TestServer, 'child'>, ...files: readonly string[]): number[] {
+function pidsOf({ child }: Parent, ...files: readonly string[]): number[] {
   return childrenOf(child.pid ?? 0).filter((pid) => {
     const command = readOfProcess(pid, 'cmdline');
     return files.some((file) => command.includes(file));
@@ -43,6 +45,16 @@ export function sandboxPids(server: Pick<TestServer, 'child'>): number[] {
 /** The process of imports; undefined while there is none. */
 export function importPid(server: Pick<TestServer, 'child'>): number | undefined {
   return pidsOf(server, 'dist/import-process.js', 'src/service/import-process.ts')[0];
+}
+
+/** The processes of previews and preflights, one each. */
+export function lookPids(server: Parent): number[] {
+  return pidsOf(server, 'dist/import-look-process.js', 'src/service/import-look-process.ts');
+}
+
+/** What a process was started with, as every process of its user can read it. */
+export function startedWith(pid: number): string {
+  return readOfProcess(pid, 'cmdline') + readOfProcess(pid, 'environ');
 }
 
 /** As storePid, where it must be there. */
