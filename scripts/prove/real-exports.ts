@@ -21,7 +21,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { Session } from 'chdb';
-import { dirtyFormats, probePattern, textOf } from '../../test/support/dirty-exports/dirty-exports.ts';
+import { dirtyFormats, formOf, probePattern, textOf } from '../../test/support/dirty-exports/dirty-exports.ts';
 import type { DirtyRecord } from '../../test/support/dirty-exports/dirty-record.ts';
 import { createOracle, type Oracle } from '../../test/support/dirty-exports/oracle.ts';
 
@@ -142,7 +142,7 @@ async function writeExport(path: string, format: string, seed: number): Promise<
   for (const [file, end] of ends.entries()) {
     oracle.startFile();
     const isPacked = file === 1;
-    const to = createWriteStream(`${path}-${file}.ndjson${isPacked ? '.gz' : ''}`);
+    const to = createWriteStream(`${path}-${file}.${formOf(format).isText ? 'tsv' : 'ndjson'}${isPacked ? '.gz' : ''}`);
     const from = Readable.from(some(end));
     await (isPacked ? pipeline(from, createGzip({ level: 1 }), to) : pipeline(from, to));
   }
@@ -280,9 +280,11 @@ interface Import {
 }
 
 async function runImport({ format, files, url, key, threads, dir }: Import): Promise<Figures> {
-  const args = [program, 'import', format, files, '--to', url, '--project-key', key, '--api-key', keys.personal];
+  const form = formOf(format);
+  const args = [program, 'import', form.format, files, '--to', url, '--project-key', key, '--api-key', keys.personal];
   const more = ['--threads', threads, '--rejected-max', '50%', '--state-dir', join(dir, `state-${threads}`), '--json'];
-  const child = spawn(process.execPath, [...args, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const options = Object.entries(form.formatOptions).flatMap(([key, value]) => ['--format-option', `${key}=${value}`]);
+  const child = spawn(process.execPath, [...args, ...options, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
   let rest = '';
   let last = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -3,14 +3,34 @@ import type { ExpectedEvent, MakeRecords } from './dirty-record.ts';
 import { matomoRecords } from './matomo.ts';
 import { mixpanelRecords } from './mixpanel.ts';
 import { segmentRecords } from './segment.ts';
+import { snowplowLines, snowplowRows } from './snowplow.ts';
 
-/** By format. */
+/** By format, or by one of its forms. */
 export const dirtyFormats: Readonly<Record<string, MakeRecords>> = {
   amplitude: amplitudeRecords,
   matomo: matomoRecords,
   mixpanel: mixpanelRecords,
   segment: segmentRecords,
+  snowplow: snowplowRows,
+  'snowplow-lines': snowplowLines,
 };
+
+/** How records come into an import. */
+export interface DirtyForm {
+  readonly format: string;
+  readonly formatOptions: Readonly<Record<string, string>>;
+  /** Lines of text between which there is no JSON. */
+  readonly isText: boolean;
+}
+
+const forms: Readonly<Record<string, Partial<DirtyForm>>> = {
+  'snowplow-lines': { format: 'snowplow', isText: true },
+};
+
+/** `name`: of `dirtyFormats`. */
+export function formOf(name: string): DirtyForm {
+  return { format: name, formatOptions: {}, isText: false, ...forms[name] };
+}
 
 /** One text for each event, which is what is compared. */
 export function textOf({ event, distinctId, ms, probe }: Omit<ExpectedEvent, 'identity'>): string {

@@ -1,19 +1,12 @@
-import { createDraw, type Draw } from '../draw.ts';
+import type { Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, nobodies, wide, type Probe } from './dirt.ts';
 import { rejected, type DirtyRecord, type ExpectedEvent, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
+import { withRepeats } from './repeats.ts';
 import { aheadSeconds, type ClockChange } from './wall-clock.ts';
 
 /** Visits of Live.getLastVisitsDetails, a line each. */
-export const matomoRecords: MakeRecords = function* (seed, count) {
-  const draw = createDraw(seed);
-  let earlier: DirtyRecord | undefined;
-  for (let n = 0; n < count; n += 1) {
-    const record = drawRecord(draw, n, earlier);
-    if (record.expected.is === 'stored' && draw.chance(0.02)) earlier = record;
-    yield record;
-  }
-};
+export const matomoRecords: MakeRecords = withRepeats(drawRecord);
 
 /** Sites by their zone, each with nights in which its clocks change. */
 const sites: readonly (readonly [zone: string, changes: readonly ClockChange[]])[] = [
@@ -25,9 +18,7 @@ const sites: readonly (readonly [zone: string, changes: readonly ClockChange[]])
   ['Australia/Lord_Howe', [Date.UTC(2023, 3, 1, 15), Date.UTC(2023, 8, 30, 15, 30)]],
 ];
 
-function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): DirtyRecord {
-  // Visits that two downloads have in common.
-  if (earlier !== undefined && draw.chance(0.01)) return earlier;
+function drawRecord(draw: Draw, n: number): DirtyRecord {
   const good = visit(draw, n, drawWho(draw));
   if (draw.chance(0.95)) return good;
   const { text } = good;
