@@ -1,3 +1,4 @@
+import { adobeNarrowOptions, adobeNarrowRecords, adobeOptions, adobeRecords } from './adobe-analytics.ts';
 import { amplitudeRecords } from './amplitude.ts';
 import type { ExpectedEvent, MakeRecords } from './dirty-record.ts';
 import { matomoRecords } from './matomo.ts';
@@ -7,6 +8,8 @@ import { snowplowLines, snowplowRows } from './snowplow.ts';
 
 /** By format, or by one of its forms. */
 export const dirtyFormats: Readonly<Record<string, MakeRecords>> = {
+  'adobe-analytics': adobeRecords,
+  'adobe-analytics-narrow': adobeNarrowRecords,
   amplitude: amplitudeRecords,
   matomo: matomoRecords,
   mixpanel: mixpanelRecords,
@@ -24,6 +27,8 @@ export interface DirtyForm {
 }
 
 const forms: Readonly<Record<string, Partial<DirtyForm>>> = {
+  'adobe-analytics': { formatOptions: adobeOptions, isText: true },
+  'adobe-analytics-narrow': { format: 'adobe-analytics', formatOptions: adobeNarrowOptions, isText: true },
   'snowplow-lines': { format: 'snowplow', isText: true },
 };
 
