@@ -1,21 +1,33 @@
 import { adobeNarrowOptions, adobeNarrowRecords, adobeOptions, adobeRecords } from './adobe-analytics.ts';
 import { amplitudeRecords } from './amplitude.ts';
 import type { ExpectedEvent, MakeRecords } from './dirty-record.ts';
+import { heapRecords } from './heap.ts';
+import { juneRecords } from './june.ts';
 import { matomoRecords } from './matomo.ts';
 import { mixpanelRecords } from './mixpanel.ts';
+import { mparticleRecords } from './mparticle.ts';
+import { pendoRecords } from './pendo.ts';
+import { plausibleOptions, plausibleRecords } from './plausible.ts';
 import { segmentRecords } from './segment.ts';
 import { snowplowLines, snowplowRows } from './snowplow.ts';
+import { statsigRecords } from './statsig.ts';
 
 /** By format, or by one of its forms. */
 export const dirtyFormats: Readonly<Record<string, MakeRecords>> = {
   'adobe-analytics': adobeRecords,
   'adobe-analytics-narrow': adobeNarrowRecords,
   amplitude: amplitudeRecords,
+  heap: heapRecords,
+  june: juneRecords,
   matomo: matomoRecords,
   mixpanel: mixpanelRecords,
+  mparticle: mparticleRecords,
+  pendo: pendoRecords,
+  plausible: plausibleRecords,
   segment: segmentRecords,
   snowplow: snowplowRows,
   'snowplow-lines': snowplowLines,
+  statsig: statsigRecords,
 };
 
 /** How records come into an import. */
@@ -29,6 +41,7 @@ export interface DirtyForm {
 const forms: Readonly<Record<string, Partial<DirtyForm>>> = {
   'adobe-analytics': { formatOptions: adobeOptions, isText: true },
   'adobe-analytics-narrow': { format: 'adobe-analytics', formatOptions: adobeNarrowOptions, isText: true },
+  plausible: { formatOptions: plausibleOptions },
   'snowplow-lines': { format: 'snowplow', isText: true },
 };
 

@@ -8,7 +8,7 @@ export interface DirtyRecord {
   readonly expected: Expected;
 }
 
-export type Expected = StoredRecord | { readonly is: 'skipped' } | RejectedRecord;
+export type Expected = StoredRecord | JoinedRecord | { readonly is: 'skipped' } | RejectedRecord;
 
 export interface StoredRecord {
   readonly is: 'stored';
@@ -16,13 +16,24 @@ export interface StoredRecord {
   /** Of a record that holds several. */
   readonly others?: readonly ExpectedEvent[];
   readonly link?: DeviceLink;
+  readonly join?: Join;
+}
+
+/** A record that only says that two ids are one person. */
+export interface JoinedRecord {
+  readonly is: 'joined';
+  readonly join: Join;
 }
 
 export interface RejectedRecord {
   readonly is: 'rejected';
   /** What the record says about ids is good, though its event is not. */
   readonly link?: DeviceLink;
+  readonly join?: Join;
 }
+
+/** The source itself has made one person of two ids, neither of which is a device. */
+export type Join = readonly [id: string, other: string];
 
 /** A stored event without its uuid: those with the same `identity` are stored once. */
 export interface ExpectedEvent {
@@ -53,5 +64,7 @@ export const rejected: Expected = { is: 'rejected' };
 
 /** The same record with an event that is refused for its name, say: user and device are known all the same. */
 export function rejectedEvent({ expected }: DirtyRecord): Expected {
-  return expected.is === 'stored' && expected.link !== undefined ? { is: 'rejected', link: expected.link } : rejected;
+  if (expected.is !== 'stored') return rejected;
+  const { link, join } = expected;
+  return { is: 'rejected', ...(link !== undefined && { link }), ...(join !== undefined && { join }) };
 }

@@ -13,7 +13,9 @@ export const heapRecords: MakeRecords = withRepeats((draw, n) => {
   if (row.known !== undefined && draw.chance(0.1)) {
     const good = userRow(draw, row);
     // Another time than the documented ones says nothing.
-    return draw.chance(0.97) ? good : { text: good.text.replace('"last_modified"', '"modified"'), expected: { is: 'rejected' } };
+    return draw.chance(0.97)
+      ? good
+      : { text: good.text.replace('"last_modified"', '"modified"'), expected: { is: 'rejected' } };
   }
   return damaged(draw, eventRow(draw, row), { time: 'time', name: 'event_name', ...members });
 });

@@ -11,7 +11,7 @@ export interface Members {
   readonly ids: readonly string[];
 }
 
-/** One record in twenty is damaged. It has a member `n` in its properties; times are texts or milliseconds. */
+/** One record in twenty is damaged; its times are texts or milliseconds. */
 export function damaged(draw: Draw, good: DirtyRecord, { time, name, ids }: Members): DirtyRecord {
   if (draw.chance(0.95)) return good;
   const { text } = good;
@@ -21,16 +21,19 @@ export function damaged(draw: Draw, good: DirtyRecord, { time, name, ids }: Memb
     case 1:
       return { text: withValue(text, time, 'null'), expected: rejected };
     case 2:
-      return { text: withValue(text, time, draw.pick(['"2999-01-01 00:00:00"', '32503680000000'])), expected: rejected };
+      return {
+        text: withValue(text, time, draw.pick(['"2999-01-01 00:00:00"', '32503680000000'])),
+        expected: rejected,
+      };
     case 3:
       // Seconds and 0 are no milliseconds.
       return { text: withValue(text, time, draw.pick(['0', '1672531200', '""', '"soon"'])), expected: rejected };
     case 4:
       return { text: withValue(text, name, `"${tooLongName}"`), expected: rejectedEvent(good) };
     case 5:
-      return { text: text.replace('"n":', `"deep":${deep(500 + draw.int(5000))},"n":`), expected: rejected };
+      return { text: text.replace('{', `{"deep":${deep(500 + draw.int(5000))},`), expected: rejected };
     case 6:
-      return { text: text.replace('"n":', `"wide":${wide(6000)},"n":`), expected: good.expected };
+      return { text: text.replace('{', `{"wide":${wide(6000)},`), expected: good.expected };
     default:
       return { text: ids.reduce((some, id) => withValue(some, id, 'null'), text), expected: rejected };
   }
@@ -57,8 +60,8 @@ export function momentOf(
   text = `${new Date(ms).toISOString().slice(0, -1).replace('T', ' ')}000`,
 ): Moment {
   const texts = [`"${text}"`, `"${text} UTC"`, `"${new Date(ms).toISOString()}"`];
-  // As a number 0 is no time.
-  return { written: draw.pick(ms === 0 ? texts : [...texts, String(ms), `"${ms}"`]), ms };
+  // So small a number is no time in milliseconds.
+  return { written: draw.pick(ms < Date.UTC(1990, 0, 1) ? texts : [...texts, String(ms), `"${ms}"`]), ms };
 }
 
 /** An id of digits comes as text or as a number. */

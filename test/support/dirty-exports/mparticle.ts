@@ -14,7 +14,10 @@ export const mparticleRecords: MakeRecords = withRepeats((draw, n) => {
     case 0:
       return { text: text.slice(0, draw.int(text.length - 2) + 1), expected: rejected };
     case 1:
-      return { text: withValue(text, 'timestamp_unixtime_ms', draw.pick(['null', '0', '1672531200'])), expected: rejected };
+      return {
+        text: withValue(text, 'timestamp_unixtime_ms', draw.pick(['null', '0', '1672531200'])),
+        expected: rejected,
+      };
     case 2:
       // One that cannot be read costs all of them.
       return { text: text.replace('"event_type":', '"kind":'), expected: rejected };
@@ -38,7 +41,8 @@ function batch(draw: Draw, n: number): DirtyRecord {
   const mpid = `600467778066078${1000 + number}`;
   const id = hasMpid ? mpid : device;
   const moments = [drawMoment(draw)];
-  for (let more = draw.int(3); more > 0; more -= 1) moments.push(momentOf(draw, (moments.at(-1)?.ms ?? 0) + draw.int(90_000)));
+  for (let more = draw.int(3); more > 0; more -= 1)
+    moments.push(momentOf(draw, (moments.at(-1)?.ms ?? 0) + draw.int(90_000)));
   const distinctId = stored(known ?? id);
   const items = moments.map((time, place) => item(draw, { n, place, time, distinctId }));
   const [first, ...others] = items.flatMap(({ event }) => event ?? []);

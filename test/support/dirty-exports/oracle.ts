@@ -1,4 +1,4 @@
-import type { DeviceLink, DirtyRecord, ExpectedEvent } from './dirty-record.ts';
+import type { DeviceLink, DirtyRecord, Expected, ExpectedEvent, Join } from './dirty-record.ts';
 
 /** What an import of some records has to come to. Its memory grows with ids and devices, of events by a bit each. */
 export interface Oracle {
@@ -17,6 +17,7 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   const inFile = new Map<string, number>();
   const first = new Map<string, DeviceLink>();
   const ids = new Set<string>();
+  const joins: Join[] = [];
   const identityOf = ({ identity, isCounted = false }: ExpectedEvent): string => {
     if (!isCounted) return identity;
     const number = (inFile.get(identity) ?? 0) + 1;
@@ -32,27 +33,45 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     totals.stored += 1;
     onStored(event);
   };
+  const addLinks = (expected: Expected): void => {
+    if (expected.is === 'skipped') return;
+    if (expected.join !== undefined) joins.push(expected.join);
+    const link = expected.is === 'joined' ? undefined : expected.link;
+    if (link !== undefined && link.ms < (first.get(link.device)?.ms ?? Infinity)) first.set(link.device, link);
+  };
   return {
     totals,
     startFile: () => inFile.clear(),
     add: ({ expected }) => {
       totals.records += 1;
-      const link = expected.is === 'skipped' ? undefined : expected.link;
-      if (link !== undefined && link.ms < (first.get(link.device)?.ms ?? Infinity)) first.set(link.device, link);
+      addLinks(expected);
       if (expected.is === 'stored') for (const each of [expected.event, ...(expected.others ?? [])]) addEvent(each);
-      else totals[expected.is] += 1;
+      else if (expected.is !== 'joined') totals[expected.is] += 1;
     },
-    persons: () => {
-      const owner = (id: string): string => first.get(id)?.user ?? id;
-      const persons = new Map<string, string[]>();
-      for (const id of new Set([...ids, ...[...first].flatMap(([device, { user }]) => [device, user])])) {
-        const of = persons.get(owner(id)) ?? [];
-        persons.set(owner(id), of);
-        of.push(id);
-      }
-      return [...persons.values()];
-    },
+    persons: () => partition(ids, [...joins, ...[...first].map(([device, { user }]): Join => [device, user])]),
   };
+}
+
+/** The ids by persons, where each pair is one person. */
+function partition(ids: ReadonlySet<string>, pairs: readonly Join[]): readonly (readonly string[])[] {
+  const parents = new Map<string, string>();
+  const ownerOf = (id: string): string => {
+    let owner = id;
+    for (let next = parents.get(owner); next !== undefined; next = parents.get(owner)) owner = next;
+    if (owner !== id) parents.set(id, owner);
+    return owner;
+  };
+  for (const [id, other] of pairs) {
+    const [one, two] = [ownerOf(id), ownerOf(other)];
+    if (one !== two) parents.set(one, two);
+  }
+  const persons = new Map<string, string[]>();
+  for (const id of new Set([...ids, ...pairs.flat()])) {
+    const of = persons.get(ownerOf(id)) ?? [];
+    persons.set(ownerOf(id), of);
+    of.push(id);
+  }
+  return [...persons.values()];
 }
 
 /** Numbers, which most identities are, take a bit each. */

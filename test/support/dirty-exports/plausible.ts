@@ -17,7 +17,10 @@ export const plausibleRecords: MakeRecords = withRepeats((draw, n) => {
     case 0:
       return { text: text.slice(0, draw.int(text.length - 2) + 1), expected: rejected };
     case 1:
-      return { text: withValue(text, 'date', draw.pick(['null', '"2023-02-30"', '"12.03.2023"', '0'])), expected: rejected };
+      return {
+        text: withValue(text, 'date', draw.pick(['null', '"2023-02-30"', '"12.03.2023"', '0'])),
+        expected: rejected,
+      };
     case 2:
       return { text: withValue(text, 'pageviews', draw.pick(['"many"', '-1', '1.5', '100001'])), expected: rejected };
     case 3:

@@ -1,6 +1,6 @@
 import type { Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, nobodies, tooLongName, wide } from './dirt.ts';
-import { rejected, type DirtyRecord, type MakeRecords, type StoredRecord } from './dirty-record.ts';
+import { rejected, rejectedEvent, type DirtyRecord, type MakeRecords, type StoredRecord } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
 import { withRepeats } from './repeats.ts';
 
@@ -123,7 +123,7 @@ function dirtyRow(draw: Draw, { cells, data, expected }: SnowplowEvent): DirtyRe
     case 2:
       return { text: row({ ...noTimes, collector_tstamp: '2999-01-01 00:00:00.000' }), expected: rejected };
     case 3:
-      return { text: row({ event_name: tooLongName }), expected: rejected };
+      return { text: row({ event_name: tooLongName }), expected: rejectedEvent({ text, expected }) };
     case 4:
       return { text: row({ event: 'page_ping' }), expected: { is: 'skipped' } };
     case 5:
@@ -181,7 +181,7 @@ function dirtyLine(draw: Draw, { cells, data, expected }: SnowplowEvent): DirtyR
         expected: rejected,
       };
     case 3:
-      return { text: lineOf({ ...cells, event_name: tooLongName }, data), expected: rejected };
+      return { text: lineOf({ ...cells, event_name: tooLongName }, data), expected: rejectedEvent({ text, expected }) };
     case 4:
       return { text: lineOf({ ...cells, event: 'page_ping' }, data), expected: { is: 'skipped' } };
     case 5:
