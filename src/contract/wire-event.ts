@@ -11,7 +11,7 @@ export interface WireEvent {
 /** Of an event of an import: the run that it came with. */
 export const runProperty = '$import_run_id';
 /**
- * `merge` on the `$identify` of an import: its ids are one person as with a live one. Without it the other id is a device, which belongs
- * to its first user.
+ * On the `$identify` of an import. `merge`: its ids are one person as with a live one. `joined`: the source itself has made them one
+ * person, whoever of them is known already. Without it the other id is a device, which belongs to its first user.
  */
 export const identityProperty = '$import_identity';

@@ -125,6 +125,14 @@ describe('merging', () => {
     }
   });
 
+  it('ids that the source itself has joined are one person, in whatever order it says so, and known users too', async () => {
+    const joined = { ...imported, $import_identity: 'joined' };
+    const join = (id: string, other: string) => event('$identify', id, { $anon_distinct_id: other, ...joined });
+    await sendHistory(join('user', 'first'), join('second', 'before'), join('user', 'second'));
+    expect((await bench.person('user'))?.distinct_ids).toEqual(['before', 'first', 'second', 'user']);
+    expect(await warningTypes()).toEqual([]);
+  });
+
   it.each(nobodies)('nobody is identified, linked or merged by the id %j, and every event is stored', async (id) => {
     await send(
       event('$identify', 'alice', { $anon_distinct_id: id }),

@@ -158,7 +158,7 @@ describe('the identity policy', () => {
       events.filter(({ event }) => event !== '$identify' && !linkNames.has(event));
     expect(others(apart)).toEqual(others(all));
     const merged = imported(slug, records, { identity: 'merge' });
-    const isMarked = ({ properties }: WireEvent) => properties['$import_identity'] === 'merge';
+    const isMarked = ({ properties }: WireEvent) => properties['$import_identity'] !== undefined;
     expect(merged.filter(isMarked)).toHaveLength(all.filter(isDeviceLink).length);
     expect(merged.map(({ uuid }) => uuid)).toEqual(all.map(({ uuid }) => uuid));
     expect(imported(slug, records, { identity: 'first_user' })).toEqual(all);

@@ -8,7 +8,9 @@ const profileReason = 'profile of a user, whom the identity policy does not know
 /** Ids are tied together as live events tie them: whoever identifies at a device becomes the person of its first user. */
 export function mergeAll(): Change {
   return (event) =>
-    event.event !== '$identify' || event.properties['$anon_distinct_id'] === undefined
+    event.event !== '$identify' ||
+    event.properties['$anon_distinct_id'] === undefined ||
+    event.properties[identityProperty] === 'joined'
       ? event
       : { ...event, properties: { ...event.properties, [identityProperty]: 'merge' } };
 }

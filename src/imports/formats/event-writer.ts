@@ -72,7 +72,7 @@ export function createEventWriter(slug: string, names: NameTable, memory = creat
     ...writer,
     ...createPutters(names),
     identify: createIdentify(writer, memory.links, {}),
-    join: createIdentify(writer, memory.links, { [identityProperty]: 'merge' }),
+    join: createIdentify(writer, memory.links, { [identityProperty]: 'joined' }),
   };
 }
 

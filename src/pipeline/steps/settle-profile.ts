@@ -49,10 +49,14 @@ function personIntent({ event, properties }: EventDraft): PersonIntent {
   return { merge: null, changes };
 }
 
-/** Imported history has later users of a device, too; which of them is the first only its whole shows. */
+/**
+ * Imported history has later users of a device, too; which of them is the first only its whole shows. What the source itself has joined
+ * is one person, whoever is known already.
+ */
 function ruleOf(properties: JsonObject): MergeRule {
-  const isImported = properties[runProperty] !== undefined && properties[identityProperty] !== 'merge';
-  return isImported ? 'first_user' : 'unless_identified';
+  const mark = properties[identityProperty];
+  if (properties[runProperty] === undefined || mark === 'merge') return 'unless_identified';
+  return mark === 'joined' ? 'always' : 'first_user';
 }
 
 function mergeWith(id: JsonValue | undefined, rule: MergeRule): PersonIntent['merge'] {

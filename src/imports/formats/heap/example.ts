@@ -56,7 +56,7 @@ export const heapExample: Format['example'] = {
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:21:30.000Z',
-      properties: { $anon_distinct_id: '4810060720600030', $import_identity: 'merge' },
+      properties: { $anon_distinct_id: '4810060720600030', $import_identity: 'joined' },
     },
     {
       uuid: fastId(

@@ -25,7 +25,7 @@ export const pendoExample: Format['example'] = {
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:20:30.123Z',
-      properties: { $anon_distinct_id: '_PENDO_T_8a7f', $import_identity: 'merge' },
+      properties: { $anon_distinct_id: '_PENDO_T_8a7f', $import_identity: 'joined' },
     },
     {
       uuid: fastId('pendo', 'event', 'e-1', 'u-1', '2024-05-01T10:20:30.123Z', 'load', ''),
