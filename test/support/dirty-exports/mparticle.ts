@@ -22,7 +22,7 @@ export const mparticleRecords: MakeRecords = withRepeats((draw, n) => {
       // One that cannot be read costs all of them.
       return { text: text.replace('"event_type":', '"kind":'), expected: rejected };
     case 3:
-      return { text: text.replace('"n":', `"deep":${deep(500 + draw.int(5000))},"n":`), expected: rejected };
+      return { text: text.replace('{', `{"deep":${deep(500 + draw.int(5000))},`), expected: rejected };
     case 4:
       return { text: text.replace(/"events":.*/s, '"events":[]}'), expected: { is: 'skipped' } };
     default:
