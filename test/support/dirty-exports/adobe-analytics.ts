@@ -12,9 +12,29 @@ export const adobeRecords: MakeRecords = withRepeats(drawRecord);
 export const adobeNarrowRecords: MakeRecords = withRepeats(drawNarrow, () => false);
 
 const columns = [
-  ...['hit_time_gmt', 'post_cust_hit_time_gmt', 'date_time', 'hitid_high', 'hitid_low', 'exclude_hit', 'hit_source'],
-  ...['visid_high', 'visid_low', 'post_visid_high', 'post_visid_low', 'mcvisid', 'evar7', 'post_evar7', 'probe'],
-  ...['post_probe', 'page_url', 'page_event', 'post_page_event', 'event_list', 'post_product_list', 'post_mvvar1', 'n'],
+  'hit_time_gmt',
+  'post_cust_hit_time_gmt',
+  'date_time',
+  'hitid_high',
+  'hitid_low',
+  'exclude_hit',
+  'hit_source',
+  'visid_high',
+  'visid_low',
+  'post_visid_high',
+  'post_visid_low',
+  'mcvisid',
+  'evar7',
+  'post_evar7',
+  'probe',
+  'post_probe',
+  'page_url',
+  'page_event',
+  'post_page_event',
+  'event_list',
+  'post_product_list',
+  'post_mvvar1',
+  'n',
 ] as const;
 const narrowColumns = ['date_time', 'visid_high', 'visid_low', 'evar7', 'probe', 'n'] as const;
 const zone = 'Europe/Berlin';
@@ -26,15 +46,20 @@ type Cells = Readonly<Partial<Record<(typeof columns)[number], string>>>;
 
 /** Every cell is text, and stays what it was: digits, carets outside of lists, and what a backslash protects. */
 const texts = [
-  ...[
-    '1234567890123456789012345678901234567890',
-    '0.1000000000000000055511151231257827',
-    '1.50',
-    '00',
-    '-1',
-    'a^,b^^c',
-  ],
-  ...['tab\there', 'line\nbreak', 'C:\\path\\', '\\t', '"quoted', 'ü 😀', '{"deep":[1]}', 'x'.repeat(255)],
+  '1234567890123456789012345678901234567890',
+  '0.1000000000000000055511151231257827',
+  '1.50',
+  '00',
+  '-1',
+  'a^,b^^c',
+  'tab	here',
+  'line\nbreak',
+  'C:\\path\\',
+  '\\t',
+  '"quoted',
+  'ü 😀',
+  '{"deep":[1]}',
+  'x'.repeat(255),
 ];
 
 function drawText(draw: Draw, n: number): string {
@@ -64,13 +89,14 @@ function drawRecord(draw: Draw, n: number): DirtyRecord {
   const cells: Cells = {
     ...ids.cells,
     ...time.cells,
-    // As a spreadsheet leaves them.
     hitid_high: draw.pick(['3057065293683690001', '3.05707E+18']),
-    hitid_low: String(6_851_172_000_000 + n),
+    hitid_low: String(6851172e6 + n),
     exclude_hit: draw.pick(['0', '']),
     hit_source: draw.pick(['1', '2', '']),
-    // What was processed stands for what was sent, also where it is empty.
-    ...{ probe: 'sent', post_probe: probe, page_event: '11', post_page_event: kind },
+    probe: 'sent',
+    post_probe: probe,
+    page_event: '11',
+    post_page_event: kind,
     page_url: 'https://shop.example/cart',
     event_list: '1,200=2^,5',
     post_product_list: ';Boot^;s;1;39.90;;',
@@ -131,7 +157,10 @@ function drawIds(draw: Draw, { user, device }: Who): Ids {
   const isKnown = draw.chance(0.97);
   return {
     cells: {
-      ...{ visid_high: '1', visid_low: '2', mcvisid: cloud, evar7: 'sent' },
+      visid_high: '1',
+      visid_low: '2',
+      mcvisid: cloud,
+      evar7: 'sent',
       post_visid_high: isCookie ? high : draw.pick(['0', '']),
       post_visid_low: isCookie ? low : '0',
       post_evar7: isKnown ? (user ?? '') : draw.pick([...nobodies, '::empty::']),
@@ -174,8 +203,12 @@ function drawNarrow(draw: Draw, n: number): DirtyRecord {
   const seconds = outsideOfRepeatedHour(Math.floor(Math.max(drawTime(draw).ms, Date.UTC(2023, 0, 1)) / 1000));
   const [high = '', low = ''] = visitor.split('_');
   const line = lineOf(narrowColumns, {
-    date_time: new Date((seconds + aheadSeconds(zone, seconds)) * 1000).toISOString().slice(0, 19).replace('T', ' '),
-    ...{ visid_high: high, visid_low: low === '' ? '0' : low, evar7: cells.post_evar7 ?? '', probe, n: String(n) },
+    date_time: new Date((seconds + aheadSeconds(zone, seconds)) * 1e3).toISOString().slice(0, 19).replace('T', ' '),
+    visid_high: high,
+    visid_low: low === '' ? '0' : low,
+    evar7: cells.post_evar7 ?? '',
+    probe,
+    n: String(n),
   });
   const hasVisitor = low !== '';
   const user = isKnown ? who.user : undefined;

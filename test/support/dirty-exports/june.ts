@@ -26,8 +26,12 @@ function row(draw: Draw, n: number): DirtyRecord {
     expected: {
       is: 'stored',
       event: {
-        ...{ event, distinctId: stored(known ?? device), ms: time.ms, probe: storedProbe },
-        ...{ identity: String(n), isCounted: !hasId },
+        event,
+        distinctId: stored(known ?? device),
+        ms: time.ms,
+        probe: storedProbe,
+        identity: String(n),
+        isCounted: !hasId,
       },
       ...(known !== undefined && { link: { device, user: stored(known), ms: time.ms } }),
     },

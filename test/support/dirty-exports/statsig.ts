@@ -38,8 +38,12 @@ function event(draw: Draw, n: number): DirtyRecord {
     expected: {
       is: 'stored',
       event: {
-        ...{ event: storedName, distinctId: stored(known ?? device), ms: time.ms, probe: storedProbe },
-        ...{ identity: String(n), isCounted: !hasId },
+        event: storedName,
+        distinctId: stored(known ?? device),
+        ms: time.ms,
+        probe: storedProbe,
+        identity: String(n),
+        isCounted: !hasId,
       },
       ...(known !== undefined && { link: { device, user: stored(known), ms: time.ms } }),
     },
