@@ -1,4 +1,5 @@
 import { SourceWaitError } from '../source.ts';
+import { createBatchMembers, type BatchMembers } from './batch-members.ts';
 import { createLineWriter, recordBytesMax, tooLong, type LineWriter, type Piece } from './piece.ts';
 
 /**
@@ -44,6 +45,14 @@ interface Scan {
   before: number;
 }
 
+export interface ValuesOptions {
+  readonly name: string;
+  readonly place: (record: number) => string;
+  readonly list?: string | undefined;
+  /** Of a batch, until its members are known. Default 8 MB. */
+  readonly heldBytesMax?: number | undefined;
+}
+
 /**
  * Records of JSON that is not one per line, cut by brackets and strings without building anything. What is no JSON comes out
  * as a record too, for the check to reject.
@@ -52,15 +61,13 @@ interface Scan {
 export async function* readValues(
   chunks: AsyncIterable<Buffer>,
   layout: ValueLayout,
-  {
-    name,
-    place,
-    list = 'batch',
-  }: { readonly name: string; readonly place: (record: number) => string; readonly list?: string | undefined },
+  { name, place, list = 'batch', heldBytesMax }: ValuesOptions,
 ): AsyncGenerator<Piece> {
   const scan = startOf(layout, list);
   const writer = createLineWriter();
-  const pending = createPending(writer, place, list);
+  // Pages of a service say nothing about their records; batches of a gateway do.
+  const batch = layout === 'batch' && list === 'batch' ? createBatchMembers(writer, heldBytesMax) : undefined;
+  const pending = createPending(writer, place, { list, batch });
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
@@ -70,6 +77,7 @@ export async function* readValues(
   }
   const { depth: open, inString } = scan;
   if (open === 0 && !inString) pending.end(Buffer.alloc(0));
+  batch?.close();
   const last = writer.take(true);
   if (last !== undefined) yield last;
   if (open > 0 || inString) {
@@ -136,11 +144,23 @@ interface Pending {
   add(bytes: Buffer): void;
   /** The last bytes of it; nothing at all is no record. */
   end(bytes: Buffer): void;
-  /** A value of the top level without records. */
-  stray(): void;
+  /** Bytes of a value of the top level that belong to no record. */
+  outside(bytes: Buffer): void;
+  /** A value of the top level has ended. `listed`: it had a list of records. */
+  close(listed: boolean): void;
 }
 
-function createPending(writer: LineWriter, place: (record: number) => string, list = 'batch'): Pending {
+interface PendingOptions {
+  readonly list?: string;
+  readonly batch?: BatchMembers | undefined;
+}
+
+function createPending(
+  writer: LineWriter,
+  place: (record: number) => string,
+  { list = 'batch', batch }: PendingOptions = {},
+): Pending {
+  const target = batch ?? writer;
   let parts: Buffer[] = [];
   let size = 0;
   let records = 0;
@@ -165,11 +185,14 @@ function createPending(writer: LineWriter, place: (record: number) => string, li
       records += 1;
       if (size + bytes.length > recordBytesMax)
         writer.fault(tooLong({ place: place(records), line: records }, parts[0] ?? bytes));
-      else writer.record([...parts, bytes]);
+      else target.record([...parts, bytes]);
       parts = [];
       size = 0;
     },
-    stray() {
+    outside: (bytes) => batch?.outside(bytes),
+    close(listed) {
+      batch?.end(place(records));
+      if (listed) return;
       const reason = `expected a list of records, or an object with one in "${list}"; got an object without`;
       writer.fault({ place: `after ${place(records)}`, reason, original: '' });
     },
@@ -178,6 +201,7 @@ function createPending(writer: LineWriter, place: (record: number) => string, li
 
 function cut(scan: Scan, chunk: Buffer, pending: Pending): void {
   let from = 0;
+  let outside = 0;
   for (let at = 0; at < chunk.length; at += 1) {
     if (scan.inString) {
       at = skipString(scan, chunk, at);
@@ -189,15 +213,23 @@ function cut(scan: Scan, chunk: Buffer, pending: Pending): void {
       scan.inRecord = true;
       from = at;
     }
+    const { base } = scan;
     const end = step(scan, byte);
     scan.before = byte;
-    if (scan.depth === 0 && !scan.listed && (byte === closeBrace || byte === closeBracket)) pending.stray();
+    if (scan.base > base) pending.outside(chunk.subarray(outside, at + 1));
+    if (scan.base < base) outside = at;
+    if (end !== 'none') pending.end(chunk.subarray(from, end === 'after' ? at + 1 : at));
+    if (scan.depth === 0 && scan.layout !== 'objects' && (byte === closeBrace || byte === closeBracket)) {
+      pending.outside(chunk.subarray(outside, at + 1));
+      pending.close(scan.listed);
+      outside = at + 1;
+    }
     if (end === 'none') continue;
-    pending.end(chunk.subarray(from, end === 'after' ? at + 1 : at));
     scan.inRecord = false;
     from = at + 1;
   }
   if (scan.inRecord) pending.add(chunk.subarray(from));
+  if (scan.base === -1) pending.outside(chunk.subarray(outside));
 }
 
 /** Position of the last byte of the string, or of the chunk. */
