@@ -1,3 +1,4 @@
+import { evidenceKinds, type EvidencedRule, type EvidenceKind } from '../../src/imports/formats/evidence.ts';
 import type { Format, FormatOption } from '../../src/imports/formats/format.ts';
 import { formats } from '../../src/imports/formats/registry.ts';
 import { code, json, page, table } from './markdown.ts';
@@ -30,6 +31,7 @@ function formatPage(format: Format): string {
     prose(format.description),
     `${code(format.slug)} reads: ${prose(format.source)}`,
     ...options(format.options),
+    ...evidence(format),
     ...names(format),
     ...example(format),
     ...command(format),
@@ -46,6 +48,30 @@ function options(list: readonly FormatOption[]): string[] {
     prose(option.description),
   ]);
   return ['## Options', table(['Option', 'Values', 'Default', 'Meaning'], rows)];
+}
+
+const kinds: Readonly<Record<EvidenceKind, string>> = {
+  times: 'Times',
+  zone: 'Zone and unit',
+  ids: 'Ids',
+  links: 'Persons',
+  counts: 'Counts',
+};
+
+function evidence(format: Format): string[] {
+  const rows = evidenceKinds.map((kind) => {
+    const rule = format.evidence[kind];
+    return [kinds[kind], prose(rule.rule), restsOn(rule)];
+  });
+  return ['## Rules and what they rest on', table(['About', 'Rule', 'Rests on'], rows)];
+}
+
+function restsOn(rule: EvidencedRule): string {
+  if ('because' in rule) return `No statement by the vendor. ${prose(rule.because)}`;
+  const option = rule.option === undefined ? '' : `option ${code(rule.option)}`;
+  if ('note' in rule) return `No statement by the vendor: ${option}, and a warning of the check without it`;
+  const links = rule.sources.map((url) => `[${new URL(url).host}](${url})`).join(', ');
+  return option === '' ? links : `${links}; ${option}`;
 }
 
 const parts = [

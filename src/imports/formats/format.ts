@@ -2,6 +2,7 @@ import type { ReaderMemory } from './reader-memory.ts';
 import type { OddValue } from '../../contract/odd-values.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
+import type { Evidence } from './evidence.ts';
 import type { PlainTable } from './plain-table.ts';
 import type { FoundNote } from './record-notes.ts';
 
@@ -17,6 +18,8 @@ export interface Format {
   /** What the source calls the export, where to get it. */
   readonly source: string;
   readonly options: readonly FormatOption[];
+  /** What its rules about times, ids, links and counts rest on. */
+  readonly evidence: Evidence;
   /** Where the time of a record stands, for the rules for odd times; left out: those that need it cannot be chosen. */
   readonly times?: RecordTimes;
   /** Names as they are translated by default. */

@@ -75,6 +75,15 @@ export const recordNotes = {
       `In ${count} ${plural(count, 'visit', 'visits')} the clocks changed, and it is not clear at which action ` +
       `(idVisit ${samples.join(', ')}): actions of that hour may be an hour off.`,
   },
+  zone_assumed: {
+    kind: 'assumed',
+    formats: ['adobe-analytics', 'heap', 'june', 'statsig'],
+    evidence:
+      'https://experienceleague.adobe.com/en/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-reference',
+    detail: ({ count, samples }) =>
+      `${count} ${plural(count, 'record has a time', 'records have times')} without a zone (${quoted(samples)}), and the source does ` +
+      'not say which one holds: taken as UTC. Give the zone with the format option time_zone.',
+  },
   airbyte_envelope: {
     kind: 'reading',
     formats: 'all',
@@ -94,7 +103,7 @@ export const recordNotes = {
   segment_clock_corrected: {
     kind: 'reading',
     formats: ['segment'],
-    evidence: 'https://segment.com/docs/connections/spec/common/#timestamps',
+    evidence: 'https://github.com/segmentio/segment-docs/blob/develop/src/connections/spec/common.md',
     detail: ({ count }) =>
       `${count} ${plural(count, 'message has', 'messages have')} no timestamp, and the clock of the sender was more than a ` +
       'minute off: the time is originalTimestamp, corrected by sentAt and receivedAt.',

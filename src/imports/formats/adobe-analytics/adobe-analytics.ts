@@ -1,3 +1,4 @@
+import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
 import type { ReaderMemory } from '../reader-memory.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader, type RecordResult } from '../format.ts';
@@ -6,8 +7,9 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { asNumber, idOf, setMember, type Json, type Properties } from '../read-values.ts';
-import { textTime, zoneOption, type Zone } from '../times.ts';
+import { textTime } from '../times.ts';
 import { cellsOf, isEmptyCell, planColumns, type ColumnPlan } from './columns.ts';
+import { evidence } from './evidence.ts';
 import { adobeExample } from './example.ts';
 import { splitEscaped, unescaped } from './multi-values.ts';
 import { adobeNames } from './names.ts';
@@ -25,7 +27,7 @@ export const adobeAnalytics: Format = {
     '`link_name`. The events of the hit are in `success_events`, its products in `products`, values of list variables (`mvvar1`) as lists. distinct_id is ' +
     'visid_high and visid_low with all of their digits, else mcvisid; with the option `user_id` the user, to whom the visitor is ' +
     'linked. The uuid follows from hitid_high and hitid_low, in feeds without them from the content. Hits that Adobe does ' +
-    'not count (exclude_hit, hit_source 5, 7, 8 and 9) are left out; a purchase that came before (duplicate_purchase) ' +
+    'not count (exclude_hit, customer_perspective, hit_source 5, 7, 8 and 9) are left out; a purchase that came before (duplicate_purchase) ' +
     'is not counted again.',
   source:
     'The files of a data feed (`hit_data.tsv`, `01-suite_2024-05-01.tsv.gz`), which have no line with names: `columns` gives them. ' +
@@ -47,12 +49,9 @@ export const adobeAnalytics: Format = {
       default: 'property',
       choices: ['property', 'events'],
     },
-    {
-      key: 'time_zone',
-      description: 'Zone of date_time, for feeds that have no time in GMT',
-      default: 'UTC',
-    },
+    assumedZoneOption,
   ],
+  evidence,
   names: adobeNames,
   example: adobeExample,
   createReader,
@@ -64,7 +63,7 @@ interface Context {
   readonly eventNames: ReadonlyMap<string, string>;
   readonly userColumn: string;
   readonly splitsEvents: boolean;
-  readonly zone: Zone;
+  readonly zone: AssumedZone;
 }
 
 function createReader(given: Readonly<Record<string, string>>, names: NameTable, memory?: ReaderMemory): RecordReader {
@@ -75,7 +74,7 @@ function createReader(given: Readonly<Record<string, string>>, names: NameTable,
     eventNames: lookupOf(options['events'] ?? ''),
     userColumn: (options['user_id'] ?? '').replace(/^post_/, ''),
     splitsEvents: options['success_events'] === 'events',
-    zone: zoneOption('time_zone', options['time_zone'] ?? 'UTC'),
+    zone: assumedZone(options),
   };
   const plan = columns === undefined ? undefined : planColumns(columns);
   const known = new Set(columns);
@@ -133,7 +132,10 @@ function readHit(row: Json, context: Context): RecordResult {
   if (excluded !== '0') return skipped(`exclude_hit ${excluded.slice(0, 10)}: a hit that Adobe does not count`);
   const hitSource = idOf(row['hit_source']);
   if (noHits.has(hitSource)) return skipped(`hit_source ${hitSource}: uploaded data, no hit`);
-  const timestamp = timeOf(row, context.zone);
+  const seen = idOf(row['customer_perspective']) ?? '0';
+  if (seen !== '0') return skipped(`customer_perspective ${seen.slice(0, 10)}: a hit in the background`);
+  const gmt = timeOfEpoch(row['cust_hit_time_gmt'], 's') ?? timeOfEpoch(row['hit_time_gmt'], 's');
+  const timestamp = gmt ?? textTime(row['date_time'], context.zone.zone);
   if (timestamp === undefined) return unreadable('expected a time in hit_time_gmt, cust_hit_time_gmt or date_time');
   const user = userColumn === '' ? undefined : personId(row[userColumn]);
   const visitor = visitorOf(row);
@@ -148,7 +150,8 @@ function readHit(row: Json, context: Context): RecordResult {
   const uuid = uuidOf(row, writer);
   const links = user !== undefined && visitor !== undefined ? writer.identify(user, visitor, timestamp) : [];
   const hit = writer.event(uuid, event, distinctId, timestamp, properties);
-  if (!context.splitsEvents) return imported([...links, hit]);
+  const clock = gmt === undefined ? row['date_time'] : undefined;
+  if (!context.splitsEvents) return context.zone.noted(imported([...links, hit]), clock);
   const own = success.flatMap(({ name, value }, at) => {
     const ownName = writer.eventName(name);
     if (ownName === null) return [];
@@ -156,16 +159,7 @@ function readHit(row: Json, context: Context): RecordResult {
     if (value !== undefined) ownProperties['value'] = asNumber(value);
     return [writer.event(writer.id(uuid, name, String(at)), ownName, distinctId, timestamp, ownProperties)];
   });
-  return imported([...links, hit, ...own]);
-}
-
-/** The time by which Adobe reports; where the feed has none in GMT, its clock in the zone of the suite. */
-function timeOf(row: Json, zone: Zone): string | undefined {
-  return (
-    timeOfEpoch(row['cust_hit_time_gmt'], 's') ??
-    timeOfEpoch(row['hit_time_gmt'], 's') ??
-    textTime(row['date_time'], zone)
-  );
+  return context.zone.noted(imported([...links, hit, ...own]), clock);
 }
 
 /** Two numbers of up to 20 digits, which only together are an id. */

@@ -3,6 +3,7 @@ import { isObject } from '../../../base/json.ts';
 import { columnNames, createColumns } from './columns.ts';
 import { addPerson } from './event-person.ts';
 import { addEventType } from './event-type.ts';
+import { evidence } from './evidence.ts';
 import { amplitudeExample } from './example.ts';
 import { addGroups, createGroupReader } from './groups.ts';
 import { amplitudeNames } from './names.ts';
@@ -50,6 +51,7 @@ export const amplitude: Format = {
     own: ['event_time', 'client_event_time', 'server_received_time'],
     received: ['server_received_time', 'server_upload_time'],
   },
+  evidence,
   names: amplitudeNames,
   example: amplitudeExample,
   createReader,

@@ -6,6 +6,7 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { kindOf, listOf, type Json, type Properties } from '../read-values.ts';
+import { evidence } from './evidence.ts';
 import { ga4Example } from './example.ts';
 import { ga4Plain } from './plain.ts';
 import { idOfRow } from './row-id.ts';
@@ -86,6 +87,7 @@ export const ga4: Format = {
       choices: ['skip', 'anonymous'],
     },
   ],
+  evidence,
   names,
   example: ga4Example,
   createReader: (given, names, memory) => {

@@ -1,12 +1,15 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { canonicalUuid } from '../../../base/uuids.ts';
+import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { evidence } from './evidence.ts';
 import { heapExample } from './example.ts';
 import { personId } from '../person-id.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
+import type { Zone } from '../times.ts';
 import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
 
 const slug = 'heap';
@@ -71,34 +74,37 @@ export const heap: Format = {
       description:
         'Name of the events whose rows have no event_name, event_table_name, type or object: often that of the table.',
     },
+    assumedZoneOption,
   ],
   times: { own: ['time'], received: [] },
+  evidence,
   names,
   example: heapExample,
   createReader: (given, names, memory) => {
     const options = readOptions(slug, heap.options, given);
-    return createReader(createEventWriter(slug, names, memory), options['event']);
+    return createReader(createEventWriter(slug, names, memory), options['event'], assumedZone(options));
   },
 };
 
-function createReader(writer: EventWriter, nameOfAll: string | undefined): RecordReader {
+function createReader(writer: EventWriter, nameOfAll: string | undefined, { zone, noted }: AssumedZone): RecordReader {
   return readObjects((row) => {
-    if (row['from_user_id'] !== undefined && row['to_user_id'] !== undefined) return readMigration(writer, row);
-    if (idOf(row['time']) === undefined && (row['last_modified'] ?? row['joindate']) !== undefined) {
-      return readUser(writer, row);
+    if (row['from_user_id'] !== undefined && row['to_user_id'] !== undefined) {
+      return noted(readMigration(writer, row, zone), row['time']);
     }
-    return readEvent(writer, row, nameOfAll);
+    const modified = row['last_modified'] ?? row['joindate'];
+    if (idOf(row['time']) === undefined && modified !== undefined) return noted(readUser(writer, row, zone), modified);
+    return noted(readEvent(writer, row, { nameOfAll, zone }), row['time']);
   });
 }
 
-function readMigration(writer: EventWriter, row: Json): RecordResult {
+function readMigration(writer: EventWriter, row: Json, zone: Zone): RecordResult {
   const from = personId(row['from_user_id']);
   const to = personId(row['to_user_id']);
   if (from === undefined || to === undefined) {
     const which = from === undefined ? 'from_user_id' : 'to_user_id';
     return unreadable(`expected an id in ${which}, got ${kindOf(row[which])}`);
   }
-  const timestamp = timeOfTextOrMs(row['time']);
+  const timestamp = timeOfTextOrMs(row['time'], zone);
   if (timestamp === undefined)
     return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOf(row['time'])}`);
   return imported(writer.join(to, from, timestamp));
@@ -107,12 +113,12 @@ function readMigration(writer: EventWriter, row: Json): RecordResult {
 const userTimes = ['joindate', 'last_modified', 'lastseen', 'identity_time'] as const;
 const aboutUser = new Set(['id', 'user_id', 'identity', 'properties', 'initial_platform', ...userTimes]);
 
-function readUser(writer: EventWriter, row: Json): RecordResult {
+function readUser(writer: EventWriter, row: Json, zone: Zone): RecordResult {
   const device = heapId(row);
   const user = personId(row['identity']);
   const distinctId = user ?? device;
   if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
-  const times = Object.fromEntries(userTimes.map((column) => [column, timeOfTextOrMs(row[column])]));
+  const times = Object.fromEntries(userTimes.map((column) => [column, timeOfTextOrMs(row[column], zone)]));
   const timestamp = times['last_modified'] ?? times['joindate'];
   if (timestamp === undefined) return unreadable('expected a time in last_modified or joindate');
   const set: Properties = {};
@@ -132,11 +138,16 @@ function readUser(writer: EventWriter, row: Json): RecordResult {
   return imported([...identify, writer.generated(idParts, '$set', distinctId, timestamp, properties)]);
 }
 
-function readEvent(writer: EventWriter, row: Json, nameOfAll: string | undefined): RecordResult {
+interface Given {
+  readonly nameOfAll: string | undefined;
+  readonly zone: Zone;
+}
+
+function readEvent(writer: EventWriter, row: Json, { nameOfAll, zone }: Given): RecordResult {
   const sourceName =
     firstId(row['event_name'], row['event_table_name'], row['type'], row['object']) ?? firstId(nameOfAll);
   if (sourceName === undefined) return unreadable('expected the name of the event in a column or in the option event');
-  const timestamp = timeOfTextOrMs(row['time']);
+  const timestamp = timeOfTextOrMs(row['time'], zone);
   if (timestamp === undefined)
     return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOf(row['time'])}`);
   const event = writer.eventName(sourceName);

@@ -3,6 +3,8 @@ import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
+import { evidence } from './evidence.ts';
 import { juneExample } from './example.ts';
 import { personId } from '../person-id.ts';
 import { readObjects } from '../read-objects.ts';
@@ -56,7 +58,7 @@ export const june: Format = {
     'Rows of the CSV export: type, name, user_id, anonymous_id, timestamp, and properties, traits and context as ' +
     'JSON. A row with group_id and traits is a group, one with traits and no name an identified user, any other ' +
     'an event; where type is page or screen, the name stays beside it. A row has no id: its uuid follows from ' +
-    'its content. Times without a zone are UTC.',
+    'its content.',
   source: 'The CSV files of a workspace export.',
   options: [
     {
@@ -64,19 +66,25 @@ export const june: Format = {
       description: 'The kind of group that companies become.',
       default: 'company',
     },
+    assumedZoneOption,
   ],
   times: { own: ['timestamp'], received: [] },
+  evidence,
   names,
   example: juneExample,
   createReader: (given, names, memory) => {
     const options = readOptions(slug, june.options, given);
-    return createReader(createEventWriter(slug, names, memory), options['group_type'] || 'company');
+    return createReader(
+      createEventWriter(slug, names, memory),
+      options['group_type'] || 'company',
+      assumedZone(options),
+    );
   },
 };
 
-function createReader(writer: EventWriter, groupType: string): RecordReader {
-  return readObjects((row) => {
-    const timestamp = timeOfTextOrMs(row['timestamp']);
+function createReader(writer: EventWriter, groupType: string, { zone, noted }: AssumedZone): RecordReader {
+  const read = (row: Json): RecordResult => {
+    const timestamp = timeOfTextOrMs(row['timestamp'], zone);
     if (timestamp === undefined) {
       return unreadable(`expected timestamp as ISO 8601 or milliseconds, got ${kindOf(row['timestamp'])}`);
     }
@@ -86,14 +94,15 @@ function createReader(writer: EventWriter, groupType: string): RecordReader {
       return unreadable(`expected ${broken[0]} as a JSON object, got ${kindOf(row[broken[0]])}`);
     const { properties = {}, traits = {}, context = {} } = json;
     const who = { user: personId(row['user_id']), device: personId(row['anonymous_id']) };
-    const read: ReadRow = { row, timestamp, properties, traits, context, ...who };
+    const found: ReadRow = { row, timestamp, properties, traits, context, ...who };
     const kind = kindOfRow(row, traits);
-    if (kind === 'group') return readGroup(writer, read, groupType);
-    const distinctId = read.user ?? read.device;
+    if (kind === 'group') return readGroup(writer, found, groupType);
+    const distinctId = found.user ?? found.device;
     if (distinctId === undefined) return unreadable('expected user_id or anonymous_id, got neither');
-    if (kind === 'identify') return readIdentify(writer, read, distinctId);
-    return readEvent(writer, read, distinctId, groupType);
-  });
+    if (kind === 'identify') return readIdentify(writer, found, distinctId);
+    return readEvent(writer, found, distinctId, groupType);
+  };
+  return readObjects((row) => noted(read(row), row['timestamp']));
 }
 
 interface ReadRow {

@@ -20,6 +20,7 @@ import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from
 import { readObjects } from '../read-objects.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
 import { groupsOf } from './groups.ts';
+import { evidence } from './evidence.ts';
 import { mappingExample } from './mapping-example.ts';
 import type { BagRule } from './bag-rule.ts';
 import { mappingPlain, type Context } from './plain.ts';
@@ -45,6 +46,7 @@ export const mapping: Format = {
     '(`"parent.app"`). `source` keeps ids of one source apart from those of another.',
   source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
   options: [{ key: 'mapping', description: 'The rules, as JSON. Required', schema: rulesSchema }],
+  evidence,
   names: { events: {}, properties: {}, person_properties: {} },
   example: mappingExample,
   createReader,

@@ -1,6 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, RecordReader } from '../format.ts';
+import { evidence } from './evidence.ts';
 import { matomoExample } from './example.ts';
 import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names.ts';
 import { personId } from '../person-id.ts';
@@ -36,6 +37,7 @@ export const matomo: Format = {
       default: '',
     },
   ],
+  evidence,
   names: matomoNames,
   example: matomoExample,
   createReader: (given, names, memory) => {

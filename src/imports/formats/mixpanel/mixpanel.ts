@@ -2,6 +2,7 @@ import type { ReaderMemory } from '../reader-memory.ts';
 import { createUuids } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { evidence } from './evidence.ts';
 import { mixpanelExample } from './example.ts';
 import { groupProperties, groupsOf } from './groups.ts';
 import { deviceOf, distinctIdOf, isFailedLink, userOf } from './ids.ts';
@@ -60,6 +61,7 @@ export const mixpanel: Format = {
     own: ['properties.time', 'time'],
     received: ['properties.mp_processing_time_ms', 'properties.$mp_api_timestamp_ms', 'mp_processing_time_ms'],
   },
+  evidence,
   names: mixpanelNames,
   example: mixpanelExample,
   createReader,

@@ -3,6 +3,7 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { evidence } from './evidence.ts';
 import { mparticleExample } from './example.ts';
 import { personId } from '../person-id.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
@@ -62,6 +63,7 @@ export const mparticle: Format = {
       default: 'customer_id',
     },
   ],
+  evidence,
   names,
   example: mparticleExample,
   createReader: (given, names, memory) => {

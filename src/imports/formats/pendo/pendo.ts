@@ -1,6 +1,7 @@
 import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
+import { evidence } from './evidence.ts';
 import { pendoExample } from './example.ts';
 import { personId } from '../person-id.ts';
 import { readObjects } from '../read-objects.ts';
@@ -48,6 +49,7 @@ export const pendo: Format = {
     'The events of Data Sync (`allevents.avro`), or the table that a warehouse made of them as Parquet or JSON lines.',
   options: [{ key: 'group_type', description: 'The kind of group that accounts become.', default: 'account' }],
   times: { own: ['browserTimestamp'], received: [] },
+  evidence,
   names,
   example: pendoExample,
   createReader: (given, names, memory) => {

@@ -1,6 +1,7 @@
 import { dayMs } from '../../../base/time.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type RecordReader, type RecordResult } from '../format.ts';
+import { evidence } from './evidence.ts';
 import { plausibleExample } from './example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
@@ -34,6 +35,7 @@ export const plausible: Format = {
     },
     { key: 'time_zone', description: 'The time zone of the site, in which its days begin.', default: 'UTC' },
   ],
+  evidence,
   names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, person_properties: {} },
   example: plausibleExample,
   createReader: (given, names, memory) => {

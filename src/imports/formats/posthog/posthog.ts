@@ -8,6 +8,7 @@ import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } fro
 import { namesOf, rename, type Names } from '../names.ts';
 import { addElements } from './elements.ts';
 import { createGroupReader, groupTypesOf, isGroup } from './groups.ts';
+import { evidence } from './evidence.ts';
 import { posthogExample } from './example.ts';
 import { posthogPlain, type PosthogPlain } from './plain.ts';
 import { withPlain } from '../plain-table.ts';
@@ -49,6 +50,7 @@ export const posthog: Format = {
     { key: 'time_zone', description: 'Zone of times that are written without one', default: 'UTC' },
   ],
   times: { own: ['timestamp'], received: ['created_at', '_inserted_at', 'inserted_at'] },
+  evidence,
   names: {
     events: {},
     properties: {

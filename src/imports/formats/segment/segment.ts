@@ -15,6 +15,7 @@ import { contextPaths } from './context.ts';
 import { pageEvent, screenEvent } from './event-names.ts';
 import { messageIdParts } from './message-id.ts';
 import { unwrapped } from './envelope.ts';
+import { evidence } from './evidence.ts';
 import { segmentExample } from './example.ts';
 import { messageIds, type MessageIds } from './message-ids.ts';
 import { timeOfMessage } from './message-time.ts';
@@ -69,6 +70,7 @@ export const segment: Format = {
     },
   ],
   times: { own: ['timestamp', 'originalTimestamp', 'receivedAt', 'sentAt'], received: ['receivedAt', 'received_at'] },
+  evidence,
   names: { events: {}, properties: {}, person_properties: {} },
   example: segmentExample,
   createReader,

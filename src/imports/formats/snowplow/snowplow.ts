@@ -10,6 +10,7 @@ import { timeOfTextOrMs } from '../read-times.ts';
 import { asNumber, idOf, kindOf, listOf, objectOfJson, setMember, valueOfJson } from '../read-values.ts';
 import type { Json, Properties } from '../read-values.ts';
 import { snowplowColumns, snowplowFlags, snowplowNumbers } from './columns.ts';
+import { evidence } from './evidence.ts';
 import { snowplowExample } from './example.ts';
 
 const slug = 'snowplow';
@@ -86,6 +87,7 @@ export const snowplow: Format = {
     },
   ],
   times: { own: ['true_tstamp', 'derived_tstamp', 'collector_tstamp'], received: ['collector_tstamp'] },
+  evidence,
   names,
   example: snowplowExample,
   createReader: (given, names, memory) => {

@@ -1,4 +1,5 @@
 import { canonicalUuid } from '../../../base/uuids.ts';
+import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
 import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-id.ts';
@@ -6,7 +7,9 @@ import { readList, readable, readOne, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
-import { firstId, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import type { Zone } from '../times.ts';
+import { firstId, kindOf, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import { evidence } from './evidence.ts';
 import { statsigExample } from './example.ts';
 
 const slug = 'statsig';
@@ -49,30 +52,32 @@ export const statsig: Format = {
     'device (device or stable id). The uuid is the id of the event (`timeUUID` in a webhook’s) where there is one, ' +
     'else it follows from its content. A page in which one event cannot be read is refused as a whole.',
   source: 'The events of the console API, or a warehouse export with the same members.',
-  options: [],
+  options: [assumedZoneOption],
   times: { own: ['timestamp'], received: [] },
+  evidence,
   names,
   example: statsigExample,
   createReader: (given, names, memory) => {
-    readOptions(slug, statsig.options, given);
-    return createReader(createEventWriter(slug, names, memory));
+    const options = readOptions(slug, statsig.options, given);
+    return createReader(createEventWriter(slug, names, memory), assumedZone(options));
   },
 };
 
-function createReader(writer: EventWriter): RecordReader {
+function createReader(writer: EventWriter, { zone, noted }: AssumedZone): RecordReader {
   return readObjects((record) => {
     const { data } = record;
     const isPage = Array.isArray(data) && firstId(record['name'], record['event_name']) === undefined;
-    return isPage
-      ? readList(data as readonly unknown[], 'data', 'a page without events', (each) => readEvent(writer, each))
-      : readOne(readEvent(writer, record));
+    if (!isPage) return noted(readOne(readEvent(writer, record, zone)), record['timestamp']);
+    const items = data as readonly unknown[];
+    const page = readList(items, 'data', 'a page without events', (each) => readEvent(writer, each, zone));
+    return noted(page, objectOf(items[0])['timestamp']);
   });
 }
 
-function readEvent(writer: EventWriter, record: Json): Readable {
+function readEvent(writer: EventWriter, record: Json, zone: Zone): Readable {
   const sourceName = firstId(record['name'], record['event_name'], record['eventName']);
   if (sourceName === undefined) return unreadable(`expected the name of the event in name or event_name, got neither`);
-  const timestamp = timeOfTextOrMs(record['timestamp']);
+  const timestamp = timeOfTextOrMs(record['timestamp'], zone);
   if (timestamp === undefined) {
     return unreadable(`expected timestamp in milliseconds since 1970, got ${kindOf(record['timestamp'])}`);
   }

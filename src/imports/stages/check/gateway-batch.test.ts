@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { checkTest } from '../../../../test/support/check-stage.ts';
-import { cutAt, readBack } from '../../records/record-files.fixture.ts';
+import { readRecords } from '../../records/read-records.ts';
 
 const message = (id: string): string =>
   JSON.stringify({
@@ -24,8 +24,11 @@ const files: readonly (readonly [string, string])[] = [
 describe('messages in the batch of a gateway', () => {
   it.each(files)('%s: the clock of the sender is corrected', async (_how, file) => {
     const hints = { name: 'gw.ndjson', signal: new AbortController().signal, tempDir: tmpdir() };
-    const { lines, faults } = await readBack(cutAt(Buffer.from(file), [7, 300]), hints);
-    expect(faults).toEqual([]);
+    const lines: string[] = [];
+    for await (const piece of readRecords(inPieces(file), hints)) {
+      expect(piece.faults).toEqual([]);
+      lines.push(...piece.lines.toString().trim().split('\n'));
+    }
     await using test = await checkTest({ format: 'segment' });
     await test.stage('gw.ndjson', lines, 10);
     const { notes } = await test.check();
@@ -36,3 +39,7 @@ describe('messages in the batch of a gateway', () => {
     expect(notes).toMatchObject([{ of: 'segment_clock_corrected', count: expect.any(Number) }]);
   });
 });
+
+async function* inPieces(text: string): AsyncGenerator<Buffer> {
+  for (let at = 0; at < text.length; at += 100) yield await Promise.resolve(Buffer.from(text.slice(at, at + 100)));
+}

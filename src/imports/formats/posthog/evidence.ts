@@ -1,0 +1,26 @@
+import type { Evidence } from '../evidence.ts';
+
+export const evidence: Evidence = {
+  times: {
+    rule: 'The time is `timestamp`, which PostHog has corrected by sent_at when it took the event in.',
+    sources: ['https://posthog.com/docs/data/timestamps'],
+  },
+  zone: {
+    rule: 'ISO 8601; times without a zone are UTC, unless the option says otherwise.',
+    sources: ['https://posthog.com/docs/data/timestamps'],
+    option: 'time_zone',
+  },
+  ids: {
+    rule: 'The uuid is that of the event, in every spelling; without one it follows from the content.',
+    sources: ['https://posthog.com/docs/data-pipelines/batch-exports'],
+  },
+  links: {
+    rule: 'distinct_id stays. Ids of one exported person are joined again by the id of the person.',
+    sources: ['https://posthog.com/docs/data-pipelines/batch-exports'],
+    option: 'link_persons',
+  },
+  counts: {
+    rule: 'Batch exports go by the time of arrival, so an event is in one of them whatever its own time; the same event again is stored once.',
+    sources: ['https://github.com/PostHog/posthog.com/pull/17153'],
+  },
+};
