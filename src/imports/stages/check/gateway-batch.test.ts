@@ -26,7 +26,7 @@ describe('messages in the batch of a gateway', () => {
     const hints = { name: 'gw.ndjson', signal: new AbortController().signal, tempDir: tmpdir() };
     const lines: string[] = [];
     for await (const piece of readRecords(inPieces(file), hints)) {
-      expect(piece.faults).toEqual([]);
+      expect(piece.faults ?? []).toEqual([]);
       lines.push(...piece.lines.toString().trim().split('\n'));
     }
     await using test = await checkTest({ format: 'segment' });
