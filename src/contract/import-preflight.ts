@@ -47,6 +47,7 @@ export const findingCodes = [
   'source_still_written',
   'source_unreachable',
   'source_extent',
+  'source_incomplete',
   'format_unfit',
   'records_unreadable',
   'transform_failed',

@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import type { VerifyResult } from '../../imports/run/results.ts';
+import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { endOf } from './outcome.ts';
 import type { RunView } from './run-view.ts';
 
-function codeOf(verdict: VerifyResult['verdict'] | undefined, more: Partial<RunView> = {}): number {
+function codeOf(
+  verdict: VerifyResult['verdict'] | undefined,
+  more: Partial<RunView> = {},
+  notes?: CheckResult['notes'],
+): number {
   const view = { state: 'completed', stages: 5, totals: { rejected: 0 }, ...more } as unknown as RunView;
   const none = { expected: 1, found: 1, cells: [], differences: [], truncated: 0 };
   const verify = verdict === undefined ? undefined : { ...none, verdict, detail: 'why' };
-  const end = endOf(view, { verify }, { paused: 'again', failed: 'again' });
+  const end = endOf(view, { verify, notes }, { paused: 'again', failed: 'again' });
   return end === undefined ? 0 : exitCodes[end.reason].code;
 }
 
@@ -28,6 +32,20 @@ describe('the exit code of an import', () => {
     expect(
       (['exact', 'exact_by_id', 'unreadable', 'different'] as const).map((each) => codeOf(each, rejected)),
     ).toEqual([3, 3, 3, 7]);
+  });
+
+  it('of a source that says that it is incomplete is 3, though every event is stored; a reading that was assumed is none', () => {
+    const note = {
+      of: 'matomo_actions_truncated',
+      kind: 'incomplete',
+      count: 1,
+      amount: 2,
+      samples: [],
+      detail: 'x.',
+    } as const;
+    expect(codeOf('exact', {}, [note])).toBe(3);
+    expect(codeOf('different', {}, [note])).toBe(7);
+    expect(codeOf('exact', {}, [{ ...note, kind: 'assumed' }])).toBe(0);
   });
 
   it.each([

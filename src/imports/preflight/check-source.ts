@@ -12,7 +12,7 @@ export const checkSource: PreflightCheck = {
   look: async (context) => {
     try {
       const sample = await context.sample();
-      return [...extentOf(sample), ...readingOf(sample), ...judge(context, sample)];
+      return [...extentOf(sample), ...readingOf(sample), ...missingFrom(sample), ...judge(context, sample)];
     } catch (error) {
       return [refusal(error)];
     }
@@ -52,6 +52,11 @@ function extentOf({ extent }: SourceSample): readonly Finding[] {
 /** What a file is was seen by its content: whoever knows better sees it here. */
 function readingOf({ readAs }: SourceSample): readonly Finding[] {
   return readAs === undefined ? [] : [fine(`${readAs.part} is read as ${readAs.how}`)];
+}
+
+/** Better known before the load than after it. */
+function missingFrom({ missing }: SourceSample): readonly Finding[] {
+  return missing.map((detail) => warning('source_incomplete', detail.replace(/\.$/, ''), null));
 }
 
 function judge(context: PreflightContext, sample: SourceSample): readonly Finding[] {

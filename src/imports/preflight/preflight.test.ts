@@ -122,6 +122,17 @@ describe('the preflight of an import', () => {
     expect(result.findings.find(({ check }) => check === 'clock')?.level).toBe(level);
   });
 
+  it('a source that says that it is incomplete is a warning, which says what is missing', async () => {
+    const cut = Buffer.concat([lines, Buffer.from('export terminated early\n')]);
+    async function* open() {
+      yield await Promise.resolve({ lines: cut, count: 2, bytesRead: cut.length });
+    }
+    const result = await look({ openSource: async () => ({ ...source, open }) });
+    expect([result.verdict, codesOf(result)]).toEqual(['passed', expect.arrayContaining(['source source_incomplete'])]);
+    const found = result.findings.find(({ code }) => code === 'source_incomplete');
+    expect(found).toMatchObject({ level: 'warning', message: expect.stringContaining('terminated early') });
+  });
+
   it('advice names flags on the command line, and fields in the API', async () => {
     const away = { openTarget: async () => targetOf(async () => ({ kind: 'unreachable', fault: 'x' })) } as const;
     expect((await look(away)).findings[0]?.advice).toContain('--to');

@@ -3,6 +3,8 @@ import { findFormat, formats } from '../formats/registry.ts';
 import { FormatOptionsError, type Format, type RecordReader } from '../formats/format.ts';
 import { skipped } from '../formats/event-writer.ts';
 import { incompleteLine } from '../formats/incomplete.ts';
+import type { FoundNote } from '../formats/record-notes.ts';
+import { addNotes, createNoteSum, noteFindings } from '../stages/check/note-tally.ts';
 import { parseNames } from '../formats/names.ts';
 import type { RunOptions } from '../run/run.ts';
 import type { Source, SourceContext, SourceFault, SourcePart } from '../source.ts';
@@ -27,6 +29,8 @@ export interface SourceSample {
   readonly unreadable: number;
   /** Why the first unreadable one is, and where it lies. */
   readonly firstFault: { readonly part: string; readonly reason: string } | undefined;
+  /** What the source itself says is missing, a sentence each. */
+  readonly missing: readonly string[];
   /** Those records as they came, a line each. */
   readonly lines: readonly string[];
   /** How the text that they lie in is read; undefined: the source gives no files. */
@@ -64,10 +68,17 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
     skipped: own.skipped,
     unreadable: faults.length,
     firstFault: reason === undefined ? undefined : { part: first.part, reason },
+    missing: missingOf(own.notes),
     lines: first.lines,
     readAs: first.readAs === undefined ? undefined : { part: first.part, how: first.readAs },
     betterFormat: own.readable === 0 ? bestFormat(options.format, first.lines) : undefined,
   };
+}
+
+function missingOf(notes: readonly FoundNote[]): readonly string[] {
+  const sum = createNoteSum();
+  addNotes(sum, notes);
+  return noteFindings(sum).flatMap(({ kind, detail }) => (kind === 'incomplete' ? [detail] : []));
 }
 
 export interface FirstRecords {
@@ -123,19 +134,22 @@ interface Judged {
   readonly events: number;
   readonly skipped: number;
   readonly reasons: readonly string[];
+  readonly notes: readonly FoundNote[];
 }
 
 function judge(read: RecordReader, lines: readonly string[], slug: string): Judged {
   let events = 0;
   let skipped = 0;
   const reasons: string[] = [];
+  const notes: FoundNote[] = [];
   for (const line of lines) {
     const result = resultOf(read, line, slug);
+    notes.push(...(result.notes ?? []));
     if (result.kind === 'events') events += result.events.length;
     else if (result.kind === 'skipped') skipped += 1;
     else reasons.push(result.reason);
   }
-  return { readable: lines.length - reasons.length, events, skipped, reasons };
+  return { readable: lines.length - reasons.length, events, skipped, reasons, notes };
 }
 
 function resultOf(read: RecordReader, line: string, slug: string): ReturnType<RecordReader> {
@@ -143,7 +157,13 @@ function resultOf(read: RecordReader, line: string, slug: string): ReturnType<Re
   try {
     record = JSON.parse(line);
   } catch {
-    if (incompleteLine(slug, line) !== undefined) return skipped('a line by which the source says that it ends early');
+    const of = incompleteLine(slug, line);
+    if (of !== undefined) {
+      return {
+        ...skipped('a line by which the source says that it ends early'),
+        notes: [{ of, sample: line.slice(0, 60) }],
+      };
+    }
     return { kind: 'unreadable', reason: `expected JSON, got: ${line.slice(0, 60)}` };
   }
   return read(record);

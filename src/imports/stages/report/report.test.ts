@@ -75,6 +75,29 @@ describe('the report of a run', () => {
     expect(unverified.summary).toContain('personal key');
   });
 
+  it('is incomplete where every sum agrees and the source says that something is missing', () => {
+    const { check, run } = small;
+    const detail = 'The export is incomplete: 2 visits lack 701 of their actions.';
+    const note = {
+      of: 'matomo_actions_truncated',
+      kind: 'incomplete',
+      count: 2,
+      amount: 701,
+      samples: [],
+      detail,
+    } as const;
+    const cut = { ...small, check: check && { ...check, notes: [note] } };
+    const report = buildReport(cut);
+    expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
+    expect(report.verdict).toBe('incomplete');
+    expect(report.summary.startsWith(detail)).toBe(true);
+    expect(reportPage(report)).toContain('The source is incomplete');
+    const assumed = { ...note, kind: 'assumed' } as const;
+    expect(buildReport({ ...small, check: check && { ...check, notes: [assumed] } }).verdict).toBe('exact');
+    const unfinished = buildReport({ ...cut, run: { ...run, stage: 'load' }, verify: undefined });
+    expect([unfinished.verdict, unfinished.summary.startsWith(detail)]).toEqual(['unfinished', true]);
+  });
+
   it('says how many events were there already, stored by others', () => {
     const { verify } = small;
     const report = buildReport({ ...small, verify: verify && { ...verify, stored_by_others: 1234, other_times: 0 } });
