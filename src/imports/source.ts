@@ -73,6 +73,7 @@ export interface RecordChunk {
   readonly faults?: readonly SourceFault[];
   /** How the text is read that begins with this chunk: `JSON, one record a line`. Left out: nothing begins. */
   readonly readAs?: string;
+  readonly notes?: readonly ReadingNote[];
   /** Bytes of the source read so far, before decompression. */
   readonly bytesRead: number;
 }
@@ -80,8 +81,26 @@ export interface RecordChunk {
 /** Stands for a record that the source holds without any content (a tombstone). Nobody writes it into a file. */
 export const lineWithoutRecord: Buffer = Buffer.from('\v\n');
 
-/** Stands for a further line of the record before it, which lies in several, so that lines keep their numbers. */
+/** Stands for a further line of the record before it, which lies in several, so that lines keep their numbers. It is no record. */
 export const lineContinued: Buffer = Buffer.from('\f\n');
+
+/** How many of the lines continue the record before them. */
+export function continuedLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(lineContinued); at >= 0; at = lines.indexOf(lineContinued, at + lineContinued.length)) {
+    if (at === 0 || lines[at - 1] === 0x0a) count += 1;
+  }
+  return count;
+}
+
+/** What users are told of how the source was read; the check adds them up and words them (formats/record-notes.ts). */
+export interface ReadingNote {
+  readonly of: 'read_as' | 'numbers_not_finite';
+  /** Texts, or records. */
+  readonly count: number;
+  readonly amount?: number;
+  readonly sample?: string;
+}
 
 export interface SourceFault {
   /** Where: `row 17`. */

@@ -14,7 +14,7 @@ export interface MarkedPart {
   readonly key: string;
   /** Undefined: the source does not say when it is the same. */
   readonly identity: string | undefined;
-  readonly segments: readonly { readonly records: number; readonly sha256: string }[];
+  readonly segments: readonly { readonly records: number; readonly continued?: number; readonly sha256: string }[];
 }
 
 /** Records by mark: of pieces that were staged, and of parts as the source calls them. */
@@ -27,12 +27,12 @@ export function marksOf(parts: readonly MarkedPart[]): Marks {
   const pieces = new Map<string, number>();
   const sources = new Map<string, number>();
   for (const { key, identity, segments } of parts) {
-    for (const { sha256, records } of segments) {
+    for (const { sha256, records, continued = 0 } of segments) {
       const mark = `piece ${sha256}`;
-      pieces.set(mark, (pieces.get(mark) ?? 0) + records);
+      pieces.set(mark, (pieces.get(mark) ?? 0) + records - continued);
     }
     if (identity === undefined) continue;
-    const records = segments.reduce((sum, segment) => sum + segment.records, 0);
+    const records = segments.reduce((sum, { records, continued = 0 }) => sum + records - continued, 0);
     sources.set(`part ${hash('sha256', `${key}\n${identity}`)}`, records);
   }
   return { pieces, parts: sources };

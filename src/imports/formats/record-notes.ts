@@ -92,6 +92,21 @@ export const recordNotes = {
       `${count} ${plural(count, 'record was', 'records were')} taken out of the envelope of Airbyte ` +
       '(_airbyte_data, or stream and data).',
   },
+  read_as: {
+    kind: 'reading',
+    formats: 'all',
+    evidence: 'https://www.rfc-editor.org/rfc/rfc7464',
+    detail: ({ count, samples }) =>
+      `${count} ${plural(count, 'file or answer was', 'files or answers were')} read as ${samples.join('; or as ')}.`,
+  },
+  numbers_not_finite: {
+    kind: 'reading',
+    formats: 'all',
+    evidence: 'https://www.rfc-editor.org/rfc/rfc8259#section-6',
+    detail: ({ count, amount, samples }) =>
+      `${amount} ${plural(amount, 'number', 'numbers')} in ${count} ${plural(count, 'record', 'records')} ` +
+      `${plural(amount, 'is', 'are')} NaN or infinite (${samples.join(', ')}), which JSON cannot hold: null was stored.`,
+  },
   amplitude_operations: {
     kind: 'assumed',
     formats: ['amplitude'],
@@ -134,6 +149,8 @@ export interface RecordNote {
 /** In a record. */
 export interface FoundNote {
   readonly of: NoteCode;
+  /** Of how many records; default 1. */
+  readonly count?: number;
   /** What is added up beside the number of records: how much is missing. */
   readonly amount?: number;
   readonly sample?: string;
@@ -145,6 +162,9 @@ export interface NoteCount {
   readonly amount: number;
   readonly samples: readonly string[];
 }
+
+/** Of many, by code; JSON. */
+export type NoteCounts = Readonly<Partial<Record<NoteCode, NoteCount>>>;
 
 function plural(count: number, one: string, many: string): string {
   return count === 1 ? one : many;

@@ -145,6 +145,23 @@ export function readingOf(form: TextForm): string | undefined {
   }
 }
 
+/** Whether a file of its kind is hardly ever read otherwise, so that there is nothing to say about it. */
+export function isUsual(form: TextForm): boolean {
+  switch (form.kind) {
+    case 'lines':
+      return form.dress === undefined;
+    case 'values':
+      return form.layout === 'array';
+    case 'csv':
+      return form.escape === undefined && form.lineBreak === undefined;
+    case 'sequence':
+      return false;
+    case 'texts':
+    case 'unknown':
+      return true;
+  }
+}
+
 function tableReading({ delimiter, escape, lineBreak }: CsvDialect): string {
   const more = `${escape === undefined ? '' : ', quotes behind backslashes'}${lineBreak === undefined ? '' : ', lines that end with CR'}`;
   return `a table with a header, columns separated by ${delimiterNames[delimiter] ?? delimiter}${more}`;

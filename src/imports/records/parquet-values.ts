@@ -65,6 +65,11 @@ export interface ParquetColumn {
   readonly children: readonly ParquetColumn[];
 }
 
+export function mayBeNotFinite({ element, children }: ParquetColumn): boolean {
+  const isFloating = element.type === 'FLOAT' || element.type === 'DOUBLE' || element.logical_type?.type === 'FLOAT16';
+  return isFloating || children.some(mayBeNotFinite);
+}
+
 /** How values of the column become JSON. */
 export function jsonColumn({ element, children }: ParquetColumn): Convert {
   if (children.length === 0) return orEach(leafOf(element));

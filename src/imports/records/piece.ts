@@ -1,4 +1,4 @@
-import type { ForeignFiles, SourceFault } from '../source.ts';
+import type { ForeignFiles, ReadingNote, SourceFault } from '../source.ts';
 import { escapeControls } from './raw-controls.ts';
 import type { TextForm } from './detect.ts';
 
@@ -10,6 +10,7 @@ export interface Piece {
   readonly faults: readonly SourceFault[];
   /** See RecordChunk. */
   readonly readAs?: string;
+  readonly notes?: readonly ReadingNote[];
 }
 
 export interface ReadHints {

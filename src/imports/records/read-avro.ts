@@ -1,8 +1,10 @@
 import type { Schema } from 'avsc';
 import { promisify } from 'node:util';
 import { crc32, inflateRaw, zstdDecompress } from 'node:zlib';
+import { isObject } from '../../base/json.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 import { avroDecoder, type AvroDecoder } from './avro-types.ts';
+import { createNotFinite } from './not-finite.ts';
 import { createLineWriter, type Piece } from './piece.ts';
 
 /** Decompressed bytes of one block: writers make blocks of some hundred KB. */
@@ -28,6 +30,8 @@ export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): As
   const bytes = bytesOf(chunks, name);
   const { decoder, unpack, sync } = await readHeader(bytes, name);
   const writer = createLineWriter();
+  const notFinite = createNotFinite();
+  const noted = (piece: Piece): Piece => ({ ...piece, notes: notFinite.take() });
   for (let block = 1; ; block += 1) {
     const count = await bytes.whole();
     if (count === undefined) break;
@@ -43,9 +47,10 @@ export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): As
     for (let left = count; left > 0; left -= 1) {
       const { value, next } = decoded(decoder, values, at, `${name}, block ${block}`);
       at = next;
+      if (isObject(value)) notFinite.look(Object.entries(value));
       writer.text(JSON.stringify(value));
       const piece = writer.take();
-      if (piece !== undefined) yield piece;
+      if (piece !== undefined) yield noted(piece);
     }
     if (at < values.length) {
       const rest = `${values.length - at} bytes follow the ${count} records that it should hold`;
@@ -53,7 +58,7 @@ export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): As
     }
   }
   const last = writer.take(true);
-  if (last !== undefined) yield last;
+  if (last !== undefined) yield noted(last);
 }
 
 /** A record takes a byte at least, unless its schema holds nothing. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SourceError } from '../source.ts';
+import { SourceError, type ReadingNote } from '../source.ts';
 import { readRecordFile } from './read-records.ts';
 import { collect } from './record-files.fixture.ts';
 
@@ -89,6 +89,29 @@ describe('Parquet', () => {
     expect(rows).toEqual([
       '{"order":{"price":19.99,"shares":[15,-0.5]},"rates":{"eur":"123456789012345.678"},' +
         '"unsigned":"18446744073709551615","zero":-0}',
+    ]);
+  });
+
+  it('decimals of any width, BSON and intervals become what JSON can hold', async () => {
+    const interval = (...numbers: readonly number[]): Uint8Array => new Uint8Array(Uint32Array.from(numbers).buffer);
+    const bytes = { type: 'BYTE_ARRAY', repetition_type: 'REQUIRED' } as const;
+    const rows = await rowsOf({
+      columnData: [
+        { name: 'price', data: [1999n, -5n, 123_456_789_012_345_678_901_234_567_890n] },
+        { name: 'doc', data: [new Uint8Array([5, 0, 0, 0, 0]), new Uint8Array([65]), new Uint8Array()] },
+        { name: 'span', data: [interval(1, 2, 3004), interval(0, 0, 0), interval(14, 0, 86_400_000)] },
+      ],
+      schema: [
+        { name: 'root', num_children: 3 },
+        { ...bytes, name: 'price', converted_type: 'DECIMAL', precision: 38, scale: 2 },
+        { ...bytes, name: 'doc', converted_type: 'BSON' },
+        { ...bytes, name: 'span', type: 'FIXED_LEN_BYTE_ARRAY', type_length: 12, converted_type: 'INTERVAL' },
+      ],
+    });
+    expect(rows).toEqual([
+      { price: 19.99, doc: 'BQAAAAA=', span: 'P1M2DT3.004S' },
+      { price: -0.05, doc: 'QQ==', span: 'P0M0DT0S' },
+      { price: '1234567890123456789012345678.90', doc: '', span: 'P14M0DT86400S' },
     ]);
   });
 
@@ -183,6 +206,16 @@ describe('Parquet files of pyarrow', () => {
       }
     },
   );
+
+  it.each(files)('%s: numbers that JSON cannot hold are counted, with their columns', async (file) => {
+    const notes: ReadingNote[] = [];
+    const hints = { name: file, signal: new AbortController().signal, tempDir: tmpdir() };
+    for await (const chunk of readRecordFile(join(folder, file), hints)) notes.push(...(chunk.notes ?? []));
+    const sum = (of: 'count' | 'amount'): number => notes.reduce((all, note) => all + (note[of] ?? 0), 0);
+    expect([sum('count'), sum('amount')]).toEqual([2, 3]);
+    expect(new Set(notes.map(({ sample }) => sample))).toEqual(new Set(['half', 'float']));
+    expect(new Set(notes.map(({ of }) => of))).toEqual(new Set(['numbers_not_finite']));
+  });
 
   it('a schema that claims more columns than it has is refused', async () => {
     const bytes = Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'a', data: ['x'], type: 'STRING' }] }));

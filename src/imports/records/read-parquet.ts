@@ -1,9 +1,17 @@
 import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet';
 import { open, type FileHandle } from 'node:fs/promises';
 import { SourceError, SourceWaitError } from '../source.ts';
+import { createNotFinite } from './not-finite.ts';
 import { createLineWriter, type Piece } from './piece.ts';
 import { checkPages } from './parquet-pages.ts';
-import { jsonColumn, parquetParsers, plainSchema, type Convert, type ParquetColumn } from './parquet-values.ts';
+import {
+  jsonColumn,
+  mayBeNotFinite,
+  parquetParsers,
+  plainSchema,
+  type Convert,
+  type ParquetColumn,
+} from './parquet-values.ts';
 
 /** Of values that are decoded at once, as the file counts them; a row group may be larger. */
 const batchBytes = 32 * 1024 * 1024;
@@ -19,6 +27,13 @@ export interface ParquetHints {
 }
 
 type Rows = Record<string, unknown>[];
+
+interface Column {
+  readonly name: string;
+  readonly convert: Convert;
+  /** It may hold NaN and Infinity. */
+  readonly isFloating: boolean;
+}
 
 /**
  * Rows as objects, some thousand at a time. Memory holds the compressed bytes of one row group and one batch of rows.
@@ -40,6 +55,9 @@ async function* readRows(file: AsyncBuffer, size: number, hints: ParquetHints): 
   const { parquetReadObjects } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
   const { metadata, columns } = await readSchema(file, size, hints.name);
+  const floating = columns.filter(({ isFloating }) => isFloating).map(({ name }) => name);
+  const notFinite = createNotFinite();
+  const noted = (piece: Piece): Piece => ({ ...piece, notes: notFinite.take() });
   const total = Number(metadata.num_rows);
   const writer = createLineWriter();
   let checked = 0;
@@ -62,20 +80,22 @@ async function* readRows(file: AsyncBuffer, size: number, hints: ParquetHints): 
     }
     hints.onRead(Math.floor((size * end) / Math.max(1, total)));
     for (const row of rows) {
-      writer.text(lineOf(row, columns));
+      const record = recordOf(row, columns);
+      notFinite.look(floating.map((name) => [name, record[name]]));
+      writer.text(JSON.stringify(record));
       const piece = writer.take();
-      if (piece !== undefined) yield piece;
+      if (piece !== undefined) yield noted(piece);
     }
   }
   const last = writer.take(true);
-  if (last !== undefined) yield last;
+  if (last !== undefined) yield noted(last);
 }
 
 async function readSchema(
   file: AsyncBuffer,
   size: number,
   name: string,
-): Promise<{ metadata: FileMetaData; columns: readonly (readonly [string, Convert])[] }> {
+): Promise<{ metadata: FileMetaData; columns: readonly Column[] }> {
   const { parquetMetadataAsync } = await import('hyparquet');
   let metadata: FileMetaData;
   try {
@@ -86,7 +106,11 @@ async function readSchema(
       { unlimited: false, cause: error },
     );
   }
-  const columns = topLevel(metadata.schema, name).map((column) => [column.element.name, jsonColumn(column)] as const);
+  const columns = topLevel(metadata.schema, name).map((column) => ({
+    name: column.element.name,
+    convert: jsonColumn(column),
+    isFloating: mayBeNotFinite(column),
+  }));
   return { metadata: { ...metadata, schema: metadata.schema.map(plainSchema) }, columns };
 }
 
@@ -132,13 +156,13 @@ function* batches(metadata: FileMetaData): Generator<{ start: number; end: numbe
   }
 }
 
-function lineOf(row: Record<string, unknown>, columns: readonly (readonly [string, Convert])[]): string {
+function recordOf(row: Record<string, unknown>, columns: readonly Column[]): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const [name, convert] of columns) {
+  for (const { name, convert } of columns) {
     const value = row[name];
     out[name] = value === undefined || value === null ? null : convert(value);
   }
-  return JSON.stringify(out);
+  return out;
 }
 
 function fileBuffer(handle: FileHandle, size: number): AsyncBuffer {

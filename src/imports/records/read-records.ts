@@ -1,10 +1,10 @@
-import { SourceError, SourceWaitError, type ForeignFiles, type RecordChunk } from '../source.ts';
+import { SourceError, SourceWaitError, type ForeignFiles, type ReadingNote, type RecordChunk } from '../source.ts';
 import { fileChunks, type ChunkMemory } from './file-chunks.ts';
 import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
 import { guardRatio, unzstdChunks } from './decompress.ts';
 import { gunzipChunks } from './gunzip-chunks.ts';
-import { byteOrderMark, containerOf, readingOf, textFormOf, type Container, type TextForm } from './detect.ts';
+import { byteOrderMark, containerOf, isUsual, readingOf, textFormOf, type Container, type TextForm } from './detect.ts';
 import { mendLines } from './mend-lines.ts';
 import { readSequence, readValues } from './read-values.ts';
 import { readLines, readStrings, readTexts } from './read-lines.ts';
@@ -196,7 +196,7 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
       return;
     }
   }
-  yield* named(read(rest), readingOf(form));
+  yield* named(read(rest), readingOf(form), isUsual(form));
 }
 
 interface Places {
@@ -223,11 +223,16 @@ function readForm(form: TextForm, bytes: AsyncIterable<Buffer>, { name, line, re
   }
 }
 
-/** With the first piece comes how it is read. */
-async function* named(pieces: AsyncIterable<Piece>, readAs: string | undefined): AsyncGenerator<Piece> {
+/** With the first piece comes how it is read; `isQuiet`: the run does not mention it. */
+async function* named(
+  pieces: AsyncIterable<Piece>,
+  readAs: string | undefined,
+  isQuiet: boolean,
+): AsyncGenerator<Piece> {
+  const notes: readonly ReadingNote[] = isQuiet ? [] : [{ of: 'read_as', count: 1, sample: readAs ?? '' }];
   let isFirst = readAs !== undefined;
   for await (const piece of pieces) {
-    yield isFirst && readAs !== undefined ? { ...piece, readAs } : piece;
+    yield isFirst && readAs !== undefined ? { ...piece, readAs, ...(notes.length > 0 && { notes }) } : piece;
     isFirst = false;
   }
 }

@@ -1,3 +1,4 @@
+import type { NoteCounts } from '../formats/record-notes.ts';
 import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { FailureAdvice, SourcePart } from '../source.ts';
@@ -54,11 +55,20 @@ export interface PartState {
 export interface Segment {
   /** Lines. */
   readonly records: number;
+  /** Of these lines, those that continue the record before them; undefined: none. */
+  readonly continued?: number;
+  /** What was noted while they were read. */
+  readonly notes?: NoteCounts;
   /** Before compression. */
   readonly rawBytes: number;
   readonly bytes: number;
   /** Of the file in staging. */
   readonly sha256: string;
+}
+
+/** Records of the source in the segments, other than lines. */
+export function recordsIn(segments: readonly Pick<Segment, 'records' | 'continued'>[]): number {
+  return segments.reduce((sum, { records, continued = 0 }) => sum + records - continued, 0);
 }
 
 /** Somebody paused or cancelled the run, or another worker has it: stop at once, write nothing. */

@@ -36,14 +36,14 @@ export async function checkInOrder(
   for (const part of parts) {
     let linesBefore = 0;
     checking.reader.startFile();
-    for (const [index, { records, rawBytes }] of part.segments.entries()) {
+    for (const [index, segment] of part.segments.entries()) {
       leased.signal.throwIfAborted();
       const lines = await deps.readSegment(deps.staging, leased.run.id, part, index);
       if (index < part.checked) await replaySegment(segmentDeps, lines);
       else await spillSegment(checking, segmentDeps, { part, index, linesBefore, lines });
       freeMemory(lines);
-      linesBefore += records;
-      progress.segment(records, rawBytes);
+      linesBefore += segment.records;
+      progress.segment(segment);
     }
     progress.part();
   }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { LeasedRun } from '../../run/leased-run.ts';
+import type { LeasedRun, Segment } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 
 /** Shows how far the check is. Records are counted while they are converted, bytes again while days are made. */
 export interface CheckProgress {
   /** A segment is done, now or before an interruption. */
-  segment(records: number, rawBytes: number): void;
+  segment(segment: Pick<Segment, 'records' | 'continued' | 'rawBytes'>): void;
   part(): void;
   day(): void;
   finish(result: Pick<CheckResult, 'totals' | 'problem_codes'>): void;
@@ -47,8 +47,8 @@ export function createCheckProgress(leased: LeasedRun, clock: Clock, size: Check
     else leased.progress({ ...progress, finishedAt: now, ...problemsOf(finished) }, finished.totals);
   };
   return {
-    segment: (records, rawBytes) => {
-      done += records;
+    segment: ({ records, continued = 0, rawBytes }) => {
+      done += records - continued;
       bytes += rawBytes;
       show();
     },

@@ -254,6 +254,7 @@ function createCounter(
   return {
     record: tally.record,
     noRecord: (each, line) => {
+      if (each.kind === 'continued') return;
       tally.record();
       if (each.kind === 'blank') settleBlank(tally, each.reason, held?.get(line));
       else if (!noteIncomplete(deps, tally, each, `${place.part}, line ${line}`)) {

@@ -112,8 +112,8 @@ function add(
   sum.add(handOver.memories);
   links.add(number, handOver.links, handOver.names);
   addPairs(devices, handOver.devices);
-  const { records = 0, rawBytes = 0 } = part.segments[index] ?? {};
-  progress.segment(records, rawBytes);
+  const segment = part.segments[index];
+  if (segment !== undefined) progress.segment(segment);
   if (index === part.segments.length - 1) progress.part();
 }
 

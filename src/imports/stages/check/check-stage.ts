@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { readTables, type TableDeps } from './read-tables.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
-import type { LeasedRun, RunStage, StoredPart } from '../../run/leased-run.ts';
+import { recordsIn, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
 import { readLeftOut } from '../export/left-out-files.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
@@ -20,6 +20,7 @@ import { checkInOrder } from './check-in-order.ts';
 import { checkSideBySide, lackFiles } from './check-side-by-side.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
+import { addNoteCounts } from './note-tally.ts';
 import { openReader } from './open-reader.ts';
 import { createRepeatedLinks } from './repeated-links.ts';
 import type { DayRun } from './merge-runs.ts';
@@ -239,7 +240,7 @@ async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boo
     for await (const chunk of staging.read(key)) chunks.push(chunk);
     const result = JSON.parse(Buffer.concat(chunks).toString()) as CheckResult;
     const progress = createCheckProgress(leased, clock, sizeOf(parts));
-    for (const part of parts) for (const { records, rawBytes } of part.segments) progress.segment(records, rawBytes);
+    for (const part of parts) for (const segment of part.segments) progress.segment(segment);
     for (const _ of parts) progress.part();
     await removeSpills(staging, id);
     progress.finish(result);
@@ -277,10 +278,8 @@ function assertAgree({ counts }: Sum, parts: readonly StoredPart[], days: readon
 function sizeOf(parts: readonly StoredPart[]): { parts: number; records: number; bytes: number } {
   const size = { parts: parts.length, records: 0, bytes: 0 };
   for (const { segments } of parts) {
-    for (const { records, rawBytes } of segments) {
-      size.records += records;
-      size.bytes += rawBytes;
-    }
+    size.records += recordsIn(segments);
+    for (const { rawBytes } of segments) size.bytes += rawBytes;
   }
   return size;
 }
@@ -291,7 +290,8 @@ async function readSpills(staging: Staging, run: string, parts: readonly StoredP
   const names = new Map<string, number>();
   let segment = 0;
   for (const { seq, segments } of parts) {
-    for (const index of segments.keys()) {
+    for (const [index, { notes = {} }] of segments.entries()) {
+      addNoteCounts(sum.notes, notes);
       const spill = await readSpillIndex(staging, run, seq, index);
       addFindings(sum, spill.findings);
       const own = Uint32Array.from(spill.names, (name) => indexOf(names, name));

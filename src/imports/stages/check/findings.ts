@@ -2,12 +2,13 @@ import type { ErrorGroup } from '../../../contract/import-results.ts';
 import type { SamplePair } from '../../run/results.ts';
 import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
 import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';
-import { addNoteCounts, createNoteSum, type NoteCounts, type NoteSum } from './note-tally.ts';
+import { addNoteCounts, createNoteSum, type NoteSum } from './note-tally.ts';
+import type { NoteCounts } from '../../formats/record-notes.ts';
 import { addOdd, createOddSum, type OddCounts, type OddSum } from './odd-tally.ts';
 
 /** What was found in one segment: JSON beside its spill. Findings of all segments add up to those of the run. */
 export interface Findings {
-  /** Lines, blank ones too. */
+  /** Blank lines too. */
   readonly records: number;
   readonly skipped: Readonly<Record<string, number>>;
   /** Events before the choice of the run, and those that it left out by reason. Undefined: nothing was chosen. */

@@ -1,8 +1,12 @@
-import { noteCodes, recordNotes, type FoundNote, type NoteCode, type NoteCount } from '../../formats/record-notes.ts';
+import {
+  noteCodes,
+  recordNotes,
+  type FoundNote,
+  type NoteCode,
+  type NoteCount,
+  type NoteCounts,
+} from '../../formats/record-notes.ts';
 import type { NoteFinding } from '../../run/results.ts';
-
-/** Notes of readers, by code; JSON. */
-export type NoteCounts = Readonly<Partial<Record<NoteCode, NoteCount>>>;
 
 export type NoteSum = Map<NoteCode, { count: number; amount: number; readonly samples: Set<string> }>;
 
@@ -14,8 +18,8 @@ export function createNoteSum(): NoteSum {
 }
 
 export function addNotes(sum: NoteSum, notes: readonly FoundNote[]): void {
-  for (const { of, amount = 0, sample } of notes) {
-    addCount(sum, of, { count: 1, amount, samples: sample === undefined ? [] : [sample] });
+  for (const { of, count = 1, amount = 0, sample } of notes) {
+    addCount(sum, of, { count, amount, samples: sample === undefined ? [] : [sample] });
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { continuedLines } from '../../source.ts';
 import { createRecordLedger, disagreements, type SegmentCounts } from './record-ledger.ts';
 
 const agreeing: SegmentCounts = {
@@ -20,6 +21,14 @@ describe('the counts of a segment', () => {
       'records with events: read and written: 2 and 1',
     ]);
     expect(disagreements({ ...agreeing, file: { runs: [] } })).toEqual(['events: written and spilled: 3 and 0']);
+  });
+
+  it('leave out lines that continue a record, wherever the segment begins and ends', () => {
+    const text = Buffer.from('\f\n{"a":"\f"}\n\f\n\f\n{}\n{}\n\f\n7');
+    const without = Buffer.from('{}\n{}\n{}\n7');
+    expect(disagreements({ ...agreeing, lines: text })).toEqual([]);
+    expect(continuedLines(text)).toBe(4);
+    expect(continuedLines(without)).toBe(0);
   });
 
   it('count a line once, however many events it has, and keep how many those are beside a link', () => {

@@ -1,3 +1,4 @@
+import { continuedLines } from '../../source.ts';
 import type { SegmentTally } from './segment-tally.ts';
 import type { SpillFile } from './spill-buffer.ts';
 
@@ -62,7 +63,7 @@ export function disagreements({ lines, tally, ledger, file }: SegmentCounts): re
   const { records, converted, skipped, unreadable, events } = tally.counts();
   const spilled = file.runs.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + block.events, all), 0);
   const pairs: readonly (readonly [what: string, one: number, other: number])[] = [
-    ['records: lines and records read', countLines(lines), records],
+    ['records: lines that begin one and records read', countLines(lines) - continuedLines(lines), records],
     ['records read, and converted + skipped + unreadable', records, converted + skipped + unreadable],
     ['records with events: read and written', converted, ledger.lines],
     ['events: counted and written', events, ledger.events],

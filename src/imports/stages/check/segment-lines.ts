@@ -7,13 +7,15 @@ import { lineContinued, lineWithoutRecord } from '../../source.ts';
 export type SegmentLine =
   | { readonly kind: 'record'; readonly record: unknown; readonly text: string }
   | { readonly kind: 'blank'; readonly reason: string }
+  /** It belongs to the record before it. */
+  | { readonly kind: 'continued' }
   | { readonly kind: 'broken'; readonly code: string; readonly reason: string; readonly text: string };
 
 export const tooDeepReason = `expected at most ${eventDepthMax} levels of nesting in a record, got: more`;
 const newline = 0x0a;
 const blank: SegmentLine = { kind: 'blank', reason: 'blank line' };
 const withoutRecord: SegmentLine = { kind: 'blank', reason: 'no value (a tombstone)' };
-const continued: SegmentLine = { kind: 'blank', reason: 'continues the record before it' };
+const continued: SegmentLine = { kind: 'continued' };
 const blanks: Readonly<Record<string, SegmentLine>> = {
   [lineWithoutRecord.toString().slice(0, -1)]: withoutRecord,
   [lineContinued.toString().slice(0, -1)]: continued,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { LeasedRun, StoredPart } from '../../run/leased-run.ts';
+import { recordsIn, type LeasedRun, type StoredPart } from '../../run/leased-run.ts';
 import { createRate } from '../rate.ts';
 
 /** Sums up what the parts have come to, and shows it. */
@@ -73,7 +73,7 @@ export function createExportProgress(leased: LeasedRun, clock: Clock): ExportPro
 }
 
 function stagedBefore(part: StoredPart): PartProgress {
-  const records = part.segments.reduce((sum, segment) => sum + segment.records, 0);
+  const records = recordsIn(part.segments);
   const { faults, complete } = part;
   return { records, faults, complete, bytes: complete ? (part.bytes ?? 0) : 0 };
 }

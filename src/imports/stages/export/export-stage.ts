@@ -1,14 +1,14 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Sleep } from '../../../base/retry.ts';
-import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
+import { recordsIn, RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
 import { SourceChangedError, type Source, type SourcePart } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
 import { createExportProgress, type ExportProgress } from './export-progress.ts';
 import { createSourceRetry } from '../stage-retry.ts';
 import { createRounds, type Rounds } from './rounds.ts';
 import { describeChange, findChanges, type SourceChange } from './source-changes.ts';
-import { forgetPart, partState, recordsOf, stagePart, type PartState, type StagePartDeps } from './stage-part.ts';
+import { forgetPart, partState, stagePart, type PartState, type StagePartDeps } from './stage-part.ts';
 import type { DiskQuota } from './disk-quota.ts';
 import type { SegmentLimits } from './write-segment.ts';
 
@@ -151,16 +151,16 @@ async function stageAll(of: Exporting, listed: readonly SourcePart[]): Promise<v
 async function stageSome(of: Exporting, listed: readonly SourcePart[], limit: number): Promise<void> {
   const known = await of.leased.parts();
   const begun = new Set(known.filter((part) => !part.complete).map(({ key }) => key));
-  let staged = known.reduce((sum, part) => sum + recordsOf(part.segments), 0);
+  let staged = known.reduce((sum, part) => sum + recordsIn(part.segments), 0);
   for (const each of listed) {
     if (staged >= limit && !begun.has(each.key)) break;
     const stored = await of.leased.addParts([each]);
     of.progress.expect(stored, undefined);
     const [part] = openParts([each], stored);
     if (part === undefined || part.complete) continue;
-    const before = staged - recordsOf(part.segments);
-    await stageWithRetry({ ...of, left: () => limit - before - recordsOf(part.segments) }, part);
-    staged = before + recordsOf(part.segments);
+    const before = staged - recordsIn(part.segments);
+    await stageWithRetry({ ...of, left: () => limit - before - recordsIn(part.segments) }, part);
+    staged = before + recordsIn(part.segments);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { RecordChunk, SourceFault } from '../../source.ts';
+import type { ReadingNote, RecordChunk, SourceFault } from '../../source.ts';
 
 /** The records of a part as a stream that can be cut anywhere between two lines. */
 export interface LineFeed {
@@ -6,6 +6,8 @@ export interface LineFeed {
   take(linesMax: number, bytesMax: number): Promise<Lines | undefined>;
   /** Passes over so many lines; false: there were fewer. */
   skip(lines: number): Promise<boolean>;
+  /** What came with the lines that were taken since the last call. */
+  takeNotes(): readonly ReadingNote[];
   /** Bytes of the source read so far. */
   bytesRead(): number;
   close(): Promise<void>;
@@ -26,13 +28,15 @@ export function createLineFeed(chunks: AsyncIterable<RecordChunk>, onFaults: OnF
   let leased: Lines | undefined;
   let bytesRead = 0;
   let linesRead = 0;
+  let unread: ReadingNote[] = [];
 
   const next = async (): Promise<Lines | undefined> => {
     while (leased === undefined) {
       const step = await source.next();
       if (step.done === true) return undefined;
       bytesRead = step.value.bytesRead;
-      const { faults, lines, count } = step.value;
+      const { faults, lines, count, notes = [] } = step.value;
+      unread.push(...notes);
       if (faults !== undefined && faults.length > 0) await onFaults(faults, linesRead);
       if (count > 0) leased = { bytes: lines, count };
       linesRead += count;
@@ -58,7 +62,14 @@ export function createLineFeed(chunks: AsyncIterable<RecordChunk>, onFaults: OnF
         if (from === undefined) return false;
         left -= cut(from, left, Infinity).count;
       }
+      // Those lines were staged with their notes.
+      unread = [];
       return true;
+    },
+    takeNotes() {
+      const notes = unread;
+      unread = [];
+      return notes;
     },
     bytesRead: () => bytesRead,
     close: async () => void (await source.return?.()),

@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { foreignFiles } from '../../run/foreign-files.ts';
 import type { LeftOutFile } from '../../run/results.ts';
-import { RunFailedError, type LeasedRun, type Segment, type StoredPart } from '../../run/leased-run.ts';
+import { recordsIn, RunFailedError, type LeasedRun, type Segment, type StoredPart } from '../../run/leased-run.ts';
 import type { PartRead, Source, SourcePart } from '../../source.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
@@ -92,7 +92,7 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
 }
 
 async function passStaged(feed: LineFeed, { listed, segments }: PartState): Promise<void> {
-  const staged = recordsOf(segments);
+  const staged = segments.reduce((sum, { records }) => sum + records, 0);
   if (await feed.skip(staged)) return;
   throw new RunFailedError(
     `expected at least ${staged} lines in ${listed.key} again, of which so many are staged, got fewer: the source gives ` +
@@ -108,7 +108,7 @@ async function stageSegments(deps: StagePartDeps, part: PartState, feed: LineFee
     if (records <= 0) return;
     await quota.wait(leased);
     const number = part.segments.length;
-    const before = recordsOf(part.segments);
+    const before = recordsIn(part.segments);
     let taken = 0;
     const key = stagingKeys.segment(leased.run.id, part.seq, number);
     const { segment, ended, broke } = await writeSegment(feed, { staging, key }, { ...limits, records }, (more) => {
@@ -133,10 +133,5 @@ async function stageSegments(deps: StagePartDeps, part: PartState, feed: LineFee
 
 function show({ progress }: StagePartDeps, part: PartState, feed: LineFeed, faults: FaultFile): void {
   const bytes = Math.max(feed.bytesRead(), part.listed.bytes ?? 0);
-  progress.part(part.seq, { records: recordsOf(part.segments), faults: faults.count(), bytes, complete: true });
-}
-
-/** Lines that are staged. */
-export function recordsOf(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { records }) => sum + records, 0);
+  progress.part(part.seq, { records: recordsIn(part.segments), faults: faults.count(), bytes, complete: true });
 }

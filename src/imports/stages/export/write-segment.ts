@@ -3,8 +3,9 @@ import { constants, createZstdCompress } from 'node:zlib';
 import { freeMemory } from '../../../base/free-memory.ts';
 import { createInterruption } from '../../../base/interruption.ts';
 import type { Segment } from '../../run/leased-run.ts';
-import { SourceWaitError } from '../../source.ts';
+import { continuedLines, SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
+import { addNotes, createNoteSum, noteCountsOf } from '../check/note-tally.ts';
 import type { LineFeed } from './line-feed.ts';
 
 export interface SegmentLimits {
@@ -34,7 +35,7 @@ export async function writeSegment(
   limits: SegmentLimits,
   onRecords: (records: number) => void,
 ): Promise<WrittenSegment> {
-  const state: Filling = { records: 0, rawBytes: 0, ended: false, broke: undefined };
+  const state: Filling = { records: 0, continued: 0, rawBytes: 0, ended: false, broke: undefined };
   const lines = segmentLines(feed, limits, state, onRecords);
   const first = await lines.next();
   const { ended, broke } = state;
@@ -52,8 +53,11 @@ export async function writeSegment(
   // What the source threw ends both; what staging threw is told by itself only.
   if (written.status === 'rejected') throw written.reason;
   if (sent.status === 'rejected') throw sent.reason;
-  const { records, rawBytes } = state;
-  return { segment: { records, rawBytes, ...written.value }, ended: state.ended, broke: state.broke };
+  const { records, continued, rawBytes } = state;
+  const notes = createNoteSum();
+  addNotes(notes, feed.takeNotes());
+  const read = { ...(continued > 0 && { continued }), ...noteCountsOf(notes) };
+  return { segment: { records, rawBytes, ...read, ...written.value }, ended: state.ended, broke: state.broke };
 }
 
 /**
@@ -105,7 +109,9 @@ function send(writable: Writable, bytes: Buffer): Promise<void> {
 }
 
 interface Filling {
+  /** Lines. */
   records: number;
+  continued: number;
   rawBytes: number;
   ended: boolean;
   broke: SourceWaitError | undefined;
@@ -122,7 +128,9 @@ async function* segmentLines(
     if (lines === undefined) return;
     state.records += lines.count;
     state.rawBytes += lines.bytes.length;
-    onRecords(lines.count);
+    const continued = continuedLines(lines.bytes);
+    state.continued += continued;
+    onRecords(lines.count - continued);
     yield lines.bytes;
   }
 }

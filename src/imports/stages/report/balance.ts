@@ -1,4 +1,4 @@
-import { type StoredPart } from '../../run/leased-run.ts';
+import { recordsIn, type StoredPart } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import type { BalanceLine, ReplacedRun, ReportTotals } from './report.ts';
@@ -82,7 +82,7 @@ export function loadedCounts(day: StoredDay, refused: RefusedCounts): ReadonlyMa
 }
 
 export function recordsOf({ segments }: Pick<StoredPart, 'segments'>): number {
-  return sum(segments, ({ records }) => records);
+  return recordsIn(segments);
 }
 
 export function sum<Item>(items: Iterable<Item>, valueOf: (item: Item) => number): number {
