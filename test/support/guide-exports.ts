@@ -54,7 +54,9 @@ const exportsOf: Readonly<Record<string, () => readonly GuideImport[]>> = {
   heap: heapTables,
   matomo: () => {
     // A whole export: of one that lacks actions the command says so, and fails.
-    const visits = [...matomoRecords(seed, count)].map((visit) => ({ ...visit, truncatedActionsCount: undefined }));
+    const visits = [...matomoRecords(seed, count)].map((visit) =>
+      Object.assign(visit, { truncatedActionsCount: undefined }),
+    );
     const page = (at: number): string => JSON.stringify(visits.slice(at, at + 100));
     const files = Object.fromEntries([0, 100, 200, 300].map((at) => [`exports/2024-05-${at}.json`, page(at)]));
     return [{ files, records: visits }];
