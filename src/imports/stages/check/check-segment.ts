@@ -254,12 +254,10 @@ function createCounter(
   return {
     record: tally.record,
     noRecord: (each, line) => {
-      if (each.kind === 'continued') return;
-      tally.record();
+      if (each.kind !== 'continued') tally.record();
       if (each.kind === 'blank') settleBlank(tally, each.reason, held?.get(line));
-      else if (!noteIncomplete(deps, tally, each, `${place.part}, line ${line}`)) {
+      else if (each.kind === 'broken' && !noteIncomplete(deps, tally, each, `${place.part}, line ${line}`))
         reject(each, { line, original: each.text }, 'unreadable');
-      }
     },
     settle: (result, line, text, refused = 0) => {
       noteFound(tally, result);
