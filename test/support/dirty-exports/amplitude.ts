@@ -1,5 +1,5 @@
 import { createDraw, type Draw } from '../draw.ts';
-import { deep, drawProbe, eventNames, nobodies, tooLongName, wide } from './dirt.ts';
+import { deep, drawProbe, eventNames, idJson, nobodies, spelled, tooLongName, wide } from './dirt.ts';
 import { rejected, rejectedEvent, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
 
@@ -19,7 +19,7 @@ export const amplitudeRecords: MakeRecords = function* (seed, count) {
 
 function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): DirtyRecord {
   if (earlier !== undefined && draw.chance(0.01)) return earlier;
-  const good = event(draw, n, drawWho(draw));
+  const good = event(draw, n, drawWho(draw, { isPadded: true }));
   if (draw.chance(0.95)) return good;
   const { text } = good;
   switch (draw.int(9)) {
@@ -43,7 +43,10 @@ function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): Di
     case 7:
       return { text: sessionStart(text), expected: { is: 'skipped' } };
     default:
-      return { text: text.replace(/"(user|device)_id":"(?:[^"\\]|\\.)*"/g, '"$1_id":null'), expected: rejected };
+      return {
+        text: text.replace(/"(user|device)_id":(?:"(?:[^"\\]|\\.)*"|\d+)/g, '"$1_id":null'),
+        expected: rejected,
+      };
   }
 }
 
@@ -51,7 +54,7 @@ function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): Di
 function sessionStart(text: string): string {
   return text
     .replace(/"event_type":"(?:[^"\\]|\\.)*"/, '"event_type":"session_start"')
-    .replace(/"user_id":"(?:[^"\\]|\\.)*"/, '"user_id":null');
+    .replace(/"user_id":(?:"(?:[^"\\]|\\.)*"|\d+)/, '"user_id":null');
 }
 
 function event(draw: Draw, n: number, { user, device, ...who }: Who): DirtyRecord {
@@ -64,20 +67,15 @@ function event(draw: Draw, n: number, { user, device, ...who }: Who): DirtyRecor
     // In every spelling.
     uuid: spelled(draw, draw.uuid()),
     event_time: time.text,
-    user_id: userId ?? null,
     device_id: device,
   }).slice(1, -1);
   const id = isNobody ? device : (user ?? device);
   return {
-    text: `{${head},"event_type":${name},"event_properties":{"n":${n},"probe":${probe}}}`,
+    text: `{${head},"user_id":${idJson(draw, userId)},"event_type":${name},"event_properties":{"n":${n},"probe":${probe}}}`,
     expected: {
       is: 'stored',
       event: { event: storedName, distinctId: who.stored(id), ms: time.ms, probe: stored, identity: String(n) },
       ...(!isNobody && user !== undefined && { link: { device, user: who.stored(user), ms: time.ms } }),
     },
   };
-}
-
-function spelled(draw: Draw, uuid: string): string {
-  return draw.pick([uuid, uuid, uuid.toUpperCase(), uuid.replaceAll('-', ''), `urn:uuid:${uuid}`, `{${uuid}}`]);
 }

@@ -15,6 +15,7 @@ const probes: readonly Probe[] = [
   ['"\\ud83d"', '"\\ud83d"'],
   ['"a\\u0000b"', '"a\\u0000b"'],
   ['"tab\\there"', '"tab\\there"'],
+  ['"line\\nbreak"', '"line\\nbreak"'],
   ['[]', '[]'],
   ['{"deep":{"deeper":[1234567890123456789,{"x":"é"}]}}', '{"deep":{"deeper":[1234567890123456789,{"x":"é"}]}}'],
 ];
@@ -47,4 +48,15 @@ export function deep(levels: number): string {
 /** Many keys, though fewer than an event may have. */
 export function wide(keys: number): string {
   return `{${Array.from({ length: keys }, (_, key) => `"k${key}":${key}`).join(',')}}`;
+}
+
+/** A UUID in any of its spellings. */
+export function spelled(draw: Draw, uuid: string): string {
+  return draw.pick([uuid, uuid, uuid.toUpperCase(), uuid.replaceAll('-', ''), `urn:uuid:${uuid}`, `{${uuid}}`]);
+}
+
+/** An id as JSON: ids of digits come as text and as numbers, and no id as null. */
+export function idJson(draw: Draw, id: string | undefined): string {
+  if (id === undefined) return 'null';
+  return /^[1-9]\d*$/.test(id) && draw.chance(0.5) ? id : JSON.stringify(id);
 }

@@ -1,6 +1,6 @@
 import { createDraw, type Draw } from '../draw.ts';
-import { deep, drawProbe, eventNames, nobodies, tooLongName, wide } from './dirt.ts';
-import { rejected, rejectedEvent, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
+import { deep, drawProbe, eventNames, idJson, nobodies, tooLongName, wide } from './dirt.ts';
+import { rejected, rejectedEvent, type DirtyRecord, type ExpectedEvent, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
 
 const ownId = '"$insert_id"';
@@ -8,22 +8,32 @@ const ownId = '"$insert_id"';
 /** Lines of the raw export of Mixpanel. */
 export const mixpanelRecords: MakeRecords = function* (seed, count) {
   const draw = createDraw(seed);
-  let earlier: DirtyRecord | undefined;
+  /** Some that come again: with an id, and without. */
+  const earlier: { withId?: DirtyRecord; withoutId?: DirtyRecord } = {};
   for (let n = 0; n < count; n += 1) {
     const record = drawRecord(draw, n, earlier);
-    // Of a record without an id of its own the second one in a file is another event.
-    if (record.expected.is === 'stored' && record.text.includes(ownId) && draw.chance(0.02)) earlier = record;
+    if (record.expected.is === 'stored' && draw.chance(0.02)) {
+      if (record.text.includes(ownId)) earlier.withId = record;
+      else earlier.withoutId = record;
+    }
     yield record;
   }
 };
 
-function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): DirtyRecord {
+function drawRecord(
+  draw: Draw,
+  n: number,
+  { withId, withoutId }: { readonly withId?: DirtyRecord; readonly withoutId?: DirtyRecord },
+): DirtyRecord {
   // The whole record once more, as overlapping downloads have it.
-  if (earlier !== undefined && draw.chance(0.01)) return earlier;
-  const good = event(draw, n, drawWho(draw));
+  if (withId !== undefined && draw.chance(0.01)) return draw.chance(0.3) ? withOtherContent(withId) : withId;
+  if (withoutId !== undefined && draw.chance(0.01)) return withoutId;
+  const who = drawWho(draw, { isPadded: true });
+  if (who.user !== undefined && draw.chance(0.05)) return identity(draw, n, { ...who, user: who.user });
+  const good = event(draw, n, who);
   if (draw.chance(0.95)) return good;
   const { text } = good;
-  switch (draw.int(8)) {
+  switch (draw.int(9)) {
     case 0:
       return { text: text.slice(0, draw.int(text.length - 2) + 1), expected: rejected };
     case 1:
@@ -41,41 +51,84 @@ function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): Di
       return { text: text.replace('"n":', `"deep":${deep(70 + draw.int(5000))},"n":`), expected: rejected };
     case 6:
       return { text: text.replace('"n":', `"wide":${wide(6000)},"n":`), expected: good.expected };
+    case 7:
+      return failedLink(draw, n, who);
     default:
-      return withoutId(draw, n);
+      return withoutIds(draw, n);
   }
 }
 
-function event(draw: Draw, n: number, { user, device, ...who }: Who): DirtyRecord {
+/** The same id, name, person and time: the event that came first stays. */
+function withOtherContent({ text, expected }: DirtyRecord): DirtyRecord {
+  return { text: text.replace('"probe":', '"again":true,"probe":'), expected };
+}
+
+function event(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord {
   const [name, storedName] = draw.pick(eventNames);
-  const [probe, stored] = drawProbe(draw, n);
+  const [probe, storedProbe] = drawProbe(draw, n);
   const time = drawTime(draw);
   const isNobody = draw.chance(0.01);
   const id = isNobody ? draw.pick(nobodies) : (user ?? device);
-  const ids = isNobody
-    ? { distinct_id: id }
-    : { distinct_id: id, ...(user !== undefined && { $user_id: user }), $device_id: device };
-  // A content of its own is the identity of a record that has no id.
-  const insertId = draw.chance(0.03) ? {} : { $insert_id: draw.chance(0.01) ? `same-${draw.int(9)}-${n}` : `i${n}` };
-  const more = JSON.stringify({ ...ids, ...insertId }).slice(1, -1);
+  // Since 2023 Mixpanel marks ids of devices.
+  const distinctId = id === device && draw.chance(0.3) ? `$device:${device}` : id;
+  const ids = isNobody ? '' : `"$user_id":${idJson(draw, user)},"$device_id":${JSON.stringify(device)},`;
+  const hasId = !draw.chance(0.03);
+  // The same id of another event of another person is another event.
+  const insertId = draw.chance(0.01) ? `same-${draw.int(3)}` : `i${n}`;
+  const known = hasId ? `"$insert_id":"${insertId}",` : '';
   return {
-    text: `{"event":${name},"properties":{"time":${time.epoch},${more},"n":${n},"probe":${probe}}}`,
+    text: `{"event":${name},"properties":{"time":${time.epoch},"distinct_id":${idJson(draw, distinctId)},${ids}${known}"n":${n},"probe":${probe}}}`,
     expected: {
       is: 'stored',
       event: {
         event: storedName,
-        distinctId: who.stored(id),
+        distinctId: stored(id),
         ms: time.ms,
-        probe: stored,
-        identity: String(n),
+        probe: storedProbe,
+        identity:
+          hasId && insertId.startsWith('same') ? sameIdentity(insertId, storedName, stored(id), time.ms) : String(n),
+        isCounted: !hasId,
         isNobodys: isNobody,
       },
-      ...(!isNobody && user !== undefined && { link: { device, user: who.stored(user), ms: time.ms } }),
+      ...(!isNobody && user !== undefined && { link: { device, user: stored(user), ms: time.ms } }),
     },
   };
 }
 
-function withoutId(draw: Draw, n: number): DirtyRecord {
+/** What makes an event of an id that several have. */
+function sameIdentity(insertId: string, name: string, id: string, ms: number): string {
+  return [insertId, name, id, Math.floor(ms / 86_400_000)].join('\u0001');
+}
+
+/** A record that ties two ids together. */
+function identity(draw: Draw, n: number, { user, device, stored }: Who & { readonly user: string }): DirtyRecord {
+  const time = drawTime(draw);
+  const id = idJson(draw, user);
+  // The id that this user alone had before.
+  const before = `before-${user}`.slice(0, 100);
+  const [name, ids, event, other] = draw.pick([
+    ['$identify', `"$identified_id":${id},"$anon_id":"$device:${device}"`, '$identify', device],
+    ['$create_alias', `"distinct_id":${id},"alias":${JSON.stringify(before)}`, '$create_alias', before],
+    ['$merge', `"$distinct_ids":[${id},${JSON.stringify(before)}]`, '$merge_dangerously', before],
+  ] as const);
+  const stands: ExpectedEvent = { event, distinctId: stored(user), ms: time.ms, probe: String(n), identity: String(n) };
+  return {
+    text: `{"event":"${name}","properties":{"time":${time.epoch},${ids},"$insert_id":"i${n}","n":${n},"probe":${n}}}`,
+    expected: { is: 'stored', event: stands, link: { device: other, user: stored(user), ms: time.ms } },
+  };
+}
+
+/** Mixpanel itself did not tie these two together. */
+function failedLink(draw: Draw, n: number, { user = 'u1', device }: Who): DirtyRecord {
+  const ids = { $identified_id: user, $anon_id: device, $insert_id: `i${n}`, $identity_failure_reason: 'ID is in use' };
+  const { epoch } = drawTime(draw);
+  return {
+    text: `{"event":"$identify","properties":{"time":${epoch},${JSON.stringify(ids).slice(1)}}`,
+    expected: { is: 'skipped' },
+  };
+}
+
+function withoutIds(draw: Draw, n: number): DirtyRecord {
   const { epoch } = drawTime(draw);
   return { text: `{"event":"Lost","properties":{"time":${epoch},"$insert_id":"i${n}"}}`, expected: rejected };
 }

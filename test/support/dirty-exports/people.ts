@@ -14,10 +14,12 @@ const users = 300;
 const devices = 400;
 const idCharsMax = 200;
 
-export function drawWho(draw: Draw): Who {
+/** `isPadded`: some users have white space around their id, which is a part of it. */
+export function drawWho(draw: Draw, { isPadded = false } = {}): Who {
   const number = draw.int(devices);
   const user = number % 10 === 0 ? draw.int(users) : number % users;
-  return { user: draw.chance(0.6) ? userId(user) : undefined, device: `d-${number}`, stored };
+  const id = isPadded && user % 19 === 0 ? ` u${user}\t` : userId(user);
+  return { user: draw.chance(0.6) ? id : undefined, device: `d-${number}`, stored };
 }
 
 /** Numbers beyond 2^53 among them, other scripts, and ids that are too long to be kept whole. */

@@ -1,5 +1,5 @@
 import { createDraw, type Draw } from '../draw.ts';
-import { deep, drawProbe, eventNames, nobodies, tooLongName, wide } from './dirt.ts';
+import { deep, drawProbe, eventNames, idJson, nobodies, tooLongName, wide } from './dirt.ts';
 import { rejected, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
 
@@ -15,7 +15,7 @@ export const segmentRecords: MakeRecords = function* (seed, count) {
 const eventMember = /"event":"(?:[^"\\]|\\.)*"/;
 
 function drawRecord(draw: Draw, n: number): DirtyRecord {
-  const good = message(draw, n, drawWho(draw));
+  const good = message(draw, n, drawWho(draw, { isPadded: true }));
   if (draw.chance(0.95)) return good;
   const { text } = good;
   switch (draw.int(8)) {
@@ -36,7 +36,7 @@ function drawRecord(draw: Draw, n: number): DirtyRecord {
     case 6:
       return { text: text.replace(/"type":"[a-z]*"/, '"type":"delete"'), expected: rejected };
     default:
-      return { text: text.replace(/"(user|anonymous)Id":"(?:[^"\\]|\\.)*",/g, ''), expected: rejected };
+      return { text: text.replace(/"(user|anonymous)Id":(?:"(?:[^"\\]|\\.)*"|\d+|null),/g, ''), expected: rejected };
   }
 }
 
@@ -51,14 +51,15 @@ function message(draw: Draw, n: number, { user, device, stored }: Who): DirtyRec
   const [probe, storedProbe] = drawProbe(draw, n);
   const time = timestamp(draw);
   const isNobody = draw.chance(0.01);
-  const ids = { userId: isNobody ? draw.pick(nobodies) : user, anonymousId: device, messageId: `m-${n}` };
+  const userId = isNobody ? draw.pick(nobodies) : user;
   const id = stored(isNobody ? device : (user ?? device));
   const { members, event, tied } = body(draw, {
     data: `{"n":${n},"probe":${probe}}`,
     device,
     user: isNobody ? undefined : user,
   });
-  const head = JSON.stringify({ ...ids, timestamp: time.text }).slice(1, -1);
+  const ids = { anonymousId: device, messageId: `m-${n}`, timestamp: time.text };
+  const head = `"userId":${idJson(draw, userId)},${JSON.stringify(ids).slice(1, -1)}`;
   return {
     text: `{${head},${members}}`,
     expected: {
