@@ -136,7 +136,7 @@ async function agreements(db: Queries, projectId: number): Promise<Attention[]> 
     .where('state', '=', 'filed')
     .executeTakeFirstOrThrow();
   if (Number(count) === 0) return [];
-  const summary = `${count} ${Number(count) === 1 ? 'request' : 'requests'} to import history wait for approval.`;
+  const summary = `${count} ${Number(count) === 1 ? 'request' : 'requests'} to import history ${Number(count) === 1 ? 'waits' : 'wait'} for approval.`;
   const action = 'Approve or reject it; until then the events of an import are refused where approval is required.';
   return [
     {

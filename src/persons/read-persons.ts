@@ -7,6 +7,7 @@ import { paddedChunks } from './chunks.ts';
 import { isoOfMicros } from '../base/clock.ts';
 import { idsOfPersons } from './ids-of-persons.ts';
 import type { PersonRow } from './person-rows.ts';
+import { canonicalUuid } from '../base/uuids.ts';
 import { parseRegisters } from './registers-text.ts';
 import { propertiesOf } from './registers.ts';
 
@@ -132,12 +133,18 @@ function toShown(row: PersonColumns, distinctIds: string[]): PersonRecord {
   return {
     id: row.uuid,
     uuid: row.uuid,
-    name: nameOf(properties) ?? distinctIds[0] ?? row.uuid,
+    name: nameOf(properties) ?? (row.is_identified === 1 ? tellingId(distinctIds) : distinctIds[0]) ?? row.uuid,
     distinct_ids: distinctIds,
     properties,
     created_at: isoOfMicros(row.created_at_micros),
     is_identified: row.is_identified === 1,
   };
+}
+
+/** Of an identified person an e-mail address, or an id that no device has made up; else any. */
+function tellingId(distinctIds: readonly string[]): string | undefined {
+  const isMadeUp = (id: string): boolean => canonicalUuid(id) !== undefined || id.startsWith('$device:');
+  return distinctIds.find((id) => id.includes('@')) ?? distinctIds.find((id) => !isMadeUp(id)) ?? distinctIds[0];
 }
 
 function nameOf(properties: JsonObject): string | undefined {

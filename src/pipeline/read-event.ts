@@ -82,10 +82,12 @@ function readText(scan: ScannedBatch, index: number, field: Field): string {
   return from >= 0 && isStringAt(scan.json, from) ? stringAt(scan.json, from, fieldTo(scan, index, field)) : '';
 }
 
-/** At most 60 characters of what was sent, for a warning. */
+/** At most 60 characters of what was sent, for a warning; a text without its quotes. */
 function readRaw(scan: ScannedBatch, index: number, field: Field): string | null {
   const from = fieldFrom(scan, index, field);
-  return from < 0 ? null : textAt(scan.json, from, fieldTo(scan, index, field)).slice(0, 60);
+  if (from < 0) return null;
+  const readAs = isStringAt(scan.json, from) ? stringAt : textAt;
+  return readAs(scan.json, from, fieldTo(scan, index, field)).slice(0, 60);
 }
 
 function readOffset(scan: ScannedBatch, index: number): number | undefined {

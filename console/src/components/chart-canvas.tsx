@@ -65,20 +65,25 @@ export function ChartCanvas(props: ChartCanvasProps) {
 
 function seriesOf(
   shape: string,
-  kind: 'line' | 'bars',
+  kind: NonNullable<ChartProps['kind']>,
   colour: (name: string) => string,
   format: (value: number) => string,
 ): Series {
   const end = shape.lastIndexOf(':');
   const stroke = colour(shape.slice(end + 1) satisfies string as ChartTone);
-  const paths = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.8, 40] }) : undefined;
+  const paths =
+    kind === 'bars'
+      ? UPlot.paths.bars?.({ size: [0.8, 40] })
+      : kind === 'steps'
+        ? UPlot.paths.stepped?.({ align: 1 })
+        : undefined;
   return {
     label: shape.slice(0, end),
     stroke,
     width: kind === 'bars' ? 0 : 1.5,
     points: { show: false },
     value: (_plot, value) => (value === null || value === undefined ? '–' : format(value)),
-    ...(kind === 'bars' ? { fill: stroke } : {}),
+    ...(kind === 'bars' ? { fill: stroke } : kind === 'steps' ? { fill: `${stroke.trim()}33` } : {}),
     ...(paths === undefined ? {} : { paths }),
   };
 }

@@ -17,7 +17,8 @@ export interface ChartProps {
   /** Seconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
-  readonly kind?: 'line' | 'bars';
+  /** `steps`: each value holds until the next time; for counts of intervals of several kinds. */
+  readonly kind?: 'line' | 'bars' | 'steps';
   /** In pixels. */
   readonly height?: number;
   /** How a value is written. */

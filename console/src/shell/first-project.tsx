@@ -14,7 +14,5 @@ export function FirstProject() {
   }
   if (projects.error !== null) return <ErrorState error={projects.error} onRetry={() => void projects.refetch()} />;
   if (projects.isPending) return <Loading />;
-  return (
-    <EmptyState title="There is no project yet">Make one: npx millrace projects create --name "My project"</EmptyState>
-  );
+  return <EmptyState title="There is no project yet">Make one: npx millrace projects create "My project"</EmptyState>;
 }

@@ -32,7 +32,9 @@ export function daySlices(
   },
 ): Slice[] {
   if (range.from === undefined) {
-    throw new SourceError(`${name} cannot say when its data begins: start the run with "from", such as 2024-01-01`);
+    throw new SourceError(
+      `${name} cannot say when its data begins: give the first day, such as 2024-01-01 ("from" of the run, --from-date, or the field From)`,
+    );
   }
   const from = Math.floor(Date.parse(range.from) / unitMs) * unitMs;
   const to = range.to === undefined ? startOfDay(now - settledMs) : Math.ceil(Date.parse(range.to) / unitMs) * unitMs;

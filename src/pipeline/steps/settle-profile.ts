@@ -28,7 +28,7 @@ export function settleProfile(draft: EventDraft): Outcome {
     return undefined;
   }
   if (flag !== undefined && flag !== true) {
-    const details = { eventUuid: draft.uuid, distinctId: draft.distinctId, value: JSON.stringify(flag).slice(0, 60) };
+    const details = { eventUuid: draft.uuid, distinctId: draft.distinctId, value: shownFlag(flag).slice(0, 60) };
     draft.warnings.push({ type: 'invalid_process_person_profile', details });
   }
   draft.person = personIntent(draft);
@@ -70,4 +70,8 @@ function readChanges(properties: JsonObject): PropertyChanges {
   const unset = unsetNames(properties['$unset']);
   if (!isObject(set) && !isObject(setOnce) && unset.length === 0) return noChanges;
   return { set: isObject(set) ? set : null, setOnce: isObject(setOnce) ? setOnce : null, unset };
+}
+
+function shownFlag(flag: unknown): string {
+  return typeof flag === 'string' ? flag : JSON.stringify(flag);
 }

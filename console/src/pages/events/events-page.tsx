@@ -57,7 +57,15 @@ export function EventsPage() {
         actions={<ExportMenu rows={table.rows ?? []} />}
       />
       <EventFilters search={search} zone={zone} suggests={isListed} onChange={change} />
-      <VolumeChart projectId={id} filter={filter} interval={intervalOf(search, now)} zone={zone} counts={isListed} />
+      <VolumeChart
+        projectId={id}
+        filter={filter}
+        interval={intervalOf(search, now)}
+        zone={zone}
+        counts={isListed}
+        now={now}
+        onShow={(times) => change(times, false)}
+      />
       <Toolbar
         search={search}
         suggests={isListed}

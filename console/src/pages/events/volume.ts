@@ -1,6 +1,7 @@
 import type { ChartSeries, ChartTone } from '../../components/chart.tsx';
 import { visible } from '../../components/visible-text.ts';
 import type { EventCounts, Interval } from './events-query.ts';
+import { endOf } from './volume-range.ts';
 
 const tones: readonly ChartTone[] = ['accent', 'info', 'ok', 'warn', 'danger', 'soft'];
 const seconds: Readonly<Record<Interval, number>> = { hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000 };
@@ -11,7 +12,7 @@ export interface Volume {
   readonly series: readonly ChartSeries[];
 }
 
-/** Counts as lines: the largest by event and kind have their own, the others share the last one. Nothing counted is 0. */
+/** Counts as series: the largest by event and kind have their own, the others share the last one. Nothing counted is 0. */
 export function volumeOf(results: EventCounts['results'], interval: Interval): Volume {
   const sums = new Map<string, number>();
   for (const row of results) sums.set(labelOf(row), (sums.get(labelOf(row)) ?? 0) + row.count);
@@ -48,7 +49,8 @@ function withGaps(times: readonly number[], interval: Interval): number[] {
     const next = times[index + 1];
     const isStart = last === undefined || time - last > step * 1.5;
     const isEnd = next === undefined || next - time > step * 1.5;
-    return [...(isStart ? [time - step] : []), time, ...(isEnd ? [time + step] : [])];
+    const end = endOf(new Date(time * 1000).toISOString(), interval) / 1000;
+    return [...(isStart ? [time - step] : []), time, ...(isEnd ? [end] : [])];
   });
   return [...new Set(filled)].sort(byNumber);
 }

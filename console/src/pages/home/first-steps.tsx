@@ -13,7 +13,7 @@ interface FirstStepsProps {
   readonly sender: Sender;
   readonly onSender: (sender: Sender) => void;
   /** Whether an event has arrived, one of history, and whether anything transforms them. */
-  readonly done: { readonly event: boolean; readonly history: boolean };
+  readonly done: { readonly event: boolean; readonly history: boolean; readonly transformation: boolean };
 }
 
 const names: Readonly<Record<Sender, string>> = { curl: 'curl', node: 'Node.js', python: 'Python', browser: 'Browser' };
@@ -46,7 +46,12 @@ export function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
             </Link>
           </p>
         </Step>
-        <Step title="Watch events on their way" done={undefined}>
+        <Step
+          title="Change events on their way"
+          done={done.transformation}
+          waiting="No transformation is enabled yet"
+          doneWord="Enabled"
+        >
           <p className="flex flex-wrap gap-2">
             <Link to="/projects/$projectId/live" params={params} className={buttonStyle('plain')}>
               Open the live view
@@ -63,24 +68,24 @@ export function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
 
 interface StepProps {
   readonly title: string;
-  /** Undefined: nothing to wait for. */
-  readonly done: boolean | undefined;
-  readonly waiting?: string;
+  readonly done: boolean;
+  readonly waiting: string;
+  readonly doneWord?: string;
   readonly children: ReactNode;
 }
 
-function Step({ title, done, waiting, children }: StepProps) {
-  const Icon = done === true ? CircleCheck : CircleDashed;
+function Step({ title, done, waiting, doneWord = 'Arrived', children }: StepProps) {
+  const Icon = done ? CircleCheck : CircleDashed;
   return (
     <li className="flex gap-3">
       <Icon
         aria-hidden="true"
-        className={done === true ? 'mt-0.5 size-5 shrink-0 text-ok' : 'mt-0.5 size-5 shrink-0 text-faint'}
+        className={done ? 'mt-0.5 size-5 shrink-0 text-ok' : 'mt-0.5 size-5 shrink-0 text-faint'}
       />
       <div className="min-w-0 flex-1">
         <h3 className="text-sm font-semibold">{title}</h3>
-        <p role="status" className={done === true ? 'pb-2 text-xs text-ok' : 'pb-2 text-xs text-soft'}>
-          {done === true ? 'Arrived' : (waiting ?? '')}
+        <p role="status" className={done ? 'pb-2 text-xs text-ok' : 'pb-2 text-xs text-soft'}>
+          {done ? doneWord : waiting}
         </p>
         {children}
       </div>

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Chart } from '../../components/chart.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Section } from '../../components/section.tsx';
 import { UserText } from '../../components/user-text.tsx';
@@ -10,6 +11,8 @@ import { useProject } from '../../shell/project-context.tsx';
 import { AttentionList } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { FlowTiles } from './flow-tiles.tsx';
+import { ImportsNow } from './imports-now.tsx';
+import { transformationsQuery } from '../imports/imports-query.ts';
 import { anyEventQuery, chartStart, countsQuery, hourlySums, projectStatusQuery } from './home-query.ts';
 
 const route = getRouteApi('/projects/$projectId/home');
@@ -33,6 +36,7 @@ export function HomePage() {
       <div className="flex flex-col gap-4">
         <FlowTiles status={status.data} />
         <NewProject />
+        <ImportsNow />
         <AttentionList attention={status.data?.attention} />
         <VolumeChart />
       </div>
@@ -48,6 +52,8 @@ function NewProject() {
   const [wasNew, setWasNew] = useState(false);
   const live = useFirst(id, false);
   const history = useFirst(id, true);
+  const transformations = useQuery({ ...transformationsQuery(id), refetchInterval: pollMs, enabled: wasNew });
+  const transformation = transformations.data?.results.some(({ enabled }) => enabled) === true;
   const isKnown = live !== undefined && history !== undefined;
   const isNew = isKnown && !live && !history;
   if (isNew && !wasNew) setWasNew(true);
@@ -56,7 +62,7 @@ function NewProject() {
     <FirstSteps
       sender={sender}
       onSender={(next) => void navigate({ search: { sender: next }, replace: true })}
-      done={{ event: live === true, history: history === true }}
+      done={{ event: live === true, history: history === true, transformation }}
     />
   );
 }
@@ -77,15 +83,19 @@ function VolumeChart() {
   const { times, live, historical } = hourlySums(data?.results ?? [], chartStart(now));
   return (
     <Section title="Events by hour" description="By the time of the event, the last two days.">
-      <Chart
-        label="Events by hour"
-        kind="bars"
-        times={times}
-        series={[
-          { label: 'Live', tone: 'accent', values: live },
-          { label: 'Historical', tone: 'info', values: historical },
-        ]}
-      />
+      {data === undefined ? (
+        <Loading label="Counting events" />
+      ) : (
+        <Chart
+          label="Events by hour"
+          kind="bars"
+          times={times}
+          series={[
+            { label: 'Live', tone: 'accent', values: live },
+            { label: 'Historical', tone: 'info', values: historical },
+          ]}
+        />
+      )}
     </Section>
   );
 }
