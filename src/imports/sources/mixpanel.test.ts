@@ -170,7 +170,7 @@ describe('the export of Mixpanel', () => {
 
   it('a run without a start is refused, as Mixpanel does not say when its data begins', async () => {
     await using server = await startExportServer(api);
-    await expect(readSource(sourceOf(server), {})).rejects.toThrow('start the run with "from"');
+    await expect(readSource(sourceOf(server), {})).rejects.toThrow('give the first day, such as 2024-01-01');
   });
 });
 
