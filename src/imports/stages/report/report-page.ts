@@ -107,8 +107,12 @@ function balanceSection({ balance }: ReportResult): Html {
 function timeSection(report: ReportResult): Html {
   const bins = timeBins(report);
   if (bins === undefined) return nothing;
+  const beside =
+    bins.beside === 0
+      ? nothing
+      : markup`<p>Not in the chart: ${integer(bins.beside)} events before the year 2000 or in the future; the table of days has them.</p>`;
   const isStored = report.totals.events.verified !== null || report.totals.events.loaded > 0;
-  return markup`<section><h2>Events per ${bins.unit}</h2>${timeChart(bins, isStored)}</section>
+  return markup`<section><h2>Events per ${bins.unit}</h2>${timeChart(bins, isStored)}${beside}</section>
 <section>${dayTable(report)}</section>`;
 }
 

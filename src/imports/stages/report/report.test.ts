@@ -218,11 +218,25 @@ describe('bars of time', () => {
   ];
   it.each(cases)('%i days are shown by %s', (days, unit, bars) => {
     const sources = exactSources({ days, names: 2 });
-    const bins = timeBins(buildReport(sources));
+    const bins = timeBins({ ...buildReport(sources), made_at: '2099-01-01T00:00:00.000Z' });
     expect(bins).toMatchObject({ unit });
     expect(bins?.bins).toHaveLength(bars);
     const events = sources.days.reduce((total, day) => total + day.events, 0);
     expect(bins?.bins.reduce((total, bin) => total + bin.toLoad, 0)).toBe(events);
+  });
+
+  it('59 events of 1970 and some of the far future are counted beside the chart, and do not squash a month', () => {
+    const day = (index: number): string => `2024-03-${String(index + 1).padStart(2, '0')}`;
+    const rows = [
+      { day: '1970-01-01', counts: [59] },
+      ...Array.from({ length: 31 }, (_, index) => ({ day: day(index), counts: [10] })),
+      { day: '2099-01-01', counts: [2] },
+    ];
+    const bins = timeBins({ cells: { events: ['seen'], rows }, days: [], made_at: '2024-06-01T00:00:00.000Z' });
+    expect(bins).toMatchObject({ unit: 'day', beside: 61 });
+    expect(bins?.bins).toHaveLength(31);
+    const only = { events: ['seen'], rows: rows.slice(0, 1) };
+    expect(timeBins({ cells: only, days: [], made_at: '2024-06-01T00:00:00.000Z' })).toMatchObject({ beside: 0 });
   });
 });
 

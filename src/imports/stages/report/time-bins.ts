@@ -21,6 +21,8 @@ export interface TimeBins {
   /** Without gaps: a day without events is a bin, too. */
   readonly bins: readonly TimeBin[];
   readonly series: readonly string[];
+  /** Events to be loaded that lie before 2000 or in the future, where others do not: they would squash those. */
+  readonly beside: number;
 }
 
 interface Unit {
@@ -52,10 +54,23 @@ const years: Unit = {
   label: (start) => isoDay(start).slice(0, 4),
 };
 
+type Charted = Pick<ReportResult, 'cells' | 'days' | 'made_at'>;
+type Rows = ReportResult['cells']['rows'];
+
+function usualDays(rows: Rows, madeAt: string): { readonly rows: Rows; readonly beside: number } {
+  const tomorrow = isoDay(after(new Date(madeAt), 1));
+  const isUsual = ({ day }: Rows[number]): boolean => day >= '2000-01-01' && day <= tomorrow;
+  const usual = rows.filter(isUsual);
+  if (usual.length === 0) return { rows, beside: 0 };
+  const others = rows.filter((row) => !isUsual(row)).flatMap(({ counts }) => counts);
+  return { rows: usual, beside: others.reduce<number>((sum, cell) => sum + toLoadOf(cell), 0) };
+}
+
 /** The days of a report as so many bars as can be seen. Undefined: it has no events. */
-export function timeBins({ cells, days }: Pick<ReportResult, 'cells' | 'days'>): TimeBins | undefined {
-  const first = cells.rows[0];
-  const last = cells.rows.at(-1);
+export function timeBins({ cells, days, made_at: madeAt }: Charted): TimeBins | undefined {
+  const { rows, beside } = usualDays(cells.rows, madeAt);
+  const first = rows[0];
+  const last = rows.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const from = dateOf(first.day);
   const to = dateOf(last.day);
@@ -63,11 +78,11 @@ export function timeBins({ cells, days }: Pick<ReportResult, 'cells' | 'days'>):
   // Years are never too many where times are right; where they are not, the first ones are shown.
   const starts = startsOf(unit, from, to).slice(0, binsMax);
   const series = cells.events.slice(0, seriesMax);
-  const hasRest = cells.rows.some(({ counts }) => counts.slice(series.length).some((cell) => toLoadOf(cell) > 0));
+  const hasRest = rows.some(({ counts }) => counts.slice(series.length).some((cell) => toLoadOf(cell) > 0));
   const width = series.length + (hasRest ? 1 : 0);
   const byStart = new Map(starts.map((start) => [start.getTime(), { counts: zeros(width), stored: 0 }]));
   const storedOf = new Map(days.map((day) => [day.day, day.verified ?? day.loaded]));
-  for (const { day, counts } of cells.rows) {
+  for (const { day, counts } of rows) {
     const bin = byStart.get(unit.startOf(dateOf(day)).getTime());
     if (bin === undefined) continue;
     bin.stored += storedOf.get(day) ?? 0;
@@ -80,7 +95,7 @@ export function timeBins({ cells, days }: Pick<ReportResult, 'cells' | 'days'>):
     const { counts, stored } = byStart.get(start.getTime()) ?? { counts: zeros(width), stored: 0 };
     return { label: unit.label(start), counts, toLoad: counts.reduce((total, count) => total + count, 0), stored };
   });
-  return { unit: unit.unit, bins, series: hasRest ? [...series, ''] : series };
+  return { unit: unit.unit, bins, series: hasRest ? [...series, ''] : series, beside };
 }
 
 export function toLoadOf(cell: ReportCell): number {
