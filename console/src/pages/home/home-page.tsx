@@ -12,8 +12,14 @@ import { AttentionList } from './attention-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { FlowTiles } from './flow-tiles.tsx';
 import { ImportsNow } from './imports-now.tsx';
-import { transformationsQuery } from '../imports/imports-query.ts';
-import { anyEventQuery, chartStart, countsQuery, hourlySums, projectStatusQuery } from './home-query.ts';
+import {
+  anyEventQuery,
+  chartStart,
+  countsQuery,
+  hourlySums,
+  projectStatusQuery,
+  transformationsQuery,
+} from './home-query.ts';
 
 const route = getRouteApi('/projects/$projectId/home');
 const pollMs = 5_000;

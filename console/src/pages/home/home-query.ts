@@ -1,6 +1,9 @@
 import type { Static } from 'typebox';
 import type { eventCountsSchema, eventPageSchema } from '../../../../src/contract/events.ts';
 import type { ProjectStatus, ServiceStatus } from '../../../../src/contract/status.ts';
+import type { ImportRunsRecord } from '../../../../src/contract/import-runs.ts';
+import type { Page } from '../../../../src/contract/pagination.ts';
+import type { PluginConfigRecord } from '../../../../src/contract/plugin-configs.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 
 export type Counts = Static<typeof eventCountsSchema>;
@@ -22,6 +25,18 @@ export function chartStart(now: number): number {
 export function countsQuery(projectId: number, now: number) {
   const after = new Date(chartStart(now)).toISOString();
   return apiQuery<Counts>(projectPath(projectId, 'events/counts'), { interval: 'hour', after, top: 1 });
+}
+
+export type ListedRun = ImportRunsRecord['results'][number];
+
+/** The newest runs of all imports. */
+export function runsQuery(projectId: number) {
+  return apiQuery<ImportRunsRecord>(projectPath(projectId, 'import_runs'), { limit: 20 });
+}
+
+/** Transformations of the project, on or off. */
+export function transformationsQuery(projectId: number) {
+  return apiQuery<Page<PluginConfigRecord>>(projectPath(projectId, 'pipeline_transformation_configs'), { limit: 1000 });
 }
 
 /** Whether there is any event of this kind: asks for one. */

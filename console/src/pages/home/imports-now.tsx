@@ -1,15 +1,14 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { formatDuration, formatRate } from '../../components/format-number.ts';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { rowsOf } from '../../api/queries.ts';
 import { useProject } from '../../shell/project-context.tsx';
-import { runsQuery, type ListedRun } from '../imports/imports-query.ts';
-import { ProgressBar } from '../imports/progress-bar.tsx';
-import { isUnfinished } from '../imports/run-actions.ts';
-import { RunStateBadge } from '../imports/run-state-badge.tsx';
+import { runsQuery, type ListedRun } from './home-query.ts';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { isUnfinished } from '../../components/run-state.ts';
+import { RunStateBadge } from '../../components/run-state-badge.tsx';
 
 const pollMs = 5_000;
 const recentMs = 24 * 3_600_000;
@@ -18,9 +17,9 @@ const shownMax = 5;
 /** Imports at work, and those that ended within a day: how far, how fast, with what result. */
 export function ImportsNow() {
   const { id } = useProject();
-  const { data } = useInfiniteQuery({ ...runsQuery(id), refetchInterval: pollMs });
+  const { data } = useQuery({ ...runsQuery(id), refetchInterval: pollMs });
   const since = Date.now() - recentMs;
-  const runs = rowsOf(data).filter(
+  const runs = (data?.results ?? []).filter(
     ({ state, finished_at: end }) => isUnfinished(state) || (end !== null && Date.parse(end) > since),
   );
   if (runs.length === 0) return null;

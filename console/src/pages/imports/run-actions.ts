@@ -1,4 +1,5 @@
-import type { Run, RunState } from './imports-query.ts';
+import { isHeldByCheck } from '../../components/run-state.ts';
+import type { Run } from './imports-query.ts';
 
 export type RunAction =
   | 'pause'
@@ -13,19 +14,6 @@ export type RunAction =
   | 'undo';
 
 type Steered = Pick<Run, 'state' | 'stage' | 'options' | 'totals' | 'check_problems' | 'command'>;
-
-type Held = Pick<Run, 'state' | 'stage' | 'options' | 'check_problems'>;
-
-/** It is queued, at work or paused: its record may still change. */
-export function isUnfinished(state: RunState): boolean {
-  return state === 'queued' || state === 'running' || state === 'paused';
-}
-
-/** It stands still because of what the check found, or because the target has rejected too many. */
-export function isHeldByCheck({ state, stage, options, check_problems: problems }: Held): boolean {
-  if ((problems ?? []).length === 0) return false;
-  return (state === 'completed' && options.last === 'check') || (state === 'failed' && stage !== 'undo');
-}
 
 /** What is offered for a run, the next step first. The service refuses whatever has become impossible meanwhile. */
 export function actionsOf(run: Steered): readonly RunAction[] {

@@ -2,8 +2,8 @@ import { Badge } from '../../components/badge.tsx';
 import { formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
 import { Section } from '../../components/section.tsx';
 import type { Run, RunState, Stage } from './imports-query.ts';
-import { ProgressBar } from './progress-bar.tsx';
-import { isUnfinished } from './run-actions.ts';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { isUnfinished } from '../../components/run-state.ts';
 
 const meanings: Readonly<Record<Stage['stage'], string>> = {
   export: 'Records are fetched from the source',

@@ -8,7 +8,8 @@ import { useToast } from '../../components/toasts.tsx';
 import { useMay } from '../../shell/project-context.tsx';
 import { configPath, runQuery, runsPath, steerRun, type Run, type RunPlace } from './imports-query.ts';
 import { ChangeRulesLink, RejectedLink } from './check-held.tsx';
-import { actionsOf, isHeldByCheck, loadBody, type RunAction } from './run-actions.ts';
+import { actionsOf, loadBody, type RunAction } from './run-actions.ts';
+import { isHeldByCheck } from '../../components/run-state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
 
 const labels: Readonly<Record<Exclude<RunAction, 'skip_rejected'>, string>> = {

@@ -6,8 +6,8 @@ import { TimeText } from '../../components/time-text.tsx';
 import type { PageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import type { ListedRun, Run } from './imports-query.ts';
-import { ProgressBar } from './progress-bar.tsx';
-import { RunStateBadge } from './run-state-badge.tsx';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { RunStateBadge } from '../../components/run-state-badge.tsx';
 
 const to = '/projects/$projectId/imports/$configId/runs/$runId';
 

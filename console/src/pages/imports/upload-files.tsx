@@ -9,7 +9,7 @@ import { ErrorNote } from '../../components/error-note.tsx';
 import { formatBytes } from '../../components/format-number.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { ProgressBar } from './progress-bar.tsx';
+import { ProgressBar } from '../../components/progress-bar.tsx';
 import { filesPath, resumeAt, uploadFile, type Begun, type UploadedFiles } from './upload-file.ts';
 import { plainText } from '../../components/plain-text.ts';
 

@@ -4,7 +4,7 @@ import { readStream } from '../../api/event-stream.ts';
 import { parseExact } from '../../api/exact-json.ts';
 import { untilSignedIn } from '../../api/until-signed-in.ts';
 import { runPath, runQuery, type Run, type RunPlace } from './imports-query.ts';
-import { isUnfinished } from './run-actions.ts';
+import { isUnfinished } from '../../components/run-state.ts';
 
 /** A run as it is now: while it is not over, its stream of progress keeps it fresh. */
 export function useRun({ projectId, configId, runId }: RunPlace): UseQueryResult<Run> {

@@ -1,9 +1,9 @@
-import type { Tone } from '../../components/badge.tsx';
-import { StatusBadge } from '../../components/status-badge.tsx';
-import type { Run, RunState } from './imports-query.ts';
-import { isHeldByCheck } from './run-actions.ts';
+import type { ImportRunRecord } from '../../../src/contract/import-runs.ts';
+import type { Tone } from './badge.tsx';
+import { isHeldByCheck } from './run-state.ts';
+import { StatusBadge } from './status-badge.tsx';
 
-const tones: Readonly<Record<RunState, Tone>> = {
+const tones: Readonly<Record<ImportRunRecord['state'], Tone>> = {
   queued: 'neutral',
   running: 'info',
   paused: 'warn',
@@ -14,7 +14,7 @@ const tones: Readonly<Record<RunState, Tone>> = {
 };
 
 interface RunStateBadgeProps {
-  readonly run: Pick<Run, 'state' | 'stage' | 'options' | 'check_problems' | 'totals'>;
+  readonly run: Pick<ImportRunRecord, 'state' | 'stage' | 'options' | 'check_problems' | 'totals'>;
 }
 
 export function RunStateBadge({ run }: RunStateBadgeProps) {
