@@ -1,3 +1,4 @@
+import { profileEvents } from '../../contract/profile-events.ts';
 import { identityProperty, runProperty } from '../../contract/wire-event.ts';
 import type { MergeRule } from '../../persons/merge-persons.ts';
 import { noChanges, unsetNames, type PropertyChanges } from '../../persons/registers.ts';
@@ -7,8 +8,6 @@ import { deadLetter, type Outcome } from '../outcome.ts';
 import { storedId } from '../../batch/stored-id.ts';
 import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-properties.ts';
 
-/** Events that are about nothing but a person or a group. */
-const needsProfile = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify', '$group_identify']);
 /** Events that technical code sends in a person's name: they say nothing about the person. */
 export const saysNothing: ReadonlySet<string> = new Set(['$exception']);
 
@@ -18,7 +17,7 @@ export function settleProfile(draft: EventDraft): Outcome {
   const flag = Object.hasOwn(properties, profileFlag) ? properties[profileFlag] : undefined;
   removeKeys(draft, unstoredKeys(draft.event, properties));
   if (flag === false) {
-    if (needsProfile.has(draft.event)) {
+    if (profileEvents.has(draft.event)) {
       return deadLetter(
         'invalid_event_when_process_person_profile_is_false',
         `expected "${profileFlag}" to be absent or true on ${draft.event}, got: false`,

@@ -1,3 +1,4 @@
+import { isNobody } from '../../../base/nobody-ids.ts';
 import type { EventWriter } from '../event-writer.ts';
 import type { Names } from '../names.ts';
 import { namedByText, type PlainIdentity, type PlainTable } from '../plain-table.ts';
@@ -55,7 +56,8 @@ const besideProperties: ReadonlySet<string> = new Set(['$set', '$set_once', '$un
 
 function identityOf(value: unknown): PlainIdentity | undefined {
   const distinctId = idOf(value);
-  return distinctId === undefined ? undefined : { distinctId, link: undefined, properties: {} };
+  if (distinctId === undefined || isNobody(distinctId)) return undefined;
+  return { distinctId, link: undefined, properties: {} };
 }
 
 function isEmptyList(value: unknown): boolean {

@@ -73,6 +73,14 @@ describe('events of PostHog', () => {
     });
   });
 
+  it.each(['Guest', 'null', '00000000-0000-0000-0000-000000000000'])('of the id %s make no person', (id) => {
+    expect(eventFrom(posthog, { ...base, distinct_id: id }).properties).toMatchObject({
+      $process_person_profile: false,
+    });
+    const link = { ...base, distinct_id: id, event: '$identify', properties: { $anon_distinct_id: 'd' } };
+    expect(eventFrom(posthog, link).properties).not.toHaveProperty('$process_person_profile');
+  });
+
   it('a group whose type nobody names is told which option does', () => {
     const group = { group_type_index: 4, group_key: 'a', group_properties: {}, created_at: timestamp };
     const [result] = readAll(posthog, [group], { group_types: '0:company' });

@@ -2,6 +2,7 @@ import { createReaderMemory, type Links } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
+import { profileEvents } from '../../../contract/profile-events.ts';
 import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
@@ -140,6 +141,8 @@ function readEvent(record: Json, context: Context): RecordResult {
   addColumns(record, properties, context.columns);
   addElements(record, properties);
   addPerson(record, properties, context);
+  // Many share such an id, so nobody's person comes of it; the pipeline refuses links by it.
+  if (isNobody(distinctId) && !profileEvents.has(event)) properties['$process_person_profile'] = false;
   const uuid = uuidOf(record, context.writer);
   properties['$geoip_disable'] = true;
   properties['$import_source'] = 'posthog';
