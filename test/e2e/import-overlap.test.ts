@@ -335,7 +335,11 @@ describe('a trial', () => {
     await expectStored(server, [some], test.id);
     await expectStored(server, [[]]);
 
-    await apiSend(server, 'PATCH', `${config}settings/`, { target_url: '', target_api_key: '' });
+    await apiSend(server, 'PATCH', `${config}settings/`, {
+      target_url: '',
+      target_api_key: '',
+      target_personal_api_key: '',
+    });
     const { id } = await apiSend<{ id: string }>(server, 'POST', `${trial}promote/`);
     const full = await expectExactRun(server, `${config}runs/${id}/`);
     expect(full.report.totals.records.read).toBe(records.length);

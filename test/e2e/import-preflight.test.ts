@@ -2,7 +2,6 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PreflightResult } from '../../src/contract/import-preflight.ts';
 import { exitCodes, type ExitReason } from '../../src/cli/exit-codes.ts';
@@ -314,18 +313,22 @@ describe('the preflight of an import', () => {
   it("the README's import, run as written, ends verified with exit code 0; with a wrong personal key with its own", async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
     const [, block = ''] = /## Years of history.*?```sh\n(.*?)```/s.exec(readme) ?? [];
-    const script = block.replaceAll('http://127.0.0.1:8000', scene.server.url).replaceAll('<project key>', projectKey);
+    // The command before it makes an example; here the export lies there already.
+    const script = block
+      .slice(block.indexOf('npx millrace import mixpanel'))
+      .replaceAll('http://127.0.0.1:8000', scene.server.url)
+      .replaceAll('<project key>', projectKey);
     const folder = join(scene.dir, 'readme');
     await mkdir(folder);
     // Events of its own: of what another import has stored the verification waits for the target to show more.
     const lines = mixpanelLines(200).join('\n').replaceAll('evt-', 'readme-');
-    await writeFile(join(folder, 'export.jsonl.gz'), gzipSync(lines));
+    await writeFile(join(folder, 'export.ndjson'), lines);
     await using shell = await openCommandShell({ run: spawnCommand });
     const words = script
       .replace('npx millrace', '')
       .replaceAll('\\\n', ' ')
       .replace('"$MILLRACE_API_KEY"', 'phx_wrong');
-    const args = words.replace('./', `${folder}/`).trim().split(/\s+/);
+    const args = words.replace('export.ndjson', `${folder}/export.ndjson`).trim().split(/\s+/);
     const refused = await spawnCommand([...args, '--state-dir', join(folder, 'refused')]);
     expect([refused.code, refused.stderr]).toEqual([exitCodes.auth.code, expect.stringContaining('personal key')]);
     expect(await shell.run(`MILLRACE_API_KEY=${personalKey}\n${script}`, folder)).toContain('verify exact');

@@ -28,14 +28,15 @@ export async function uploadFile(terminal: Terminal, options: UploadOptions, pat
   if (there !== undefined && there.bytes > size) {
     throw new CommandError('failed', `the service has ${there.bytes} bytes of ${name}, the file is shorter (${size})`);
   }
+  if (there?.complete === true && there.bytes === size) return there;
   await using file = await open(path);
-  let stored = there;
-  while (stored === undefined || stored.bytes < size) {
+  let stored = there?.complete === false ? there : undefined;
+  while (stored?.complete !== true) {
     const offset: number = stored?.bytes ?? 0;
     const piece = Buffer.alloc(Math.min(pieceBytes, size - offset));
     const { bytesRead } = await file.read(piece, 0, piece.length, offset);
     if (bytesRead < piece.length) throw new CommandError('failed', `${path} became shorter while it was read`);
-    stored = await sendPiece(api, { name, offset, piece });
+    stored = await sendPiece(api, { name, offset, size, piece });
     if (stored.bytes < size) terminal.note(`${numberText(stored.bytes)} of ${numberText(size)} bytes`);
   }
   return stored;
@@ -52,11 +53,13 @@ async function sizeOf(path: string): Promise<number> {
 interface Piece {
   readonly name: string;
   readonly offset: number;
+  /** Of the whole file: no import reads it before all of it is there. */
+  readonly size: number;
   readonly piece: Uint8Array<ArrayBuffer>;
 }
 
-async function sendPiece(api: ProjectApi, { name, offset, piece }: Piece): Promise<ImportFileRecord> {
-  const query = new URLSearchParams({ name, offset: String(offset) }).toString();
+async function sendPiece(api: ProjectApi, { name, offset, size, piece }: Piece): Promise<ImportFileRecord> {
+  const query = new URLSearchParams({ name, offset: String(offset), size: String(size) }).toString();
   for (let failures = 0; ; failures += 1) {
     const form = new FormData();
     form.set('file', new Blob([piece]), name);
@@ -74,5 +77,6 @@ async function sendPiece(api: ProjectApi, { name, offset, piece }: Piece): Promi
 
 async function findFile(api: ProjectApi, name: string): Promise<ImportFileRecord | undefined> {
   const { results } = await api.get<{ results: ImportFileRecord[] }>(`${api.root}/import_files/`);
-  return results.find((file) => file.name === name);
+  const own = results.filter((file) => file.name === name);
+  return own.find(({ complete }) => !complete) ?? own[0];
 }
