@@ -187,7 +187,8 @@ it.skipIf(!mayMount)(
       if (status === 200) accepted += people.length;
     }
     expect(status).toBe(503);
-    expect(accepted).toBeGreaterThanOrEqual(2000);
+    // Four fifths of the lane: the rest is for other projects.
+    expect(accepted).toBeGreaterThanOrEqual(1600);
     rmSync(ballast);
     await untilStored(server, { standard: accepted, historical: 0 }, 60_000);
     await expect

@@ -86,6 +86,13 @@ function parquetOf(rows: Rows): Uint8Array {
   return new Uint8Array(parquetWriteBuffer({ columnData: [column('id'), column('text')] }));
 }
 
+/** Answers are JSON for strict readers: half a pair, which values hold as an escape, becomes U+FFFD there. */
+function answered(text: string): string {
+  return text.replaceAll(/\\(\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, _, half) =>
+    half === undefined ? escape : '\ufffd',
+  );
+}
+
 /** Every carried value that is stored, by its number. */
 async function storedValues(server: TestServer): Promise<Map<number, Set<string>>> {
   const stored = new Map<number, Set<string>>();
@@ -119,7 +126,7 @@ it('10,000 records with digits, depth and characters of every kind are stored as
   }
   for (const run of runs) await expectExactRun(server, run);
   const stored = await storedValues(server);
-  const different = [...values.expected].filter(([n, text]) => [...(stored.get(n) ?? [])].join() !== text);
+  const different = [...values.expected].filter(([n, text]) => [...(stored.get(n) ?? [])].join() !== answered(text));
   expect(different.slice(0, 5)).toEqual([]);
   expect(stored.size).toBe(values.expected.size);
 });

@@ -1,5 +1,6 @@
 import { dayMs, hourMs } from '../../src/base/time.ts';
 import { gzipSync } from 'node:zlib';
+import { createReaderMemory } from '../../src/imports/formats/reader-memory.ts';
 import { findFormat } from '../../src/imports/formats/registry.ts';
 import { amplitudeRecords } from '../../src/imports/formats/amplitude/records.fixture.ts';
 import { createDraw, seededRandom } from '../support/draw.ts';
@@ -98,20 +99,27 @@ export async function startService(plugin: ServiceName, number: number): Promise
 function expectedOf({ format: slug, sent, held }: Exports): Set<string> {
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected the format ${slug}`);
-  const read = format.createReader({}, format.names);
+  // Each link as often as it is found: the earliest is looked for below.
+  const memory = { ...createReaderMemory(), links: { isNew: () => true } };
+  const read = format.createReader({}, format.names, memory);
   const records = sent();
   if (records.length !== held())
     throw new Error(`expected that all ${held()} records were sent, got ${records.length}`);
   const found = new Set<string>();
+  const links = new Map<string, string>();
   for (const record of records) {
     const result = read(record);
     if (result.kind === 'unreadable') throw new Error(`expected records that can be read; ${result.reason}`);
     if (result.kind !== 'events') continue;
     for (const each of result.events) {
-      found.add(identity(String(each.uuid), each.event, each.distinct_id, String(each.timestamp)));
+      const uuid = String(each.uuid);
+      const text = identity(uuid, each.event, each.distinct_id, String(each.timestamp));
+      if (each.event !== '$identify') found.add(text);
+      // Of a link the earliest time counts. All that stands before the time is the same, and times sort as texts.
+      else if (text < (links.get(uuid) ?? '~')) links.set(uuid, text);
     }
   }
-  return found;
+  return new Set([...found, ...links.values()]);
 }
 
 export function identity(uuid: string, event: string, distinctId: string, timestamp: string): string {
