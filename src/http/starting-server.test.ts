@@ -11,7 +11,12 @@ it('a service that is starting is alive, not ready, and asks whoever sends somet
   };
   expect(await ask('/livez')).toEqual([200, { status: 'ok' }, null]);
   expect(await ask('/_health/?x=1')).toEqual([200, { status: 'ok' }, null]);
-  expect(await ask('/readyz?verbose')).toEqual([503, { status: 'starting' }, null]);
+  const notReady = {
+    status: 'unavailable',
+    starting: true,
+    checks: { process: { ok: false, detail: expect.any(String) } },
+  };
+  expect(await ask('/readyz?verbose')).toEqual([503, notReady, null]);
   const refusal = expect.objectContaining({ type: 'server_error', code: 'unavailable' });
   expect(await ask('/batch/', { method: 'POST', body: '{}' })).toEqual([503, refusal, '2']);
   await server.close();

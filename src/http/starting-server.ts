@@ -27,7 +27,7 @@ export async function startStartingServer(place: { host: string; port: number })
       connection: 'close',
       ...retry,
     });
-    response.end(JSON.stringify(isLive ? { status: 'ok' } : isProbe ? { status: 'starting' } : starting.body()));
+    response.end(JSON.stringify(isLive ? { status: 'ok' } : isProbe ? notReady : starting.body()));
   });
   server.listen(place);
   await once(server, 'listening');
@@ -35,6 +35,12 @@ export async function startStartingServer(place: { host: string; port: number })
   return { close: () => (closing ??= closed(server)) };
 }
 
+/** As /readyz?verbose answers later. */
+const notReady = {
+  status: 'unavailable',
+  starting: true,
+  checks: { process: { ok: false, detail: 'The service is starting.' } },
+} as const;
 const starting = new ApiError('unavailable', 'The service is starting. Try again in a few seconds.');
 
 async function closed(server: Server): Promise<void> {

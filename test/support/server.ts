@@ -115,7 +115,7 @@ async function untilUp(server: TestServer, isReady: boolean, withinMs: number): 
     const answer = await fetch(`${server.url}/readyz`).catch(() => undefined);
     const body = await answer?.json().catch(() => undefined);
     if (answer?.status === 200) return;
-    if (!isReady && body !== undefined && (body as { status?: unknown }).status !== 'starting') return;
+    if (!isReady && body !== undefined && (body as { starting?: true }).starting !== true) return;
     await delay(25);
   }
   throw new Error(
