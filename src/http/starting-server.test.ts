@@ -9,8 +9,8 @@ it('a service that is starting is alive, not ready, and asks whoever sends somet
     const answer = await fetch(`http://127.0.0.1:${place.port}${path}`, init);
     return [answer.status, await answer.json(), answer.headers.get('retry-after')];
   };
-  expect(await ask('/livez')).toEqual([200, { status: 'ok' }, null]);
-  expect(await ask('/_health/?x=1')).toEqual([200, { status: 'ok' }, null]);
+  expect(await ask('/livez')).toEqual([200, { status: 'ok', starting: true }, null]);
+  expect(await ask('/_health/?x=1')).toEqual([200, { status: 'ok', starting: true }, null]);
   const notReady = {
     status: 'unavailable',
     starting: true,

@@ -27,7 +27,7 @@ export async function startStartingServer(place: { host: string; port: number })
       connection: 'close',
       ...retry,
     });
-    response.end(JSON.stringify(isLive ? { status: 'ok' } : isProbe ? notReady : starting.body()));
+    response.end(JSON.stringify(isLive ? { status: 'ok', starting: true } : isProbe ? notReady : starting.body()));
   });
   server.listen(place);
   await once(server, 'listening');

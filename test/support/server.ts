@@ -107,15 +107,15 @@ export async function startServer(
   return server;
 }
 
-/** Ready, or past its start whatever it says of its parts then. */
+/** Ready, or past its start whatever it says of its parts then; one that is told to die at work may be gone before it is asked. */
 async function untilUp(server: TestServer, isReady: boolean, withinMs: number): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (Date.now() < deadline) {
+    if (!isReady && server.child.signalCode === 'SIGKILL') return;
     if (server.child.exitCode !== null || server.child.signalCode !== null) break;
-    const answer = await fetch(`${server.url}/readyz`).catch(() => undefined);
-    const body = await answer?.json().catch(() => undefined);
-    if (answer?.status === 200) return;
-    if (!isReady && body !== undefined && (body as { starting?: true }).starting !== true) return;
+    const answer = await fetch(`${server.url}${isReady ? '/readyz' : '/livez'}`).catch(() => undefined);
+    const body = (await answer?.json().catch(() => undefined)) as { readonly starting?: true } | undefined;
+    if (answer?.status === 200 && body !== undefined && body.starting !== true) return;
     await delay(25);
   }
   throw new Error(
