@@ -84,10 +84,10 @@ describe.skipIf(kafkaBrokers === '')(
           Object.keys((await ready(server)).checks)
             .toSorted()
             .join(' ');
-        expect(await parts(capture)).toBe('event_log metadata process');
-        expect(await parts(pipeline)).toBe('event_log event_store metadata pipeline process');
+        expect(await parts(capture)).toBe('disk event_log metadata process');
+        expect(await parts(pipeline)).toBe('disk event_log event_store metadata pipeline process');
         expect(await parts(one)).toBe('event_store metadata plugins process');
-        expect(await parts(jobs)).toBe('event_log event_store imports metadata plugins process');
+        expect(await parts(jobs)).toBe('disk event_log event_store imports metadata plugins process');
         for (const server of [capture, pipeline, one, jobs]) {
           const metrics = await (await fetch(`${server.url}/metrics`)).text();
           expect(metrics).toContain('millrace_http_requests_total');
