@@ -221,12 +221,16 @@ function userOf(name: string, secret: string): string {
 <access_management>1</access_management></${name}>`;
 }
 
-/** The library runs its first statements as a user `default` without a password. */
+/**
+ * The library runs its first statements as a user `default` without a password. It sizes its background pools for a command; here they
+ * have the sizes that a server's have.
+ */
 function singleConfigOf(home: string, { ports }: Node): string {
   return `<clickhouse>
 <listen_host>127.0.0.1</listen_host><http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port>
 <user_files_path>${home}</user_files_path><users_config>${home}/config.xml</users_config>
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
+<background_pool_size>16</background_pool_size><background_schedule_pool_size>16</background_schedule_pool_size>
 <users>${userOf('default', '')}${userOf(user, password)}</users><profiles><default/></profiles><quotas><default/></quotas>
 </clickhouse>
 `;

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Session } from 'chdb';
+import { backgroundArgs } from '../../src/eventstore/chdb/background-args.ts';
 
 /**
  * Real: our adapter, the vendor's client, HTTP, the engine (chDB). Stood in for: the server, which speaks as much of
@@ -60,7 +61,9 @@ export class ClickhouseStandIn {
     const config = join(this.#dir, 'config.xml');
     writeFileSync(config, clusterConfig(Math.max(shards, 1)));
     const open = (): Session =>
-      new Session(join(this.#dir, 'data'), { connectionArgs: this.#isCluster ? [`--config-file=${config}`] : [] });
+      new Session(join(this.#dir, 'data'), {
+        connectionArgs: [...(this.#isCluster ? [`--config-file=${config}`] : []), ...backgroundArgs()],
+      });
     this.#shards = Array.from({ length: Math.max(shards, 1) }, (_, at) => ({
       name: this.#isCluster ? `shard_${at + 1}` : database,
       writer: open(),

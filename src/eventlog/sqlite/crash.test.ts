@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../test/support/draw.ts';
 import { answersOf, childCommand, startChild, survivors } from '../../../test/support/eventlog/child-log.ts';
@@ -24,8 +23,8 @@ describe('kill -9', () => {
     let highest = 0;
     for (let round = 0; round < 10; round += 1) {
       const child = startChild(childCommand(dir, 'append', committed));
-      expect(await child.sees('ack ')).toBe(true);
-      await delay(random() * 300);
+      // Not after some time: how much a process appends in it is the machine's affair.
+      expect(await child.sees('ack ', 1 + Math.floor(random() * 60))).toBe(true);
       child.process.kill('SIGKILL');
       await child.ended();
       const answers = answersOf(child.lines);
@@ -39,7 +38,7 @@ describe('kill -9', () => {
       highest = Math.max(...seqs, ...found.keys());
     }
     expect(all.size).toBeGreaterThan(100);
-  }, 30_000);
+  }, 180_000);
 });
 
 describe('close', () => {

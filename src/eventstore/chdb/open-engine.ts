@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { backgroundArgs } from './background-args.ts';
 import type { ProcessOptions } from './messages.ts';
 import { forgetUnstoredToken } from './forget-unstored-token.ts';
 import type { Engine } from './serve-engine.ts';
@@ -43,6 +44,7 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
     `--max_server_memory_usage=${options.memoryBytesMax}`,
     `--mark_cache_size=${Math.floor(options.memoryBytesMax / 8)}`,
     '--uncompressed_cache_size=0',
+    ...backgroundArgs(),
   ];
   const writer = open(options.dir, connectionArgs);
   await run(writer, 'CREATE DATABASE IF NOT EXISTS millrace ENGINE = Atomic');

@@ -44,6 +44,16 @@ describe('opening the embedded engine', () => {
     expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
   });
 
+  it('has room for sixteen background tasks, so that a delete over many months does not wait for a free one', async () => {
+    const { store } = await open();
+    const settings = await store.query<{ value: string }>(
+      `SELECT value FROM system.server_settings
+WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_ratio')`,
+    );
+    const [one, other] = settings.map(({ value }) => Number(value));
+    expect(Number(one) * Number(other)).toBeGreaterThanOrEqual(16);
+  });
+
   it('an insert that was killed between its token and its part is stored when it is tried again', async () => {
     const root = await tempRoot();
     const project = newProject();
