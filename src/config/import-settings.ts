@@ -114,6 +114,14 @@ export const importSettings = {
     max: 1_125_899_906_842_624,
     help: 'Memory of the process in which one preview or preflight reads its source, in bytes. Beyond it that preview fails.',
   },
+  importPreflightMs: {
+    env: 'MILLRACE_IMPORT_PREFLIGHT_MS',
+    type: 'integer',
+    default: 2500,
+    min: 100,
+    max: 600_000,
+    help: 'How long a preflight may take, ms. A target or source that has not answered by then is reported as away or slow; more on a slow machine.',
+  },
   importThreads: {
     env: 'MILLRACE_IMPORT_THREADS',
     type: 'integer',

@@ -62,7 +62,7 @@ export interface AssembleDeps {
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
   /** Free where the target stores events; left out: nobody can tell. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
-  /** What the preflight of a run may take, ms; left out: what a person who waits for it would give it. */
+  /** What the preflight of a run may take, ms; left out: whoever assembles has looked already. */
   readonly preflightMs?: number;
 }
 
@@ -70,7 +70,7 @@ export interface AssembleDeps {
 export type PreflightAssembly = Pick<
   AssembleDeps,
   'staging' | 'quota' | 'clock' | 'openSource' | 'openTransform' | 'words' | 'agreement' | 'storeFreeBytes'
-> & { readonly openTarget: () => Promise<ProbedTarget | undefined> };
+> & { readonly openTarget: () => Promise<ProbedTarget | undefined>; readonly timeLimitMs: number };
 
 export function assemblePreflight(deps: PreflightAssembly): Preflight {
   return createPreflight(deps);
@@ -203,9 +203,9 @@ async function assertAgreed(
 /** Before anything is fetched: a run that goes on has passed it. Throws RunFailedError with what is to be changed. */
 async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<void> {
   const { run, signal } = leased;
-  if (run.options.preflight === false || (await leased.parts()).length > 0) return;
   const { preflightMs: timeLimitMs } = deps;
-  const preflight = createPreflight({ ...deps, ...(timeLimitMs !== undefined && { timeLimitMs }) });
+  if (timeLimitMs === undefined || run.options.preflight === false || (await leased.parts()).length > 0) return;
+  const preflight = createPreflight({ ...deps, timeLimitMs });
   const result = await preflight({ options: run.options, signal });
   await keepResult(deps, run.id, result);
   if (result.verdict === 'failed') {

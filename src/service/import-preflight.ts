@@ -16,8 +16,8 @@ import { openImportTransform, type ImportTransformDeps } from './import-transfor
 import { outboundTrust } from './plugin-environment.ts';
 import type { ServiceDeps } from './service-deps.ts';
 
-/** Beyond the time of the preflight itself, which ends them. */
-const answerMsMax = 5_000;
+/** Of the time of the preflight itself, which ends them. */
+const answerTimes = 2;
 const answerBytesMax = 8 * 1024 * 1024;
 
 export interface PreflightOrder extends SourceOwner, RunPlan {}
@@ -35,6 +35,7 @@ export function createPreflight(
   const { settings, staging, clock } = deps;
   const dirs = importDirs(settings);
   const trust = outboundTrust(settings);
+  const answerMsMax = settings.importPreflightMs * answerTimes;
   const quota = createDiskQuota({
     staging,
     budgetBytes: settings.importDiskBudget,
@@ -55,6 +56,7 @@ export function createPreflight(
       openTransform: openImportTransform(deps, order.projectId),
       openTarget: async () => openTarget(order, fetch),
       words: fieldWords,
+      timeLimitMs: settings.importPreflightMs,
       ...(target.kind === 'project'
         ? { agreement: () => agreementFacts(deps, order.projectId), storeFreeBytes: () => freeStoreBytes(settings) }
         : {}),

@@ -33,8 +33,8 @@ import { listConfigs } from '../plugins/configs/stored-config.ts';
 import type { OutboundFetch } from '../outbound/outbound.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** Nobody waits for the preflight of a run here, and a machine that is busy for some seconds must not fail it. */
-const preflightMs = 20_000;
+/** No person waits for the preflight of a run here, and a machine that is busy for some seconds must not fail it. */
+const preflightMsLeast = 20_000;
 
 export interface ImportRunDeps {
   readonly db: Metadata;
@@ -81,7 +81,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     knownEvents: () => knownNames(deps, run),
     activeTransformations: () => transformationsOf(deps, run),
     words: fieldWords,
-    preflightMs,
+    preflightMs: Math.max(preflightMsLeast, deps.settings.importPreflightMs),
     ...(target.kind === 'project'
       ? {
           agreement: () => agreementFacts(deps, run.projectId),

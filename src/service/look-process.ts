@@ -32,7 +32,7 @@ const startMsMax = 30_000;
  */
 export async function lookInProcess(deps: LookDeps, look: Look, signal: AbortSignal): Promise<LookAnswer> {
   signal.throwIfAborted();
-  const { settings, shared, timeMsMax = lookMsMax } = deps;
+  const { settings, shared, timeMsMax = Math.max(lookMsMax, deps.settings.importPreflightMs + 5000) } = deps;
   // Ours, so that it is removed when the process is killed.
   const tempDir = await mkdtemp(join(tmpdir(), `millrace-${look.what}-`));
   const data = { settings, shared: { embedded: shared?.embedded, eventLog: undefined } };

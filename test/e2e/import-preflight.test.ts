@@ -262,17 +262,13 @@ function problemLike(code: string, says: RegExp, advises = /./): RegExp {
 }
 
 describe('the preflight of an import', () => {
-  it.each(Object.entries(rows))(
-    'finds %s in under 3 s, says what to change, and nothing is exported',
-    async (_name, row) => {
-      const { code, result, begun, stderr } = await tryImport(row);
-      expect(result === undefined ? [stderr] : spoken(result)).toContainEqual(
-        expect.stringMatching(problemLike(row.code, row.says, row.advises)),
-      );
-      expect(result?.took_ms).toBeLessThan(3000);
-      expect([code, begun]).toEqual([exitCodes[row.ends ?? 'preflight'].code, []]);
-    },
-  );
+  it.each(Object.entries(rows))('finds %s, says what to change, and nothing is exported', async (_name, row) => {
+    const { code, result, begun, stderr } = await tryImport(row);
+    expect(result === undefined ? [stderr] : spoken(result)).toContainEqual(
+      expect.stringMatching(problemLike(row.code, row.says, row.advises)),
+    );
+    expect([code, begun]).toEqual([exitCodes[row.ends ?? 'preflight'].code, []]);
+  });
 
   it.skipIf(!mayMount)('finds a disk without room', async () => {
     const path = join(scene.dir, 'small');
@@ -334,6 +330,11 @@ describe('the preflight of an import', () => {
     expect(await shell.run(`MILLRACE_API_KEY=${personalKey}\n${script}`, folder)).toContain('verify exact');
   });
 
+  it('waits for an answer as long as --preflight-ms says', async () => {
+    const { result } = await tryImport(rows['a target that never answers'] as Row, ['--preflight-ms', '400']);
+    expect(result === undefined ? [] : spoken(result)).toContainEqual(expect.stringMatching(/no answer within 0\.4 s/));
+  });
+
   it('--no-preflight begins nevertheless', async () => {
     const { code, result } = await tryImport(rows['a wrong personal key'] as Row, ['--no-preflight']);
     expect(code).not.toBe(exitCodes.auth.code);
@@ -358,7 +359,6 @@ describe('the preflight of an import', () => {
         const config = await makeConfig({ paths: scene.file, format: 'mixpanel', ...settings });
         const root = `/api/projects/@current/pipeline_import_apps_configs/${config}`;
         const result = await post<PreflightResult>(scene.server, `${root}/preflight/`, body);
-        expect(result.took_ms).toBeLessThan(3000);
         expect(spoken(result)).toContainEqual(expect.stringMatching(problemLike(code, says, advises)));
         const { id } = await post<{ id: string }>(scene.server, `${root}/runs/`, body);
         const run = await untilEnded(`${root}/runs/${id}/`);

@@ -25,7 +25,10 @@ export interface RunOptions {
   readonly onStart?: (command: Running) => void;
 }
 
-/** For tests: runs a command in the test's process, with nothing of this process's settings. A start costs no process. */
+/**
+ * For tests: runs a command in the test's process, with nothing of this process's settings. A start costs no process. What a preflight
+ * asks may take longer than a person would wait: the machine is busy.
+ */
 export function runCommand(args: readonly string[], { input, env = {}, onStart }: RunOptions = {}): Promise<Finished> {
   const stdout = collect();
   const stderr = collect();
@@ -33,7 +36,7 @@ export function runCommand(args: readonly string[], { input, env = {}, onStart }
   return new Promise((resolve, reject) => {
     const end = (code: number): void => resolve({ code, stdout: stdout.text(), stderr: stderr.text() });
     const process: CommandProcess = {
-      env: { NO_COLOR: '1', ...env },
+      env: { NO_COLOR: '1', MILLRACE_IMPORT_PREFLIGHT_MS: '60000', ...env },
       stdin: Readable.from(input === undefined ? [] : [Buffer.from(input)]),
       stdout: stdout.stream,
       stderr: stderr.stream,

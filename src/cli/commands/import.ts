@@ -5,10 +5,12 @@ import { findFormat, formats } from '../../imports/formats/registry.ts';
 import { addApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import {
+  addPreflightMs,
   addRangeOptions,
   addRunOptions,
   addSourceOptions,
   addTargetOptions,
+  preflightMsOf,
   type ImportOptions,
   type RunScopeOptions,
 } from '../import/import-options.ts';
@@ -122,7 +124,7 @@ function addPreflight(imports: Command, terminal: Terminal): void {
   const command = imports
     .command('preflight')
     .description('look at target, keys, disk and source, and say what to change; fetch and send nothing');
-  addServerOptions(addTargetOptions(addSourceOptions(command, false)))
+  addPreflightMs(addServerOptions(addTargetOptions(addSourceOptions(command, false))))
     .option('--json', 'print JSON')
     .action(async (format: string | undefined, paths: readonly string[], options: ImportOptions & StartOptions) => {
       const result = await lookFirst(terminal, format, paths, options);
@@ -148,7 +150,7 @@ async function lookFirst(
     import('../import/transform-here.ts'),
   ]);
   await using here = await transformHere(terminal, withTimes(requestOf(format, paths, options, process.cwd())));
-  return await preflightHere(terminal, { ...here, stateDir });
+  return await preflightHere(terminal, { ...here, stateDir, limitMs: preflightMsOf(options) });
 }
 
 interface StartOptions extends RunsOptions, RunScopeOptions, ReplaceOptions {

@@ -50,6 +50,7 @@ async function everyOption(dir: string): Promise<Readonly<Record<string, readonl
     '--rejected-max': ['1%'],
     '--threads': ['2'],
     '--no-preflight': [],
+    '--preflight-ms': ['60000'],
     '--again': [],
     '--report': [join(dir, 'the report.html')],
     '--rejected': [join(dir, 'rejected.ndjson')],

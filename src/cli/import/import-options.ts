@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander';
+import { importSettings } from '../../config/import-settings.ts';
 import { formats } from '../../imports/formats/registry.ts';
 import { addApiKeyOption, addProjectKeyOption, defaultUrl } from '../api-options.ts';
 import { addOldName } from '../old-names.ts';
 import { addProfileOption } from '../profiles/take-profile.ts';
 import { addChoiceOptions, type ChoiceOptions } from './choice-options.ts';
-import { collect } from '../read-arguments.ts';
+import { collect, countOf } from '../read-arguments.ts';
 
 /** How much of the source, how far and how fast: of every run, here or on a server. As commander gives it. */
 export interface RunScopeOptions extends ChoiceOptions {
@@ -36,6 +37,7 @@ export interface ImportOptions extends RunScopeOptions {
   readonly replace?: string | boolean;
   /** False: `--no-preflight`. */
   readonly preflight: boolean;
+  readonly preflightMs?: string;
   readonly json?: boolean;
   readonly progress: boolean;
   readonly report?: string;
@@ -97,9 +99,20 @@ export function addTargetOptions(command: Command): Command {
   return command.option('--speed <events>', 'events per second at most; otherwise as fast as the target takes them');
 }
 
+/** How long the preflight of this process may take. */
+export function addPreflightMs(command: Command): Command {
+  const { env, help } = importSettings.importPreflightMs;
+  return command.addOption(new Option('--preflight-ms <ms>', help).env(env));
+}
+
+export function preflightMsOf({ preflightMs }: Pick<ImportOptions, 'preflightMs'>): number {
+  if (preflightMs === undefined) return importSettings.importPreflightMs.default;
+  return countOf('--preflight-ms', preflightMs, importSettings.importPreflightMs.min);
+}
+
 /** How a run goes, and what is shown of it. */
 export function addRunOptions(command: Command): Command {
-  return command
+  return addPreflightMs(command)
     .option(
       '--rejected-max <share>',
       'share of the records that may be rejected, 1% or 0.01; with more nothing is sent. Otherwise none may be',

@@ -16,6 +16,7 @@ export interface PreflightHere {
   readonly request: ImportRequest;
   readonly openTransform: OpenRunTransform | undefined;
   readonly stateDir: string;
+  readonly limitMs: number;
   /** Nothing of it is looked at. */
   readonly without?: readonly PreflightCheckName[];
 }
@@ -26,7 +27,7 @@ export interface PreflightHere {
  */
 export async function preflightHere(
   terminal: Terminal,
-  { request, openTransform, stateDir, without = [] }: PreflightHere,
+  { request, openTransform, stateDir, limitMs, without = [] }: PreflightHere,
 ): Promise<PreflightResult> {
   await using made = new AsyncDisposableStack();
   const temp = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
@@ -40,7 +41,7 @@ export async function preflightHere(
     openTransform,
   });
   return await untilStopped(terminal.process, (signal) =>
-    assemblePreflight(parts)({ options: request.options, without, signal }),
+    assemblePreflight({ ...parts, timeLimitMs: limitMs })({ options: request.options, without, signal }),
   );
 }
 

@@ -39,7 +39,7 @@ export interface ImportRequest {
   readonly threads: number;
 }
 
-export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress' | 'preflight'>;
+export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress' | 'preflight' | 'preflightMs'>;
 
 /** Errors: usage, before anything is read or sent. */
 export function requestOf(slug: string, paths: readonly string[], given: RequestOptions, cwd: string): ImportRequest {

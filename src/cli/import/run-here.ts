@@ -17,7 +17,7 @@ import { chooseImport } from './choose-import.ts';
 import { startEngine, type EngineDeps } from './engine.ts';
 import { follow } from './follow.ts';
 import { givenImport } from './given-import.ts';
-import type { ImportOptions } from './import-options.ts';
+import { preflightMsOf, type ImportOptions } from './import-options.ts';
 import { readText, rejectedLines } from './local-results.ts';
 import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { endOf, type Findings } from './outcome.ts';
@@ -36,7 +36,7 @@ import { transformHere, type TransformHere } from './transform-here.ts';
 
 export type HereOptions = Pick<
   ImportOptions,
-  'stateDir' | 'again' | 'preflight' | 'json' | 'progress' | 'report' | 'rejected'
+  'stateDir' | 'again' | 'preflight' | 'preflightMs' | 'json' | 'progress' | 'report' | 'rejected'
 >;
 
 /** Between two looks at the run: a small import is over in a moment, so the first ones of a stage come quickly. */
@@ -78,13 +78,19 @@ export async function runHere(
 async function passPreflight(
   terminal: Terminal,
   { request, openTransform }: TransformHere,
-  { stateDir, again, json = false }: HereOptions,
+  { stateDir, again, preflightMs, json = false }: HereOptions,
 ): Promise<void> {
   const begun = again === true ? undefined : await begunRun(stateDir, request);
   if (begun?.state === 'completed' && nothingLeft(begun, request.options.last)) return;
   // What is staged already is not read again.
   const without = begun === undefined || begun.stage === 'export' ? [] : (['source', 'staging'] as const);
-  const result = await preflightHere(terminal, { request, openTransform, stateDir, without });
+  const result = await preflightHere(terminal, {
+    request,
+    openTransform,
+    stateDir,
+    limitMs: preflightMsOf({ ...(preflightMs !== undefined && { preflightMs }) }),
+    without,
+  });
   if (json) terminal.data(JSON.stringify({ type: 'preflight', ...result }));
   else notePreflight(terminal, result);
   const end = endOfPreflight(result);

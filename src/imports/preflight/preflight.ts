@@ -32,8 +32,6 @@ const checks: readonly PreflightCheck[] = [
   checkTransform,
 ];
 
-/** A person waits for it; who does not answer a small question by then is as good as away. */
-const timeLimitMs = 2500;
 /** Of that time, for what some checks would like to know of the source. */
 const estimateShare = 0.8;
 
@@ -49,13 +47,13 @@ export type Preflight = (asked: PreflightAsked) => Promise<PreflightResult>;
 
 export interface CreatePreflightDeps extends PreflightDeps {
   readonly clock: Clock;
-  /** Of all checks together, ms; default 2.5 s. */
-  readonly timeLimitMs?: number;
+  /** Of all checks together. A person waits for it; what does not answer a small question by then is as good as away. */
+  readonly timeLimitMs: number;
 }
 
 /** Rejects with the signal's reason only: what goes wrong in a check is a finding. */
 export function createPreflight(deps: CreatePreflightDeps): Preflight {
-  const limitMs = deps.timeLimitMs ?? timeLimitMs;
+  const { timeLimitMs: limitMs } = deps;
   return async ({ options, without = [], signal }) => {
     const begun = performance.now();
     const stop = new AbortController();
