@@ -3,8 +3,8 @@
  * [--records 20000] [--seeds 1] [--threads 1,2] [--results file] [--resume]`.
  *
  * For each format and seed three files of unequal size are generated, plain and gzip, the last one cut off. For each number of threads the
- * command imports them into a fresh project of a real service. Counts, exit codes, the stored events with every digit and the ids
- * of each person are compared with the oracle of the generator (test/support/dirty-exports). Each result is appended to the results
+ * command imports them into a fresh project of a real service. Counts, exit codes, the stored events with every digit, the ids of each
+ * person and the times in its properties are compared with the oracle of the generator (test/support/dirty-exports). Each result is appended to the results
  * file; with `--resume` what it has is not done again.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -13,7 +13,6 @@ import { once } from 'node:events';
 import { appendFileSync, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,16 +20,17 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { Session } from 'chdb';
-import { dirtyFormats, formOf, probePattern, textOf } from '../../test/support/dirty-exports/dirty-exports.ts';
+import { formNames, formOf, probePattern, textOf } from '../../test/support/dirty-exports/dirty-exports.ts';
 import type { DirtyRecord } from '../../test/support/dirty-exports/dirty-record.ts';
-import { createOracle, type Oracle } from '../../test/support/dirty-exports/oracle.ts';
+import { personText, storedPersons } from '../../test/support/dirty-exports/persons.ts';
+import { createOracle, type Oracle, type OraclePerson } from '../../test/support/dirty-exports/oracle.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const keys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
 const { values } = parseArgs({
   args: process.argv.slice(2),
   options: {
-    formats: { type: 'string', default: Object.keys(dirtyFormats).join(',') },
+    formats: { type: 'string', default: formNames.join(',') },
     records: { type: 'string', default: '20000' },
     seeds: { type: 'string', default: '1' },
     threads: { type: 'string', default: '1,2' },
@@ -116,10 +116,7 @@ async function prove(format: string, seed: number, cells: readonly { threads: st
 
 /** Three files of unequal size; gives what must come of them. */
 async function writeExport(path: string, format: string, seed: number): Promise<Made> {
-  const make = dirtyFormats[format];
-  if (make === undefined)
-    throw new Error(`expected formats of ${Object.keys(dirtyFormats).join(', ')}, got: ${format}`);
-  const { heading, isText } = formOf(format);
+  const { make, heading, isText } = formOf(format);
   const extension = heading === undefined ? (isText ? 'tsv' : 'ndjson') : 'csv';
   const sum = createSum();
   const oracle = createOracle((event) => sum.add(textOf(event)));
@@ -159,7 +156,7 @@ function withRawBreaks(line: string): string {
   return line.replaceAll(/(?<!\\)\\([nt])/g, (_, of) => (of === 'n' ? '\n' : '\t'));
 }
 
-type Persons = readonly (readonly string[])[];
+type Persons = readonly OraclePerson[];
 
 interface Made {
   readonly expected: Figures;
@@ -182,18 +179,18 @@ function expectedFigures(oracle: Oracle, persons: Persons): Figures & Record<'re
 
 /** The first persons that only one side has. */
 function showDifference(expected: Persons, got: Persons): void {
-  const [wanted, there] = [expected, got].map((persons) => new Set(persons.map((ids) => ids.toSorted().join(' '))));
-  const missing = [...(wanted ?? [])].filter((ids) => there?.has(ids) === false).slice(0, 5);
-  const surplus = [...(there ?? [])].filter((ids) => wanted?.has(ids) === false).slice(0, 5);
+  const [wanted, there] = [expected, got].map((persons) => new Set(persons.map(personText)));
+  const missing = [...(wanted ?? [])].filter((text) => there?.has(text) === false).slice(0, 5);
+  const surplus = [...(there ?? [])].filter((text) => wanted?.has(text) === false).slice(0, 5);
   if (missing.length + surplus.length > 0) console.log({ missing, surplus });
 }
 
 function partition(persons: Persons): Figures {
   const sum = createSum();
-  for (const ids of persons) sum.add(ids.toSorted().join('\u0001'));
+  for (const person of persons) sum.add(personText(person));
   return {
     persons: persons.length,
-    ids: persons.reduce((all, ids) => all + ids.length, 0),
+    ids: persons.reduce((all, { ids }) => all + ids.length, 0),
     persons_sum: sum.text(),
   };
 }
@@ -222,20 +219,6 @@ FROM millrace.events FINAL WHERE project_id = ${project} AND match(properties, '
   const answer = await store.queryAsync(sql, { format: 'JSONEachRow' });
   const { stored, stored_sum: sum } = JSON.parse(answer.text()) as Record<string, string>;
   return { stored: Number(stored), stored_sum: String(sum) };
-}
-
-function storedPersons(dataDir: string, project: number): Persons {
-  using db = new DatabaseSync(join(dataDir, 'metadata.sqlite'), { readOnly: true });
-  const rows = db
-    .prepare('select distinct_id, hex(person_uuid) as person from person_distinct_ids where project_id = ?')
-    .iterate(project);
-  const persons = new Map<string, string[]>();
-  for (const { distinct_id: id, person } of rows) {
-    const ids = persons.get(String(person)) ?? [];
-    persons.set(String(person), ids);
-    ids.push(String(id));
-  }
-  return [...persons.values()];
 }
 
 interface Service {

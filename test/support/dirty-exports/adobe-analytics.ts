@@ -1,15 +1,15 @@
 import type { Draw } from '../draw.ts';
 import { nobodies } from './dirt.ts';
 import { rejected, type DirtyRecord, type ExpectedEvent, type MakeRecords } from './dirty-record.ts';
-import { drawTime, drawWho, type Who } from './people.ts';
+import { drawMs, drawWho, type Who } from './people.ts';
 import { withRepeats } from './repeats.ts';
-import { aheadSeconds } from './wall-clock.ts';
+import { clockAt } from './wall-clock.ts';
 
 /** Hits of a data feed as its files have them. */
 export const adobeRecords: MakeRecords = withRepeats(drawRecord);
 
 /** Of a feed with few columns: its time is the clock of the suite, and hits have no ids. */
-export const adobeNarrowRecords: MakeRecords = withRepeats(drawNarrow, () => false);
+export const adobeNarrowRecords: MakeRecords = withRepeats(drawNarrow);
 
 const columns = [
   'hit_time_gmt',
@@ -172,7 +172,7 @@ function drawIds(draw: Draw, { user, device }: Who): Ids {
 
 /** Times in GMT, of which 0 is none; else the clock of the suite, here in UTC. */
 function drawClocks(draw: Draw): { readonly cells: Cells; readonly ms: number } {
-  const seconds = Math.floor(Math.max(drawTime(draw).ms, Date.UTC(2023, 0, 1)) / 1000);
+  const seconds = drawSeconds(draw);
   const [own, other] = [String(seconds), '1600000000'];
   const text = new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ');
   const cells = draw.pick<Cells>([
@@ -200,10 +200,10 @@ function drawNarrow(draw: Draw, n: number): DirtyRecord {
   const who = drawWho(draw);
   const { visitor, isKnown, cells } = drawIds(draw, who);
   const probe = drawText(draw, n);
-  const seconds = outsideOfRepeatedHour(Math.floor(Math.max(drawTime(draw).ms, Date.UTC(2023, 0, 1)) / 1000));
+  const { localMs, ms } = clockAt(draw, zone, drawSeconds(draw, zone) * 1000);
   const [high = '', low = ''] = visitor.split('_');
   const line = lineOf(narrowColumns, {
-    date_time: new Date((seconds + aheadSeconds(zone, seconds)) * 1e3).toISOString().slice(0, 19).replace('T', ' '),
+    date_time: new Date(localMs).toISOString().slice(0, 19).replace('T', ' '),
     visid_high: high,
     visid_low: low === '' ? '0' : low,
     evar7: cells.post_evar7 ?? '',
@@ -214,7 +214,7 @@ function drawNarrow(draw: Draw, n: number): DirtyRecord {
   const user = isKnown ? who.user : undefined;
   if (draw.chance(0.03)) return { text: cut(draw, line), expected: rejected };
   if (!hasVisitor && user === undefined) return { text: line, expected: rejected };
-  const event = { event: '$pageview', ms: seconds * 1000, probe: JSON.stringify(probe), identity: String(n) };
+  const event = { event: '$pageview', ms, probe: JSON.stringify(probe), identity: String(n), isCounted: true };
   return {
     text: line,
     expected: {
@@ -225,8 +225,7 @@ function drawNarrow(draw: Draw, n: number): DirtyRecord {
   };
 }
 
-/** Which of the two it was, such a feed does not say. */
-function outsideOfRepeatedHour(seconds: number): number {
-  const end = Date.UTC(2023, 9, 29, 2) / 1000;
-  return seconds >= end - 7200 && seconds < end ? seconds + 7200 : seconds;
+/** Since the epoch. No time is 0 here: it stands for none. */
+function drawSeconds(draw: Draw, zone?: string): number {
+  return Math.floor(Math.max(drawMs(draw, zone), Date.UTC(2023, 0, 1)) / 1000);
 }

@@ -15,31 +15,10 @@ import { segmentRecords } from './segment.ts';
 import { snowplowLines, snowplowRows } from './snowplow.ts';
 import { statsigRecords } from './statsig.ts';
 
-/** By format, or by one of its forms. */
-export const dirtyFormats: Readonly<Record<string, MakeRecords>> = {
-  'adobe-analytics': adobeRecords,
-  'adobe-analytics-narrow': adobeNarrowRecords,
-  amplitude: amplitudeRecords,
-  ga4: ga4Records,
-  heap: heapRecords,
-  june: juneRecords,
-  mapping: mappingRecords,
-  'mapping-csv': mappingTable,
-  matomo: matomoRecords,
-  mixpanel: mixpanelRecords,
-  mparticle: mparticleRecords,
-  pendo: pendoRecords,
-  plausible: plausibleRecords,
-  posthog: posthogRecords,
-  segment: segmentRecords,
-  snowplow: snowplowRows,
-  'snowplow-lines': snowplowLines,
-  statsig: statsigRecords,
-};
-
 /** How records come into an import. */
 export interface DirtyForm {
   readonly format: string;
+  readonly make: MakeRecords;
   readonly formatOptions: Readonly<Record<string, string>>;
   /** Lines of text between which there is no JSON. */
   readonly isText: boolean;
@@ -47,22 +26,57 @@ export interface DirtyForm {
   readonly heading?: string;
 }
 
-const forms: Readonly<Record<string, Partial<DirtyForm>>> = {
-  'adobe-analytics': { formatOptions: adobeOptions, isText: true },
-  'adobe-analytics-narrow': { format: 'adobe-analytics', formatOptions: adobeNarrowOptions, isText: true },
-  mapping: { formatOptions: { mapping: mappingRules } },
+type Form = Pick<DirtyForm, 'make'> & Partial<DirtyForm>;
+
+/** Of times that the source writes without their zone. */
+const zone = 'America/New_York';
+const inZone = { formatOptions: { time_zone: zone } };
+
+/** By format, or by one of its forms. */
+const forms: Readonly<Record<string, Form>> = {
+  'adobe-analytics': { make: adobeRecords, formatOptions: adobeOptions, isText: true },
+  'adobe-analytics-narrow': {
+    format: 'adobe-analytics',
+    make: adobeNarrowRecords,
+    formatOptions: adobeNarrowOptions,
+    isText: true,
+  },
+  amplitude: { make: amplitudeRecords },
+  ga4: { make: ga4Records },
+  heap: { make: heapRecords() },
+  'heap-zone': { format: 'heap', make: heapRecords(zone), ...inZone },
+  june: { make: juneRecords() },
+  'june-zone': { format: 'june', make: juneRecords(zone), ...inZone },
+  mapping: { make: mappingRecords, formatOptions: { mapping: mappingRules } },
   'mapping-csv': {
     format: 'mapping',
+    make: mappingTable,
     formatOptions: { mapping: mappingTableRules },
     heading: mappingColumns.join(','),
   },
-  plausible: { formatOptions: plausibleOptions },
-  'snowplow-lines': { format: 'snowplow', isText: true },
+  matomo: { make: matomoRecords() },
+  'matomo-zone': { format: 'matomo', make: matomoRecords(zone), ...inZone },
+  mixpanel: { make: mixpanelRecords() },
+  'mixpanel-zone': { format: 'mixpanel', make: mixpanelRecords(zone), ...inZone },
+  mparticle: { make: mparticleRecords },
+  pendo: { make: pendoRecords },
+  plausible: { make: plausibleRecords, formatOptions: plausibleOptions },
+  posthog: { make: posthogRecords() },
+  'posthog-zone': { format: 'posthog', make: posthogRecords(zone), ...inZone },
+  segment: { make: segmentRecords },
+  snowplow: { make: snowplowRows },
+  'snowplow-lines': { format: 'snowplow', make: snowplowLines, isText: true },
+  statsig: { make: statsigRecords() },
+  'statsig-zone': { format: 'statsig', make: statsigRecords(zone), ...inZone },
 };
 
-/** `name`: of `dirtyFormats`. */
+export const formNames: readonly string[] = Object.keys(forms);
+
+/** `name`: one of `formNames`. */
 export function formOf(name: string): DirtyForm {
-  return { format: name, formatOptions: {}, isText: false, ...forms[name] };
+  const form = forms[name];
+  if (form === undefined) throw new Error(`expected one of ${formNames.join(', ')}, got: ${name}`);
+  return { format: name, formatOptions: {}, isText: false, ...form };
 }
 
 /** One text for each event, which is what is compared. */

@@ -8,7 +8,7 @@ export interface DirtyRecord {
   readonly expected: Expected;
 }
 
-export type Expected = StoredRecord | JoinedRecord | { readonly is: 'skipped' } | RejectedRecord;
+export type Expected = StoredRecord | JoinedRecord | SaidRecord | { readonly is: 'skipped' } | RejectedRecord;
 
 export interface StoredRecord {
   readonly is: 'stored';
@@ -17,6 +17,20 @@ export interface StoredRecord {
   readonly others?: readonly ExpectedEvent[];
   readonly link?: DeviceLink;
   readonly join?: Join;
+  readonly says?: readonly Said[];
+}
+
+/** What is an event whenever it is not what was said last of the same thing, in the order of the records. */
+export interface Said {
+  readonly thing: string;
+  readonly content: string;
+  readonly event: ExpectedEvent;
+}
+
+/** A record that has no event of its own: skipped, unless what it says is new. */
+export interface SaidRecord {
+  readonly is: 'said';
+  readonly says: readonly Said[];
 }
 
 /** A record that only says that two ids are one person. */
@@ -48,6 +62,8 @@ export interface ExpectedEvent {
   readonly isCounted?: boolean;
   /** Its id means nobody: no person comes of it. */
   readonly isNobodys?: boolean;
+  /** It sets the property `latest` of its person to `ms`, and `initial_first` unless there is an earlier one. */
+  readonly setsTime?: boolean;
 }
 
 /** The source says that this user was at this device at that time. */

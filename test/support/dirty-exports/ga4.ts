@@ -1,35 +1,19 @@
-import { createDraw, type Draw } from '../draw.ts';
+import type { Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, idJson, nobodies, tooLongName, wide, type Probe } from './dirt.ts';
 import { rejected, rejectedEvent, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
+import { withRepeats } from './repeats.ts';
 
-const place = '"batch_event_index"';
-
-/** Rows of the BigQuery export of Google Analytics, with a place in their batch and, as before 2024, without one. */
-export const ga4Records: MakeRecords = function* (seed, count) {
-  const draw = createDraw(seed);
-  const earlier: { withPlace?: DirtyRecord; withoutPlace?: DirtyRecord } = {};
-  for (let n = 0; n < count; n += 1) {
-    const record = drawRecord(draw, n, earlier);
-    if (record.expected.is === 'stored' && draw.chance(0.02)) {
-      if (record.text.includes(place)) earlier.withPlace = record;
-      else earlier.withoutPlace = record;
-    }
-    yield record;
-  }
-};
+/**
+ * Rows of the BigQuery export of Google Analytics, with a place in their batch and, as before 2024, without one. Google amends a daily
+ * table for three days.
+ */
+export const ga4Records: MakeRecords = withRepeats(drawRecord);
 
 const nameMember = /"event_name":"(?:[^"\\]|\\.)*"/;
 const timeMember = /"event_timestamp":(?:"\d+"|\d+)/;
 
-function drawRecord(
-  draw: Draw,
-  n: number,
-  { withPlace, withoutPlace }: { readonly withPlace?: DirtyRecord; readonly withoutPlace?: DirtyRecord },
-): DirtyRecord {
-  // Google amends a daily table for three days.
-  if (withPlace !== undefined && draw.chance(0.01)) return withPlace;
-  if (withoutPlace !== undefined && draw.chance(0.01)) return withoutPlace;
+function drawRecord(draw: Draw, n: number): DirtyRecord {
   const good = row(draw, n, drawWho(draw, { isPadded: true }));
   if (draw.chance(0.95)) return good;
   const { text } = good;
@@ -74,7 +58,9 @@ function row(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord 
   const micros = String(ms * 1000);
   const isNobody = draw.chance(0.01);
   const hasPlace = draw.chance(0.8);
-  const at = hasPlace ? `"batch_page_id":"${n}","batch_ordering_id":"1",${place}:${draw.pick(['"3"', '3'])},` : '';
+  const at = hasPlace
+    ? `"batch_page_id":"${n}","batch_ordering_id":"1","batch_event_index":${draw.pick(['"3"', '3'])},`
+    : '';
   const userId = isNobody ? draw.pick(nobodies) : user;
   const members = [
     `"event_timestamp":${draw.pick([micros, `"${micros}"`])}`,

@@ -5,9 +5,11 @@ import { damaged, drawMoment, idText, type Moment } from './json-dirt.ts';
 import { drawWho } from './people.ts';
 import { withRepeats } from './repeats.ts';
 
-/** Rows of events and users, migrations of users, and lines of the JSON export. */
-export const heapRecords: MakeRecords = withRepeats((draw, n) => {
-  const row: Row = { n, time: drawMoment(draw), probe: drawProbe(draw, n), ...drawUser(draw) };
+/** Rows of events and users, migrations of users, and lines of the JSON export. `zone`: of times that do not say it. */
+export const heapRecords = (zone?: string): MakeRecords => withRepeats((draw, n) => drawRow(draw, n, zone));
+
+function drawRow(draw: Draw, n: number, zone: string | undefined): DirtyRecord {
+  const row: Row = { n, time: drawMoment(draw, zone), probe: drawProbe(draw, n), ...drawUser(draw) };
   if (draw.chance(0.02)) return migration(draw, row);
   const members = { ids: ['user_id', 'id', 'identity'] };
   if (row.known !== undefined && draw.chance(0.1)) {
@@ -18,7 +20,7 @@ export const heapRecords: MakeRecords = withRepeats((draw, n) => {
       : { text: good.text.replace('"last_modified"', '"modified"'), expected: { is: 'rejected' } };
   }
   return damaged(draw, eventRow(draw, row), { time: 'time', name: 'event_name', ...members });
-});
+}
 
 interface Row {
   readonly n: number;

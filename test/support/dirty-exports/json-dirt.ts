@@ -1,7 +1,8 @@
 import type { Draw } from '../draw.ts';
 import { deep, tooLongName, wide } from './dirt.ts';
 import { rejected, rejectedEvent, type DirtyRecord } from './dirty-record.ts';
-import { drawTime } from './people.ts';
+import { drawMs, textOfMs } from './people.ts';
+import { clockAt } from './wall-clock.ts';
 
 /** Where a record has what is damaged. */
 export interface Members {
@@ -44,24 +45,26 @@ export function withValue(text: string, member: string, json: string): string {
 }
 
 export interface Moment {
-  /** JSON: a text in UTC, or milliseconds. */
+  /** JSON: a text with or without its zone, or milliseconds. */
   readonly written: string;
   readonly ms: number;
 }
 
-export function drawMoment(draw: Draw): Moment {
-  const { text, ms } = drawTime(draw);
-  return momentOf(draw, ms, text);
+export function drawMoment(draw: Draw, zone?: string): Moment {
+  return momentOf(draw, drawMs(draw, zone), zone);
 }
 
-export function momentOf(
-  draw: Draw,
-  ms: number,
-  text = `${new Date(ms).toISOString().slice(0, -1).replace('T', ' ')}000`,
-): Moment {
-  const texts = [`"${text}"`, `"${text} UTC"`, `"${new Date(ms).toISOString()}"`];
+/** `zone`: of texts that do not say it. */
+export function momentOf(draw: Draw, ms: number, zone = 'UTC'): Moment {
+  const clock = clockAt(draw, zone, ms);
+  const texts: readonly Moment[] = [
+    { written: `"${textOfMs(clock.localMs)}"`, ms: clock.ms },
+    { written: `"${textOfMs(ms)} UTC"`, ms },
+    { written: `"${new Date(ms).toISOString()}"`, ms },
+  ];
+  const epochs = [String(ms), `"${ms}"`].map((written) => ({ written, ms }));
   // So small a number is no time in milliseconds.
-  return { written: draw.pick(ms < Date.UTC(1990, 0, 1) ? texts : [...texts, String(ms), `"${ms}"`]), ms };
+  return draw.pick(ms < Date.UTC(1990, 0, 1) ? texts : [...texts, ...epochs]);
 }
 
 /** An id of digits comes as text or as a number. */

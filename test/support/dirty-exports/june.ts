@@ -5,16 +5,17 @@ import { damaged, drawMoment, idText } from './json-dirt.ts';
 import { drawWho } from './people.ts';
 import { withRepeats } from './repeats.ts';
 
-/** Rows of a workspace export. Most have no id. */
-export const juneRecords: MakeRecords = withRepeats((draw, n) =>
-  damaged(draw, row(draw, n), { time: 'timestamp', name: 'name', ids: ['user_id', 'anonymous_id'] }),
-);
+/** Rows of a workspace export. Most have no id. `zone`: of times that do not say it. */
+export const juneRecords = (zone?: string): MakeRecords =>
+  withRepeats((draw, n) =>
+    damaged(draw, row(draw, n, zone), { time: 'timestamp', name: 'name', ids: ['user_id', 'anonymous_id'] }),
+  );
 
-function row(draw: Draw, n: number): DirtyRecord {
+function row(draw: Draw, n: number, zone: string | undefined): DirtyRecord {
   const { user, device, stored } = drawWho(draw);
   const [name, event] = draw.pick([...eventNames, ['"page"', 'page'] as const]);
   const [probe, storedProbe] = drawProbe(draw, n);
-  const time = drawMoment(draw);
+  const time = drawMoment(draw, zone);
   const isNobody = draw.chance(0.01);
   const known = isNobody ? undefined : user;
   const hasId = draw.chance(0.3);

@@ -1,8 +1,9 @@
-import { createDraw, type Draw } from '../draw.ts';
+import type { Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, idJson, nobodies, tooLongName, wide } from './dirt.ts';
 import { rejected, rejectedEvent, type DirtyRecord, type Expected, type MakeRecords } from './dirty-record.ts';
-import { drawTime, drawWho } from './people.ts';
-import { aheadSeconds } from './wall-clock.ts';
+import { drawMs, drawWho } from './people.ts';
+import { withRepeats } from './repeats.ts';
+import { clockAt } from './wall-clock.ts';
 
 const zone = 'Europe/Berlin';
 
@@ -26,23 +27,13 @@ export const mappingTableRules: string = rulesOf({ path: 'probe', type: 'json' }
 export const mappingColumns = ['what', 'who', 'visitor', 'at', 'id', 'n', 'probe', 'test'] as const;
 type Row = Record<(typeof mappingColumns)[number], string>;
 
-/** Rows as lines of JSON. */
-export const mappingRecords: MakeRecords = (seed, count) => rows(seed, count, asJson);
-
-/** The same rows as lines of a table. */
-export const mappingTable: MakeRecords = (seed, count) => rows(seed, count, asCsv);
-
 type Write = (draw: Draw, row: Row, n: number) => string;
 
-function* rows(seed: number, count: number, write: Write): Generator<DirtyRecord> {
-  const draw = createDraw(seed);
-  let earlier: DirtyRecord | undefined;
-  for (let n = 0; n < count; n += 1) {
-    const record = earlier !== undefined && draw.chance(0.01) ? earlier : drawRow(draw, n, write);
-    if (record.expected.is === 'stored' && draw.chance(0.02)) earlier = record;
-    yield record;
-  }
-}
+/** Rows as lines of JSON. */
+export const mappingRecords: MakeRecords = withRepeats((draw, n) => drawRow(draw, n, asJson));
+
+/** The same rows as lines of a table. */
+export const mappingTable: MakeRecords = withRepeats((draw, n) => drawRow(draw, n, asCsv));
 
 /** Values are JSON; empty: none. */
 function drawRow(draw: Draw, n: number, write: Write): DirtyRecord {
@@ -51,12 +42,12 @@ function drawRow(draw: Draw, n: number, write: Write): DirtyRecord {
   const [probe, storedProbe] = drawProbe(draw, n);
   const isNobody = draw.chance(0.01);
   const who = isNobody ? draw.pick(nobodies) : user;
-  const ms = Math.floor(drawTime(draw).ms / 1000) * 1000;
+  const { localMs, ms } = clockAt(draw, zone, Math.floor(drawMs(draw, zone) / 1000) * 1000);
   const row: Row = {
     what,
     who: who === undefined ? '' : idJson(draw, who),
     visitor: JSON.stringify(device),
-    at: JSON.stringify(shown(ms)),
+    at: JSON.stringify(shown(localMs)),
     id: `"id-${n}"`,
     n: String(n),
     probe,
@@ -65,8 +56,8 @@ function drawRow(draw: Draw, n: number, write: Write): DirtyRecord {
   const id = stored(who ?? device);
   const good: Expected = {
     is: 'stored',
-    event: { event, distinctId: id, ms: firstOf(ms), probe: storedProbe, identity: String(n), isNobodys: isNobody },
-    ...(!isNobody && user !== undefined && { link: { device, user: id, ms: firstOf(ms) } }),
+    event: { event, distinctId: id, ms, probe: storedProbe, identity: String(n), isNobodys: isNobody },
+    ...(!isNobody && user !== undefined && { link: { device, user: id, ms } }),
   };
   const record = { text: write(draw, row, n), expected: good };
   if (draw.chance(0.95)) return record;
@@ -88,15 +79,10 @@ function drawRow(draw: Draw, n: number, write: Write): DirtyRecord {
   }
 }
 
-/** `26.03.2023 03:30:00` by the clock of the zone. */
-function shown(ms: number): string {
-  const [date = '', time = ''] = new Date(ms + aheadSeconds(zone, ms / 1000) * 1000).toISOString().split(/[T.]/);
+/** `26.03.2023 03:30:00`. */
+function shown(localMs: number): string {
+  const [date = '', time = ''] = new Date(localMs).toISOString().split(/[T.]/);
   return `${date.split('-').reverse().join('.')} ${time}`;
-}
-
-/** An hour that comes twice is taken for the first. */
-function firstOf(ms: number): number {
-  return shown(ms - 3_600_000) === shown(ms) ? ms - 3_600_000 : ms;
 }
 
 function asJson(draw: Draw, row: Row): string {

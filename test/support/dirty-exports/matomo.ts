@@ -5,11 +5,13 @@ import { drawTime, drawWho, type Who } from './people.ts';
 import { withRepeats } from './repeats.ts';
 import { aheadSeconds, type ClockChange } from './wall-clock.ts';
 
-/** Visits of Live.getLastVisitsDetails, a line each. */
-export const matomoRecords: MakeRecords = withRepeats(drawRecord);
+/** Visits of Live.getLastVisitsDetails, a line each. `silent`: the zone of visits that say nothing of it; left out: there are none. */
+export const matomoRecords = (silent?: string): MakeRecords => withRepeats((draw, n) => drawRecord(draw, n, silent));
 
-/** Sites by their zone, each with nights in which its clocks change. */
-const sites: readonly (readonly [zone: string, changes: readonly ClockChange[]])[] = [
+/** Its zone, and nights in which its clocks change. */
+type Site = readonly [zone: string, changes: readonly ClockChange[]];
+
+const sites: readonly Site[] = [
   ['UTC', []],
   ['Asia/Kolkata', []],
   ['Pacific/Apia', []],
@@ -18,8 +20,11 @@ const sites: readonly (readonly [zone: string, changes: readonly ClockChange[]])
   ['Australia/Lord_Howe', [Date.UTC(2023, 3, 1, 15), Date.UTC(2023, 8, 30, 15, 30)]],
 ];
 
-function drawRecord(draw: Draw, n: number): DirtyRecord {
-  const good = visit(draw, n, drawWho(draw));
+function drawRecord(draw: Draw, n: number, silent: string | undefined): DirtyRecord {
+  const isSilent = silent !== undefined && draw.chance(0.5);
+  const site = isSilent ? sites.find(([zone]) => zone === silent) : draw.pick(sites);
+  if (site === undefined) throw new Error(`expected a site in ${silent}`);
+  const good = visit(draw, { n, site, isSilent }, drawWho(draw));
   if (draw.chance(0.95)) return good;
   const { text } = good;
   switch (draw.int(8)) {
@@ -42,13 +47,28 @@ function drawRecord(draw: Draw, n: number): DirtyRecord {
   }
 }
 
-function visit(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord {
+function visit(
+  draw: Draw,
+  { n, site, isSilent }: { readonly n: number; readonly site: Site; readonly isSilent: boolean },
+  { user, device, stored }: Who,
+): DirtyRecord {
   const isNobody = draw.chance(0.01);
   const id = isNobody ? draw.pick(nobodies) : user;
-  const [zone, changes] = draw.pick(sites);
-  const times = drawTimes(draw, changes);
+  const [zone, changes] = site;
+  const drawn = drawTimes(draw, changes);
+  const clock = drawn.map((at) => at + aheadSeconds(zone, at));
+  const times = isSilent ? takenFor(drawn, zone) : drawn;
   const distinctId = stored(isNobody ? device : (user ?? device));
-  const actions = times.map((at, place) => action(draw, { n, place, at, next: times[place + 1], zone, distinctId }));
+  const actions = drawn.map((at, place) =>
+    action(draw, {
+      n,
+      place,
+      clock: clock[place] ?? at,
+      at: times[place] ?? at,
+      spent: spentAt(drawn, place),
+      distinctId,
+    }),
+  );
   const cut = actions.length > 1 && draw.chance(0.05) ? 1 + draw.int(actions.length - 1) : 0;
   const kept = actions.slice(0, actions.length - cut);
   const [first, ...others] = kept.flatMap(({ event }) => event ?? []);
@@ -56,7 +76,7 @@ function visit(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecor
     idSite: draw.pick([1, '1']),
     idVisit: draw.pick([n, String(n)]),
     visitorId: device,
-    ...clocks(times, zone, draw.chance(0.1) ? 90 + draw.int(900) : 0),
+    ...(!isSilent && clocks(drawn, zone, draw.chance(0.1) ? 90 + draw.int(900) : 0)),
     ...(cut > 0 && { truncatedActionsCount: draw.pick([cut, String(cut)]) }),
   }).slice(1, -1);
   const text = `{"userId":${idText(draw, id)},${head},"actionDetails":[${kept.map(({ text }) => text).join(',')}]}`;
@@ -86,6 +106,22 @@ function drawTimes(draw: Draw, changes: readonly ClockChange[]): readonly number
   return times;
 }
 
+function spentAt(times: readonly number[], place: number): number | undefined {
+  const [at, next] = [times[place], times[place + 1]];
+  return at === undefined || next === undefined ? undefined : next - at;
+}
+
+/** An hour that comes twice is the first one, unless the order of the actions would flip. */
+function takenFor(times: readonly number[], zone: string): readonly number[] {
+  const taken: number[] = [];
+  for (const at of times) {
+    const isSecond = aheadSeconds(zone, at - 3600) > aheadSeconds(zone, at);
+    const first = isSecond ? at - 3600 : at;
+    taken.push(first < (taken.at(-1) ?? first) ? at : first);
+  }
+  return taken;
+}
+
 /** What Matomo says about the visit as a whole: in UTC, and by the clock of the site. A ping may move its end. */
 function clocks(times: readonly number[], zone: string, pingSeconds: number): object {
   const [first = 0] = times;
@@ -103,24 +139,24 @@ function clocks(times: readonly number[], zone: string, pingSeconds: number): ob
 interface Place {
   readonly n: number;
   readonly place: number;
+  /** What the clock of the site shows, and when that is taken to be; seconds. */
+  readonly clock: number;
   readonly at: number;
-  /** When the action after it was. */
-  readonly next: number | undefined;
-  readonly zone: string;
+  /** Seconds until the action after it. */
+  readonly spent: number | undefined;
   readonly distinctId: string;
 }
 
 function action(
   draw: Draw,
-  { n, place, at, next, zone, distinctId }: Place,
+  { n, place, clock, at, spent, distinctId }: Place,
 ): { readonly text: string; readonly event: ExpectedEvent | undefined } {
   const [kind, name] = drawKind(draw);
   const [probe, stored] = drawValue(draw, n);
-  const local = at + aheadSeconds(zone, at);
-  const timestamp = draw.pick([String(local), `"${local}"`]);
-  const spent = next === undefined ? '' : `"timeSpent":"${next - at}",`;
+  const timestamp = draw.pick([String(clock), `"${clock}"`]);
+  const timeSpent = spent === undefined ? '' : `"timeSpent":"${spent}",`;
   return {
-    text: `{${kind},"timestamp":${timestamp},${spent}"pageId":"${n * 10 + place}","n":${n},"probe":${probe}}`,
+    text: `{${kind},"timestamp":${timestamp},${timeSpent}"pageId":"${n * 10 + place}","n":${n},"probe":${probe}}`,
     event:
       name === undefined
         ? undefined

@@ -1,36 +1,23 @@
-import { createDraw, type Draw } from '../draw.ts';
+import type { Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, idJson, nobodies, tooLongName, wide } from './dirt.ts';
 import { rejected, rejectedEvent, type DirtyRecord, type ExpectedEvent, type MakeRecords } from './dirty-record.ts';
-import { drawTime, drawWho, type Who } from './people.ts';
+import { drawTime, drawWho, type Time, type Who } from './people.ts';
+import { withRepeats } from './repeats.ts';
 
 const ownId = '"$insert_id"';
 
-/** Lines of the raw export of Mixpanel. */
-export const mixpanelRecords: MakeRecords = function* (seed, count) {
-  const draw = createDraw(seed);
-  /** Some that come again: with an id, and without. */
-  const earlier: { withId?: DirtyRecord; withoutId?: DirtyRecord } = {};
-  for (let n = 0; n < count; n += 1) {
-    const record = drawRecord(draw, n, earlier);
-    if (record.expected.is === 'stored' && draw.chance(0.02)) {
-      if (record.text.includes(ownId)) earlier.withId = record;
-      else earlier.withoutId = record;
-    }
-    yield record;
-  }
-};
+/** Lines of the raw export of Mixpanel. `zone`: of a project whose seconds count local time. */
+export const mixpanelRecords = (zone?: string): MakeRecords =>
+  withRepeats(
+    (draw, n) => drawRecord(draw, n, zone),
+    (draw, record) => (record.text.includes(ownId) && draw.chance(0.3) ? withOtherContent(record) : record),
+  );
 
-function drawRecord(
-  draw: Draw,
-  n: number,
-  { withId, withoutId }: { readonly withId?: DirtyRecord; readonly withoutId?: DirtyRecord },
-): DirtyRecord {
-  // The whole record once more, as overlapping downloads have it.
-  if (withId !== undefined && draw.chance(0.01)) return draw.chance(0.3) ? withOtherContent(withId) : withId;
-  if (withoutId !== undefined && draw.chance(0.01)) return withoutId;
+function drawRecord(draw: Draw, n: number, zone: string | undefined): DirtyRecord {
+  const time = drawTime(draw, zone);
   const who = drawWho(draw, { isPadded: true });
-  if (who.user !== undefined && draw.chance(0.05)) return identity(draw, n, { ...who, user: who.user });
-  const good = event(draw, n, who);
+  if (who.user !== undefined && draw.chance(0.05)) return identity(draw, { n, time }, { ...who, user: who.user });
+  const good = event(draw, { n, time }, who);
   if (draw.chance(0.95)) return good;
   const { text } = good;
   switch (draw.int(9)) {
@@ -52,10 +39,15 @@ function drawRecord(
     case 6:
       return { text: text.replace('"n":', `"wide":${wide(6000)},"n":`), expected: good.expected };
     case 7:
-      return failedLink(draw, n, who);
+      return failedLink({ n, time }, who);
     default:
-      return withoutIds(draw, n);
+      return withoutIds({ n, time });
   }
+}
+
+interface At {
+  readonly n: number;
+  readonly time: Time;
 }
 
 /** The same id, name, person and time: the event that came first stays. */
@@ -63,10 +55,9 @@ function withOtherContent({ text, expected }: DirtyRecord): DirtyRecord {
   return { text: text.replace('"probe":', '"again":true,"probe":'), expected };
 }
 
-function event(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord {
+function event(draw: Draw, { n, time }: At, { user, device, stored }: Who): DirtyRecord {
   const [name, storedName] = draw.pick(eventNames);
   const [probe, storedProbe] = drawProbe(draw, n);
-  const time = drawTime(draw);
   const isNobody = draw.chance(0.01);
   const id = isNobody ? draw.pick(nobodies) : (user ?? device);
   // Since 2023 Mixpanel marks ids of devices.
@@ -101,8 +92,7 @@ function sameIdentity(insertId: string, name: string, id: string, ms: number): s
 }
 
 /** A record that ties two ids together. */
-function identity(draw: Draw, n: number, { user, device, stored }: Who & { readonly user: string }): DirtyRecord {
-  const time = drawTime(draw);
+function identity(draw: Draw, { n, time }: At, { user, device, stored }: Who & { readonly user: string }): DirtyRecord {
   const id = idJson(draw, user);
   // The id that this user alone had before.
   const before = `before-${user}`.slice(0, 100);
@@ -119,16 +109,14 @@ function identity(draw: Draw, n: number, { user, device, stored }: Who & { reado
 }
 
 /** Mixpanel itself did not tie these two together. */
-function failedLink(draw: Draw, n: number, { user = 'u1', device }: Who): DirtyRecord {
+function failedLink({ n, time }: At, { user = 'u1', device }: Who): DirtyRecord {
   const ids = { $identified_id: user, $anon_id: device, $insert_id: `i${n}`, $identity_failure_reason: 'ID is in use' };
-  const { epoch } = drawTime(draw);
   return {
-    text: `{"event":"$identify","properties":{"time":${epoch},${JSON.stringify(ids).slice(1)}}`,
+    text: `{"event":"$identify","properties":{"time":${time.epoch},${JSON.stringify(ids).slice(1)}}`,
     expected: { is: 'skipped' },
   };
 }
 
-function withoutIds(draw: Draw, n: number): DirtyRecord {
-  const { epoch } = drawTime(draw);
-  return { text: `{"event":"Lost","properties":{"time":${epoch},"$insert_id":"i${n}"}}`, expected: rejected };
+function withoutIds({ n, time }: At): DirtyRecord {
+  return { text: `{"event":"Lost","properties":{"time":${time.epoch},"$insert_id":"i${n}"}}`, expected: rejected };
 }

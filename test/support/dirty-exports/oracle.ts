@@ -1,4 +1,4 @@
-import type { DeviceLink, DirtyRecord, Expected, ExpectedEvent, Join } from './dirty-record.ts';
+import type { DeviceLink, DirtyRecord, Expected, ExpectedEvent, Join, Said } from './dirty-record.ts';
 
 /** What an import of some records has to come to. Its memory grows with ids and devices, of events by a bit each. */
 export interface Oracle {
@@ -6,8 +6,20 @@ export interface Oracle {
   startFile(): void;
   add(record: DirtyRecord): void;
   readonly totals: Readonly<Record<'records' | 'stored' | 'duplicates' | 'skipped' | 'rejected', number>>;
-  /** The distinct ids of each person: a device belongs to its first user by the time of the events. */
-  persons(): readonly (readonly string[])[];
+  /** A device belongs to its first user by the time of the events. */
+  persons(): readonly OraclePerson[];
+}
+
+export interface OraclePerson {
+  readonly ids: readonly string[];
+  /** Of the events that set it; undefined: none does. */
+  readonly times: Times | undefined;
+}
+
+/** Ms since the epoch: what the properties `latest` and `initial_first` hold. */
+interface Times {
+  readonly latest: number;
+  readonly first: number;
 }
 
 /** `onStored`: called with each event that is stored, once. */
@@ -16,7 +28,8 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   const identities = createSeen();
   const inFile = new Map<string, number>();
   const first = new Map<string, DeviceLink>();
-  const ids = new Set<string>();
+  const ids = new Map<string, Times | undefined>();
+  const last = new Map<string, string>();
   const joins: Join[] = [];
   const identityOf = ({ identity, isCounted = false }: ExpectedEvent): string => {
     if (!isCounted) return identity;
@@ -29,12 +42,26 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
       totals.duplicates += 1;
       return;
     }
-    if (event.isNobodys !== true) ids.add(event.distinctId);
+    if (event.isNobodys !== true) addPerson(event);
     totals.stored += 1;
     onStored(event);
   };
+  const addPerson = ({ distinctId, ms, setsTime = false }: ExpectedEvent): void => {
+    const known = ids.get(distinctId);
+    ids.set(distinctId, setsTime ? joined(known, { latest: ms, first: ms }) : known);
+  };
+  /** How many of them are new. */
+  const addSaid = (says: readonly Said[]): number => {
+    const changed = says.filter(({ thing, content }) => last.get(thing) !== content);
+    for (const { thing, content, event } of changed) {
+      last.set(thing, content);
+      totals.stored += 1;
+      onStored(event);
+    }
+    return changed.length;
+  };
   const addLinks = (expected: Expected): void => {
-    if (expected.is === 'skipped') return;
+    if (expected.is === 'skipped' || expected.is === 'said') return;
     if (expected.join !== undefined) joins.push(expected.join);
     const link = expected.is === 'joined' ? undefined : expected.link;
     if (link !== undefined && link.ms < (first.get(link.device)?.ms ?? Infinity)) first.set(link.device, link);
@@ -45,15 +72,28 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     add: ({ expected }) => {
       totals.records += 1;
       addLinks(expected);
+      const isNew = 'says' in expected && addSaid(expected.says ?? []) > 0;
       if (expected.is === 'stored') for (const each of [expected.event, ...(expected.others ?? [])]) addEvent(each);
+      else if (expected.is === 'said') totals.skipped += isNew ? 0 : 1;
       else if (expected.is !== 'joined') totals[expected.is] += 1;
     },
-    persons: () => partition(ids, [...joins, ...[...first].map(([device, { user }]): Join => [device, user])]),
+    persons: () =>
+      partition(ids.keys(), [...joins, ...[...first].map(([device, { user }]): Join => [device, user])]).map(
+        (each) => ({
+          ids: each,
+          times: each.map((id) => ids.get(id)).reduce(joined, undefined),
+        }),
+      ),
   };
 }
 
+function joined(some: Times | undefined, others: Times | undefined): Times | undefined {
+  if (some === undefined || others === undefined) return some ?? others;
+  return { latest: Math.max(some.latest, others.latest), first: Math.min(some.first, others.first) };
+}
+
 /** The ids by persons, where each pair is one person. */
-function partition(ids: ReadonlySet<string>, pairs: readonly Join[]): readonly (readonly string[])[] {
+function partition(ids: Iterable<string>, pairs: readonly Join[]): readonly (readonly string[])[] {
   const parents = new Map<string, string>();
   const ownerOf = (id: string): string => {
     let owner = id;

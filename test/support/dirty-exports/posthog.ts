@@ -1,24 +1,16 @@
-import { createDraw, type Draw } from '../draw.ts';
+import type { Draw } from '../draw.ts';
 import { deep, drawProbe, eventNames, idJson, nobodies, spelled, tooLongName, wide } from './dirt.ts';
 import { rejected, type DirtyRecord, type MakeRecords } from './dirty-record.ts';
 import { drawTime, drawWho, type Who } from './people.ts';
+import { withRepeats } from './repeats.ts';
 
-/** Events of PostHog, as captured and as batch exports write them. */
-export const posthogRecords: MakeRecords = function* (seed, count) {
-  const draw = createDraw(seed);
-  let earlier: DirtyRecord | undefined;
-  for (let n = 0; n < count; n += 1) {
-    const record = drawRecord(draw, n, earlier);
-    if (record.expected.is === 'stored' && draw.chance(0.02)) earlier = record;
-    yield record;
-  }
-};
+/** Events of PostHog, as captured and as batch exports write them. `zone`: of times that do not say it. */
+export const posthogRecords = (zone = 'UTC'): MakeRecords => withRepeats((draw, n) => drawRecord(draw, n, zone));
 
 const eventMember = /"event":"(?:[^"\\]|\\.)*"/;
 
-function drawRecord(draw: Draw, n: number, earlier: DirtyRecord | undefined): DirtyRecord {
-  if (earlier !== undefined && draw.chance(0.02)) return earlier;
-  const good = event(draw, n, drawWho(draw, { isPadded: true }));
+function drawRecord(draw: Draw, n: number, zone: string): DirtyRecord {
+  const good = event(draw, { n, zone }, drawWho(draw, { isPadded: true }));
   if (draw.chance(0.95)) return good;
   const { text } = good;
   switch (draw.int(10)) {
@@ -52,10 +44,18 @@ function withProperties({ text }: DirtyRecord, properties: string, expected: Dir
   return { text: `${text.slice(0, text.indexOf('"properties":'))}"properties":${properties}}`, expected };
 }
 
-function event(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord {
+function event(
+  draw: Draw,
+  { n, zone }: { readonly n: number; readonly zone: string },
+  { user, device, stored }: Who,
+): DirtyRecord {
   const [probe, storedProbe] = drawProbe(draw, n);
-  const time = drawTime(draw);
-  const timestamp = draw.pick([time.epoch, `"${time.text}"`, JSON.stringify(new Date(time.ms).toISOString())]);
+  const [inUtc, byClock] = [drawTime(draw), drawTime(draw, zone)];
+  const [timestamp, time] = draw.pick([
+    [inUtc.epoch, inUtc],
+    [JSON.stringify(new Date(inUtc.ms).toISOString()), inUtc],
+    [`"${byClock.text}"`, byClock],
+  ] as const);
   const isNobody = draw.chance(0.01);
   const id = isNobody ? draw.pick(nobodies) : (user ?? device);
   const { name, event, more = '', tied, isPersonless = false } = kindOf(draw, device, isNobody ? undefined : user);

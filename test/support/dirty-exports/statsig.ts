@@ -7,21 +7,23 @@ import { withRepeats } from './repeats.ts';
 
 const ids = ['userID', 'deviceID', 'stableID'];
 
-/** Events of the console API. */
-export const statsigRecords: MakeRecords = withRepeats((draw, n) => {
-  const good = event(draw, n);
+/** Events of the console API. `zone`: of times that do not say it. */
+export const statsigRecords = (zone?: string): MakeRecords => withRepeats((draw, n) => drawEvent(draw, n, zone));
+
+function drawEvent(draw: Draw, n: number, zone: string | undefined): DirtyRecord {
+  const good = event(draw, n, zone);
   // The table of names leaves these out.
   if (draw.chance(0.01)) {
     return { text: withValue(good.text, 'name', '"auto_capture::session_start"'), expected: { is: 'skipped' } };
   }
   return damaged(draw, good, { time: 'timestamp', name: 'name', ids });
-});
+}
 
-function event(draw: Draw, n: number): DirtyRecord {
+function event(draw: Draw, n: number, zone: string | undefined): DirtyRecord {
   const { user, device, stored } = drawWho(draw);
   const [name, storedName] = draw.pick([...eventNames, ['"auto_capture::page_view"', '$pageview'] as const]);
   const [probe, storedProbe] = drawProbe(draw, n);
-  const time = drawMoment(draw);
+  const time = drawMoment(draw, zone);
   const isNobody = draw.chance(0.01);
   const known = isNobody ? undefined : user;
   const hasId = draw.chance(0.7);
