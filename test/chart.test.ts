@@ -90,11 +90,13 @@ const specs: Readonly<Record<string, object>> = {
     properties: { ports: { type: 'array', items: { type: 'object', required: ['port', 'targetPort'] } } },
   },
   PodDisruptionBudget: { type: 'object', required: ['maxUnavailable', 'selector'] },
+  PodMonitor: { type: 'object', required: ['selector', 'podMetricsEndpoints'] },
 };
 const versions: Readonly<Record<string, string>> = {
   Deployment: 'apps/v1',
   Service: 'v1',
   PodDisruptionBudget: 'policy/v1',
+  PodMonitor: 'monitoring.coreos.com/v1',
 };
 
 function checkManifests(manifests: readonly Manifest[]): void {
@@ -109,6 +111,18 @@ function checkManifests(manifests: readonly Manifest[]): void {
 
 const of = (manifests: readonly Manifest[], kind: string): readonly Manifest[] =>
   manifests.filter((each) => each.kind === kind);
+
+/** Every value that the chart leaves empty. */
+const ownValues = {
+  volumes: [{ name: 'kafka-ca', secret: { secretName: 'kafka-ca' } }],
+  volumeMounts: [{ name: 'kafka-ca', mountPath: '/etc/kafka', readOnly: true }],
+  serviceAccountName: 'uses-the-bucket',
+  imagePullSecrets: [{ name: 'registry' }],
+  nodeSelector: { pool: 'events' },
+  tolerations: [{ key: 'events', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+  podMonitor: true,
+};
 
 /** `path` into plain JSON. */
 function at(value: unknown, ...path: readonly (string | number)[]): unknown {
@@ -162,14 +176,45 @@ describe('the chart', () => {
     }
   });
 
+  it('takes files, a service account and places for its pods, and gives a PodMonitor when asked', () => {
+    const own = renderByHand(ownValues);
+    checkManifests(own);
+    const { volumes, volumeMounts, podMonitor: _, ...ofPod } = ownValues;
+    for (const each of of(own, 'Deployment')) {
+      const pod = at(each.spec, 'template', 'spec');
+      expect(pod).toMatchObject(ofPod);
+      expect(at(pod, 'volumes')).toEqual(expect.arrayContaining(volumes));
+      expect(at(pod, 'containers', 0, 'volumeMounts')).toEqual(expect.arrayContaining(volumeMounts));
+      expect(at(pod, 'topologySpreadConstraints', 0, 'labelSelector')).toEqual(at(each.spec, 'selector'));
+    }
+    const [monitor] = of(own, 'PodMonitor');
+    const [deployment] = of(own, 'Deployment');
+    const labels = at(deployment?.spec, 'template', 'metadata', 'labels');
+    expect(labels).toMatchObject(at(monitor?.spec, 'selector', 'matchLabels') as object);
+    const port = at(deployment?.spec, 'template', 'spec', 'containers', 0, 'ports', 0, 'name');
+    expect(at(monitor?.spec, 'podMetricsEndpoints')).toEqual([{ port, path: '/metrics' }]);
+    expect(of(manifests, 'PodMonitor')).toEqual([]);
+  });
+
+  it('has a Secret in the guide that names every secret with which a role reaches its servers', () => {
+    const [, command = ''] = /^(kubectl create secret[^]*?)^helm/m.exec(read('docs/guides/scale-out.md')) ?? [];
+    const names = [...command.matchAll(/--from-literal=([A-Z_]+)=/g)].map(([, name = '']) => name);
+    const { databaseUrl, clickhouseUrl, kafkaUser, kafkaPassword } = settingDefinitions;
+    const { importStagingAccessKeyId, importStagingSecretAccessKey } = settingDefinitions;
+    const needed = [databaseUrl, clickhouseUrl, importStagingAccessKeyId, importStagingSecretAccessKey, kafkaUser];
+    expect(names).toEqual([...needed, kafkaPassword].map(({ env }) => env));
+  });
+
   it.skipIf(!helm)(
     `is taken by helm itself, which makes the same of it${helm ? '' : ' (skipped: helm is not installed)'}`,
     () => {
-      const rendered = renderByHelm();
-      checkManifests(rendered);
       const sorted = (list: readonly Manifest[]) =>
         list.toSorted((a, b) => (a.kind + a.metadata.name < b.kind + b.metadata.name ? -1 : 1));
-      expect(sorted(rendered)).toEqual(sorted(manifests));
+      for (const values of [{}, ownValues]) {
+        const rendered = renderByHelm(values);
+        checkManifests(rendered);
+        expect(sorted(rendered)).toEqual(sorted(renderByHand(values)));
+      }
     },
   );
 });
@@ -204,6 +249,13 @@ describe('the compose file of a cluster', () => {
       const { settings } = loadSettings({ env: { ...environment, MILLRACE_ROLES: name } });
       expect(rolesProblem(settings)).toBeUndefined();
     }
+  });
+
+  it('names exact versions of the servers', () => {
+    const images = Object.values(services).flatMap(({ image = '' }) => (image === 'millrace' ? [] : [image]));
+    // PostgreSQL has two numbers: a third would be none of its releases.
+    expect(images.filter((image) => !/^postgres:\d+\.\d+$|:v?\d+\.\d+\.\d+(\.\d+)?$/.test(image))).toEqual([]);
+    expect(images).toHaveLength(4);
   });
 
   it('bounds every container, publishes on this machine only, and gives ours no right that they do not need', () => {

@@ -57,6 +57,10 @@ describe('the dashboard and the alerts', () => {
     },
   );
 
+  it('no alert depends on what a job is called', () => {
+    expect(alerts.filter(({ expr }) => /\bjob\s*=/.test(expr))).toEqual([]);
+  });
+
   it('a metric, a label or a part that is not declared is found', () => {
     const faults = (expr: string, legendFormat = ''): string[] => faultsOf({ expr, legendFormat });
     expect(faults('rate(millrace_events_total[5m])')).toEqual(['no metric millrace_events_total']);

@@ -21,15 +21,17 @@ export function hasHelm(): boolean {
   }
 }
 
-/** What `helm template millrace deploy/helm` prints, as documents. */
-export function renderByHelm(): readonly Manifest[] {
+/** What `helm template millrace deploy/helm` prints, as documents. `values`: instead of the chart's. */
+export function renderByHelm(values: Readonly<Record<string, unknown>> = {}): readonly Manifest[] {
   execFileSync('helm', ['lint', '--strict', chart], { stdio: ['ignore', 'ignore', 2] });
-  return documentsOf(execFileSync('helm', ['template', 'millrace', chart], { encoding: 'utf8' }));
+  const args = ['template', 'millrace', chart, '--values', '-'];
+  return documentsOf(execFileSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) }));
 }
 
-/** The same by a reader of the few words of Go's templates that the chart uses; any other word is an error. */
-export function renderByHand(): readonly Manifest[] {
-  const root = { Values: parse(read(`${chart}/values.yaml`)) as unknown, Release: { Name: 'millrace' } };
+/** The same by a reader of the few words of Go's templates that the chart uses; any other word is an error. `values`: instead of the chart's. */
+export function renderByHand(values: Readonly<Record<string, unknown>> = {}): readonly Manifest[] {
+  const defaults = parse(read(`${chart}/values.yaml`)) as object;
+  const root = { Values: { ...defaults, ...values }, Release: { Name: 'millrace' } };
   const templates = allFiles().filter((path) => path.startsWith(`${chart}/templates/`));
   return templates.flatMap((path) => documentsOf(render(read(path), root)));
 }
