@@ -30,7 +30,7 @@ export type QueryParam = string | number | bigint | boolean | readonly string[] 
 
 export interface StoreHealth {
   readonly ok: boolean;
-  /** One sentence an operator can act on; empty when ok. */
+  /** One sentence an operator can act on; empty when there is nothing to do. */
   readonly detail: string;
 }
 

@@ -33,6 +33,7 @@ const readSettings = [
   'do_not_merge_across_partitions_select_final',
   'skip_unavailable_shards',
   'load_balancing',
+  'use_hedged_requests',
   'max_replica_delay_for_distributed_queries',
   'fallback_to_stale_replicas_for_distributed_queries',
   'distributed_product_mode',

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
@@ -42,12 +44,33 @@ describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster
   explorerConformance(name, open);
 });
 
+/** Of one server, whatever the others are like. */
+async function ask(host: string, sql: string): Promise<string> {
+  const { username, password, pathname } = new URL(url);
+  const answer = await fetch(`http://${host}/?database=${pathname.slice(1)}`, {
+    method: 'POST',
+    body: sql,
+    headers: { 'x-clickhouse-user': username, 'x-clickhouse-key': password },
+  });
+  const text = (await answer.text()).trim();
+  if (!answer.ok) throw new Error(`expected ${host} to run ${sql}, got: ${text}`);
+  return text;
+}
+
+function flipMiddleBit(path: string): void {
+  const bytes = readFileSync(path);
+  const middle = bytes.length >> 1;
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+}
+
 const isReplicated = (pids[0]?.length ?? 0) > 1;
 const unreplicated = isReplicated ? '' : ' (skipped: no replicated servers, see scripts/with-clickhouse.ts)';
 
 describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`, () => {
   const rowsOf = (project: number, more: Partial<EventRow> = {}) =>
     Array.from({ length: 200 }, (_, i) => testRow(project, { distinctId: `user-${i}`, ...more }));
+  const hostsOf = (shard: number): readonly string[] => (replicas.split(';')[shard] ?? '').split(',');
   const turned = replicas
     .split(';')
     .map((shard) => shard.split(',').toReversed().join(','))
@@ -114,6 +137,46 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     }
     await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
     await expect.poll(() => countRows(store, project), { timeout: 60_000 }).toEqual({ all: 400, shown: 400 });
+    await store.close();
+  });
+
+  it('a preferred replica that is slow is waited for: another one without the newest rows never answers in its place', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const behind = hostsOf(1)[1] ?? '';
+    await ask(behind, 'SYSTEM STOP FETCHES events_local');
+    await insertRows(store, `newest-${project}`, rowsOf(project));
+    expect(await ask(behind, `SELECT count() FROM events_local WHERE project_id = ${project}`)).toBe('0');
+    const preferred = pids[1]?.[0] ?? 0;
+    process.kill(preferred, 'SIGSTOP');
+    const counted = countRows(store, project);
+    // Longer than a connection or an answer may take before the engine would ask another replica beside it.
+    await sleep(2500);
+    process.kill(preferred, 'SIGCONT');
+    expect(await counted).toEqual({ all: 200, shown: 200 });
+    await ask(behind, 'SYSTEM START FETCHES events_local');
+    await store.close();
+  });
+
+  it('a damaged part of one replica is set aside and mended from another: nothing is missing, and health says what to do', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    await insertRows(store, `rot-${project}`, rowsOf(project));
+    const host = hostsOf(1)[2] ?? '';
+    const own = `project_id = ${project}`;
+    const partsOf = () => ask(host, `SELECT DISTINCT _part FROM events_local WHERE ${own}`);
+    await expect.poll(partsOf, { timeout: 60_000 }).not.toBe('');
+    const path = await ask(
+      host,
+      `SELECT path FROM system.parts WHERE table = 'events_local' AND active AND name = '${await partsOf()}'`,
+    );
+    flipMiddleBit(join(path, 'data.bin'));
+    await ask(host, 'SELECT sum(cityHash64(*)) FROM events_local').catch((error: unknown) => error);
+    const health = () => store.health();
+    await expect
+      .poll(health, { timeout: 60_000 })
+      .toEqual({ ok: true, detail: expect.stringContaining('/detached/broken_') });
+    expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
     await store.close();
   });
 

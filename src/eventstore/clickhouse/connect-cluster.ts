@@ -46,6 +46,8 @@ const readSettings: ReadSettings = {
   skip_unavailable_shards: 0,
   prefer_localhost_replica: 0,
   load_balancing: 'in_order',
+  // Else a replica that answers a little later than others is passed over for one that may not have the newest rows yet.
+  use_hedged_requests: 0,
   max_replica_delay_for_distributed_queries: '10',
   fallback_to_stale_replicas_for_distributed_queries: 0,
   // A question within a question is of all shards, too.
@@ -184,10 +186,13 @@ async function insertByShard({ shards, slots }: Cluster, batch: RowBatch, token:
 
 interface ReplicaState {
   readonly isReadOnly: boolean;
+  /** Parts that no replica of the shard had any more, since the table was made. */
+  readonly lostParts: number;
+  /** Set aside by this replica, which fetches them from another one. */
   readonly damaged: readonly DamagedPart[];
 }
 
-/** Well while each shard has enough replicas to take inserts, and none of them misses parts. */
+/** Well while each shard has enough replicas to take inserts, and lost no part. */
 async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> {
   // Side by side: a replica that hangs takes seconds to be found out, and a probe does not wait for one shard after another.
   const statesByShard = await Promise.all(shards.map((shard) => Promise.all(shard.servers.map(replicaState))));
@@ -200,22 +205,38 @@ async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> 
         `and needs ${needed}: look at its servers and at ClickHouse Keeper.`;
       return { ok: false, detail };
     }
-    const health = healthOf(states.flatMap((state) => state?.damaged ?? []));
+    // Those who accept a loss delete what was set aside; the count of lost parts stays.
+    const isLost = states.some((state) => state !== undefined && state.lostParts > 0);
+    const health = healthOf(isLost ? damagedIn(states) : []);
     if (!health.ok) return health;
   }
-  return { ok: true, detail: '' };
+  return { ok: true, detail: mendedText(damagedIn(statesByShard.flat())) };
+}
+
+function damagedIn(states: readonly (ReplicaState | undefined)[]): DamagedPart[] {
+  return states.flatMap((state) => state?.damaged ?? []);
+}
+
+/** Nothing is missing, but a disk is not to be trusted. */
+function mendedText([first, ...more]: readonly DamagedPart[]): string {
+  if (first === undefined) return '';
+  const others = more.length === 0 ? '' : ` and ${more.length} more`;
+  return (
+    `A ClickHouse server set aside damaged parts of ${localTable} (${first.path}${others}) and fetches them from another replica. ` +
+    'Check its disk, then delete those directories.'
+  );
 }
 
 /** Undefined when the replica does not answer: the others decide whether the shard is well, and soon enough for a probe. */
 async function replicaState(server: ClickhouseServer): Promise<ReplicaState | undefined> {
   if (!(await server.answers())) return undefined;
   try {
-    const readOnly = await server.rows<{ found: string }>(
-      `SELECT count() AS found FROM system.replicas
-WHERE database = currentDatabase() AND table = '${localTable}' AND is_readonly`,
+    const [row] = await server.rows<{ read_only: number; lost: string }>(
+      `SELECT toUInt8(is_readonly) AS read_only, toUInt64(lost_part_count) AS lost FROM system.replicas
+WHERE database = currentDatabase() AND table = '${localTable}'`,
     );
     const damaged = await server.rows<DamagedPart>(damagedPartsOf(localTable));
-    return { isReadOnly: readOnly[0]?.found !== '0', damaged };
+    return { isReadOnly: row?.read_only === 1, lostParts: Number(row?.lost ?? 0), damaged };
   } catch {
     return undefined;
   }
