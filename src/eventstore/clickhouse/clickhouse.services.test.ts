@@ -145,16 +145,20 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     const store = await connectClickhouse(url, { cluster, replicas });
     const behind = hostsOf(1)[1] ?? '';
     await ask(behind, 'SYSTEM STOP FETCHES events_local');
-    await insertRows(store, `newest-${project}`, rowsOf(project));
-    expect(await ask(behind, `SELECT count() FROM events_local WHERE project_id = ${project}`)).toBe('0');
     const preferred = pids[1]?.[0] ?? 0;
-    process.kill(preferred, 'SIGSTOP');
-    const counted = countRows(store, project);
-    // Longer than a connection or an answer may take before the engine would ask another replica beside it.
-    await sleep(2500);
-    process.kill(preferred, 'SIGCONT');
-    expect(await counted).toEqual({ all: 200, shown: 200 });
-    await ask(behind, 'SYSTEM START FETCHES events_local');
+    try {
+      await insertRows(store, `newest-${project}`, rowsOf(project));
+      expect(await ask(behind, `SELECT count() FROM events_local WHERE project_id = ${project}`)).toBe('0');
+      process.kill(preferred, 'SIGSTOP');
+      const counted = countRows(store, project);
+      // Longer than a connection or an answer may take before the engine would ask another replica beside it.
+      await sleep(2500);
+      process.kill(preferred, 'SIGCONT');
+      expect(await counted).toEqual({ all: 200, shown: 200 });
+    } finally {
+      process.kill(preferred, 'SIGCONT');
+      await ask(behind, 'SYSTEM START FETCHES events_local');
+    }
     await store.close();
   });
 
