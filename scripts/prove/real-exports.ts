@@ -147,6 +147,7 @@ async function writeExport(path: string, format: string, seed: number): Promise<
     const from = Readable.from(some(end));
     await (isPacked ? pipeline(from, createGzip({ level: 1 }), to) : pipeline(from, to));
   }
+  oracle.end();
   const persons = oracle.persons();
   return { expected: { ...expectedFigures(oracle, persons), stored_sum: sum.text() }, persons };
 }

@@ -89,5 +89,7 @@ export interface DayIndex {
     readonly bytes: number;
     /** CRC-32 of the frame as it lies there; undefined: an earlier version wrote it. */
     readonly crc32?: number;
+    /** Whether persons may be merged by it; undefined: an earlier version wrote it, and they may. */
+    readonly merges?: boolean;
   }[];
 }

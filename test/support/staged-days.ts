@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
+import { mergeEvents } from '../../src/contract/profile-events.ts';
 import { createChecksum, createContentChecksum, withoutRunMark, type ContentKind } from '../../src/imports/checksum.ts';
 import type { CheckResult } from '../../src/imports/run/results.ts';
 import { noTotals } from '../../src/imports/run/run.ts';
@@ -88,7 +89,8 @@ async function stageDay(
     const slice = events.slice(at, at + perFrame);
     const text = Buffer.from(slice.map((event) => JSON.stringify(event)).join('\n'));
     const chunk = zstdCompressSync(text);
-    frames.push({ start, end: start + chunk.length, events: slice.length, bytes: text.length });
+    const merges = slice.some(({ event }) => mergeEvents.has(event));
+    frames.push({ start, end: start + chunk.length, events: slice.length, bytes: text.length, merges });
     start += chunk.length;
     chunks.push(chunk);
   }

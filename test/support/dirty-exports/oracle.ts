@@ -6,6 +6,8 @@ export interface Oracle {
   startFile(): void;
   add(record: DirtyRecord): void;
   readonly totals: Readonly<Record<'records' | 'stored' | 'duplicates' | 'skipped' | 'rejected', number>>;
+  /** All records were added. Of several events of one identity the earliest is stored, the first one of equal times. */
+  end(): void;
   /** A device belongs to its first user by the time of the events. */
   persons(): readonly OraclePerson[];
 }
@@ -26,6 +28,8 @@ interface Times {
 export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   const totals = { records: 0, stored: 0, duplicates: 0, skipped: 0, rejected: 0 };
   const identities = createSeen();
+  /** Of an identity that several records may have. */
+  const earliest = new Map<string, ExpectedEvent>();
   const inFile = new Map<string, number>();
   const first = new Map<string, DeviceLink>();
   const ids = new Map<string, Times | undefined>();
@@ -38,12 +42,15 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     return `${identity}\u0001${number}`;
   };
   const addEvent = (event: ExpectedEvent): void => {
-    if (!identities.isNew(identityOf(event))) {
-      totals.duplicates += 1;
-      return;
-    }
+    const identity = identityOf(event);
+    const isNew = identities.isNew(identity);
+    totals[isNew ? 'stored' : 'duplicates'] += 1;
+    if (!isNumber(identity)) {
+      if (event.ms < (earliest.get(identity)?.ms ?? Infinity)) earliest.set(identity, event);
+    } else if (isNew) store(event);
+  };
+  const store = (event: ExpectedEvent): void => {
     if (event.isNobodys !== true) addPerson(event);
-    totals.stored += 1;
     onStored(event);
   };
   const addPerson = ({ distinctId, ms, setsTime = false }: ExpectedEvent): void => {
@@ -69,6 +76,7 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   return {
     totals,
     startFile: () => inFile.clear(),
+    end: () => earliest.forEach(store),
     add: ({ expected }) => {
       totals.records += 1;
       addLinks(expected);
@@ -114,13 +122,18 @@ function partition(ids: Iterable<string>, pairs: readonly Join[]): readonly (rea
   return [...persons.values()];
 }
 
+/** Of one record, or of the very same one again. */
+function isNumber(identity: string): boolean {
+  return /^\d{1,9}$/.test(identity);
+}
+
 /** Numbers, which most identities are, take a bit each. */
 function createSeen(): { isNew(identity: string): boolean } {
   let bits = new Uint32Array(1024);
   const others = new Set<string>();
   return {
     isNew: (identity) => {
-      if (!/^\d{1,9}$/.test(identity)) return others.size < others.add(identity).size;
+      if (!isNumber(identity)) return others.size < others.add(identity).size;
       const number = Number(identity);
       const word = number >>> 5;
       if (word >= bits.length) {

@@ -44,20 +44,23 @@ export interface DayWriterOptions {
   /** Whether the target has the event already, on another day; `name` is its index. */
   readonly isElsewhere: (name: number, low: number, high: number) => boolean;
   readonly isRepeated: IsRepeated;
+  /** Whether events of this name may merge persons; `name` is its index. */
+  readonly isMerge: (name: number) => boolean;
 }
 
 const level = 1;
 
 export function createDayWriter(options: DayWriterOptions): DayWriter {
-  const { frameEvents, frameBytes, onKey, isElsewhere, isRepeated } = options;
+  const { frameEvents, frameBytes, onKey, isElsewhere, isRepeated, isMerge } = options;
   const keys = createKeySet(options.eventsMax);
-  const frames: DayIndex['frames'][number][] = [];
+  const frames: Frame[] = [];
   const expected = new Map<number, ExpectedSum>();
   let lines = Buffer.allocUnsafe(frameBytes);
   /** Of the frame: copied to `lines`; counted, with what is still to be copied. */
   let copied = 0;
   let bytes = 0;
   let events = 0;
+  let merges = 0;
   const totals = { events: 0, bytes: 0, duplicates: 0, expected };
 
   const copy = (block: Block, from: number, to: number): void => {
@@ -66,16 +69,11 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
   const closeFrame = (): Buffer => {
     // Without the \n of the last line.
     const chunk = compress(lines.subarray(0, copied - 1), level);
-    const start = frames.at(-1)?.end ?? 0;
-    frames.push({ start, end: start + chunk.length, events, bytes: copied - 1, crc32: crc32(chunk) });
+    addFrame(frames, chunk, { events, bytes: copied - 1, merges: merges > 0 });
     totals.events += events;
     totals.bytes += copied - 1;
-    copied = bytes = events = 0;
+    copied = bytes = events = merges = 0;
     return chunk;
-  };
-  const makeRoom = (size: number, done: Buffer[]): void => {
-    if (events === frameEvents || (events > 0 && bytes + size > frameBytes)) done.push(closeFrame());
-    if (events === 0 && size > lines.length) lines = Buffer.allocUnsafe(size);
   };
 
   return {
@@ -100,9 +98,13 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
           if (!isLeftOut) totals.duplicates += 1;
           continue;
         }
-        if (isFull) makeRoom(size, done);
+        if (isFull) {
+          if (events > 0) done.push(closeFrame());
+          if (size > lines.length) lines = Buffer.allocUnsafe(size);
+        }
         events += 1;
         bytes += size;
+        if (isMerge(name)) merges += 1;
         addExpected(expected, name, block, at);
       }
       copy(block, from, to);
@@ -116,6 +118,13 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
     frames,
     totals,
   };
+}
+
+type Frame = DayIndex['frames'][number];
+
+function addFrame(frames: Frame[], chunk: Buffer, of: Pick<Frame, 'events' | 'bytes' | 'merges'>): void {
+  const start = frames.at(-1)?.end ?? 0;
+  frames.push({ start, end: start + chunk.length, ...of, crc32: crc32(chunk) });
 }
 
 /** Index of an event's name in the run of the import. */

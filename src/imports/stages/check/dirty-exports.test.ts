@@ -68,6 +68,7 @@ describe('an export as dirty as real ones', () => {
         records.slice(from, [10, 400][file]).forEach(oracle.add);
         await test.stage(`file-${file}`, lines.slice(from, [10, 400][file]), perSegment);
       }
+      oracle.end();
       const { totals } = await test.check({ limits, threads });
       const bad = records.flatMap(({ expected: { is } }, index) => (is === 'rejected' ? [lines[index] ?? ''] : []));
       const refused = (await test.rejected()).map(({ original }) => original);

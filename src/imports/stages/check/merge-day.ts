@@ -1,3 +1,4 @@
+import { mergeEvents } from '../../../contract/profile-events.ts';
 import { checksumDigits, contentDigits } from '../../checksum.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import { createDayWriter, nameAt, type DayTotals, type DayWriter } from './day-writer.ts';
@@ -67,6 +68,7 @@ export async function mergeDay(deps: MergeDeps, task: MergeTask): Promise<Merged
     },
     isElsewhere: elsewhereThan(task.day, task.stored, task.names),
     isRepeated,
+    isMerge: (name) => mergeEvents.has(task.names[name] ?? ''),
   });
   const runs = await narrow(deps, task, isRepeated);
   await deps.staging.write(stagingKeys.day(task.run, task.day), dayChunks(deps, task, runs, writer));

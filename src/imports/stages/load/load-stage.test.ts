@@ -129,6 +129,34 @@ describe('loading', () => {
     expect(sets.filter((set) => new Set(set).size > 1)).toEqual([]);
   });
 
+  it('sends batches that merge persons in the order of their time, beside the others', async () => {
+    await using temp = await tempStaging();
+    const test = createTestRun('run-1');
+    const day = '2024-03-01';
+    // Of ten batches of ten, every second one has an event that merges persons.
+    const events = eventsOf('run-1', day, 100);
+    for (let n = 13; n < 100; n += 20) events[n] = { ...(events[n] as TestEvent), event: '$identify' };
+    await stageDays(test, temp.staging, { [day]: events }, 10);
+    const arrived: number[] = [];
+    let underWay = 0;
+    let most = 0;
+    const target = memoryTarget({
+      deliver: async (batch) => {
+        const first = JSON.parse(splitLines(batch.lines)[0] ?? '') as TestEvent;
+        most = Math.max(most, (underWay += 1));
+        // The later a batch begins, the sooner it arrives.
+        await new Promise((done) => setTimeout(done, 30 - Number(first.properties['n']) / 5));
+        arrived.push(Number(first.properties['n']) / 10);
+        underWay -= 1;
+        return { accepted: batch.events, rejected: [] };
+      },
+    });
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
+    expect(arrived.filter((batch) => batch % 2 === 1)).toEqual([1, 3, 5, 7, 9]);
+    expect(arrived.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(most).toBeGreaterThan(1);
+  });
+
   it.each([1, 2, 3, 4])('a service that misbehaves at random stores every event once (seed %i)', async (seed) => {
     const random = seededRandom(seed);
     const treatments: readonly Treatment[] = [

@@ -112,15 +112,32 @@ async function loadDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> 
   const underWayMax = commitFrames + load.inFlight;
   const doubtful = { none: 0, 'beyond-cursor': day.framesLoaded + underWayMax, all: index.frames.length }[doubt];
   const cursor = createCursor(load, day);
+  const oneByOne = createSequence();
   await inOrder(readDayFrames(staging, run, index, day.framesLoaded), {
     max: load.inFlight,
-    work: (frame) => deliverFrame({ ...load, run }, frame, frame.index < doubtful),
+    work: (frame) => {
+      const deliver = (): Promise<DeliveredFrame> => deliverFrame({ ...load, run }, frame, frame.index < doubtful);
+      return frame.merges ? oneByOne(deliver) : deliver();
+    },
     done: (delivered) => cursor.add(delivered),
     onFailure: load.stop,
   });
   await cursor.commit(index.frames.length);
   progress.dayDone();
   progress.show();
+}
+
+/**
+ * Of frames that are under way at once any may arrive first, and a device would belong to the user whose frame did: those that merge
+ * persons wait for each other.
+ */
+function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result;
+    return result;
+  };
 }
 
 interface Cursor {

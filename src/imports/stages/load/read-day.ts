@@ -17,6 +17,8 @@ export interface DayFrame extends LoadBatch {
   readonly index: number;
   /** Of its JSON. */
   readonly bytes: number;
+  /** Whether persons may be merged by it. */
+  readonly merges: boolean;
   /** Nobody looks at the lines any more. */
   free(): void;
 }
@@ -61,7 +63,7 @@ interface PackedFrame {
 }
 
 function openFrame({ day, index, packed, frame }: PackedFrame, unpack: () => Buffer): DayFrame {
-  const { events, bytes } = frame;
+  const { events, bytes, merges = true } = frame;
   // Without a checksum, unpacking alone shows whether it is what the check wrote, before anything of it is sent.
   let lines = frame.crc32 === undefined ? unpack() : undefined;
   return {
@@ -69,6 +71,7 @@ function openFrame({ day, index, packed, frame }: PackedFrame, unpack: () => Buf
     index,
     events,
     bytes,
+    merges,
     packed,
     get lines() {
       return (lines ??= unpack());
