@@ -34,6 +34,7 @@ const readSettings = [
   'skip_unavailable_shards',
   'load_balancing',
   'use_hedged_requests',
+  'distributed_replica_error_half_life',
   'max_replica_delay_for_distributed_queries',
   'fallback_to_stale_replicas_for_distributed_queries',
   'distributed_product_mode',

@@ -48,6 +48,8 @@ const readSettings: ReadSettings = {
   load_balancing: 'in_order',
   // Else a replica that answers a little later than others is passed over for one that may not have the newest rows yet.
   use_hedged_requests: 0,
+  // A replica that failed is asked first again about when inserts go to it again; by default it takes minutes.
+  distributed_replica_error_half_life: 5,
   max_replica_delay_for_distributed_queries: '10',
   fallback_to_stale_replicas_for_distributed_queries: 0,
   // A question within a question is of all shards, too.
