@@ -100,7 +100,7 @@ function expectedOf({ format: slug, sent, held }: Exports): Set<string> {
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected the format ${slug}`);
   // Each link as often as it is found: the earliest is looked for below.
-  const memory = { ...createReaderMemory(), links: { isNew: () => true } };
+  const memory = { ...createReaderMemory(), links: { isNew: () => true, has: () => false } };
   const read = format.createReader({}, format.names, memory);
   const records = sent();
   if (records.length !== held())

@@ -18,10 +18,12 @@ export type Within = 'run' | 'file';
 
 export interface Links {
   /**
-   * Whether it is the first one with this UUID, which follows from what it ties together; of a memory that can be added up, also
-   * whether none before it is so early. `micros`: µs since the epoch, if the time of a link matters.
+   * Whether it is the first one with this UUID, which follows from what it ties together, or the earliest so far, of which the check
+   * keeps one. `micros`: µs since the epoch, if the time of a link matters.
    */
   isNew(uuid: string, micros?: number): boolean;
+  /** Whether one with this UUID was made. */
+  has(uuid: string): boolean;
 }
 
 export interface Contents {
@@ -33,11 +35,10 @@ const thingsMax = 50_000;
 
 /** Of all records that the reader gets. `file`: who moves on to another file, raises its number. */
 export function createReaderMemory(file: { readonly number: number } = { number: 0 }): ReaderMemory {
-  const links = createOccurrences();
   const last = new Map<string, string>();
   return {
     occurrences: (within) => (within === 'run' ? createOccurrences() : countedInFile(file)),
-    links: { isNew: (uuid) => links.next(uuid) === 1 },
+    links: createLinks(),
     contents: {
       isChange: (thing, content) => {
         if (last.get(thing) === content) return false;
@@ -46,6 +47,19 @@ export function createReaderMemory(file: { readonly number: number } = { number:
         return true;
       },
     },
+  };
+}
+
+export function createLinks(): Links {
+  const earliest = new Map<string, number>();
+  return {
+    isNew: (uuid, micros = Infinity) => {
+      const known = earliest.get(uuid);
+      if (known !== undefined && micros >= known) return false;
+      earliest.set(uuid, micros);
+      return true;
+    },
+    has: (uuid) => earliest.has(uuid),
   };
 }
 

@@ -126,7 +126,6 @@ function withGroups(draw: Draw, at: At, who: Who): DirtyRecord {
       ms: at.time.ms,
       probe: String(seats),
       identity: '',
-      isNobodys: true,
     },
   };
   const rest = `"groups":{"company":["${group}"]},${properties}`;

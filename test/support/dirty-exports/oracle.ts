@@ -62,6 +62,7 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     const changed = says.filter(({ thing, content }) => last.get(thing) !== content);
     for (const { thing, content, event } of changed) {
       last.set(thing, content);
+      addPerson(event);
       totals.stored += 1;
       onStored(event);
     }

@@ -210,15 +210,12 @@ function readPerson(record: Json, { writer, person, zone, links }: Context): Rec
   const written = anyTime(record['_inserted_at'], zone) ?? created;
   if (written === undefined) return unreadable('expected a time in created_at or _inserted_at');
   const set = renamed(source, person);
-  const link = writer.generated(
-    ['$merge_dangerously', distinctId, personId],
-    '$merge_dangerously',
-    distinctId,
-    created ?? written,
-    { alias: personId },
-  );
+  const since = created ?? written;
+  const link = writer.generated(['$merge_dangerously', distinctId, personId], '$merge_dangerously', distinctId, since, {
+    alias: personId,
+  });
   const isLink = distinctId !== personId && !isNobody(distinctId) && !isNobody(personId);
-  const isNew = links !== undefined && isLink && links.isNew(link.uuid);
+  const isNew = links !== undefined && isLink && links.isNew(link.uuid, Date.parse(since) * 1000);
   return imported([
     ...(isNew ? [link] : []),
     writer.generated(['$set', distinctId, canonicalJson(set) ?? ''], '$set', distinctId, written, { $set: set }),

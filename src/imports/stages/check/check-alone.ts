@@ -72,7 +72,7 @@ export async function checkAlone(
   { tools, signal, before }: { readonly tools: CheckTools; readonly signal: AbortSignal; readonly before?: Before },
 ): Promise<CheckedSegment> {
   const memory = createSegmentMemory(before ?? (task.before && beforeOf(task.before)));
-  const links = createSegmentLinks(memory.made);
+  const links = createSegmentLinks(memory.links);
   const devices = createPairs();
   const { format, names, read } = openReader(reader, [], memory);
   const own = {

@@ -83,4 +83,30 @@ describe('a run with a choice', () => {
     expect(links).toBeGreaterThan(0);
     expect(result.warnings).toContainEqual(expect.stringMatching(new RegExp(`^${links} links between ids`)));
   });
+
+  it.each<[string, ImportChoice | undefined]>([
+    ['without a choice', undefined],
+    ['with a choice', { properties: { rename: { plan: 'tier' } } }],
+    ['of a time range', { time: { from: '2024-01-01T00:00:00Z' } }],
+  ])('%s, a link has the time of the earliest record, whatever the order of the files', async (_, choice) => {
+    await using test = await checkTest({ format: 'mixpanel', ...(choice !== undefined && { choice }) });
+    const day = (of: number): string =>
+      JSON.stringify({
+        event: 'Order',
+        properties: {
+          time: Date.UTC(2024, 0, of) / 1000,
+          distinct_id: 'u1',
+          $user_id: 'u1',
+          $device_id: 'd1',
+          $insert_id: `i${of}`,
+        },
+      });
+    await test.stage('later', [day(9), day(5)], 1);
+    await test.stage('earlier', [day(7), day(2), day(3)], 2);
+    const { totals } = await test.check();
+    const links = (await test.events()).filter(({ event }) => event === '$identify');
+    expect(links.map(({ timestamp }) => Date.parse(timestamp))).toEqual([Date.UTC(2024, 0, 2)]);
+    expect(totals).toMatchObject({ records: 5, converted: 5, events: 6, duplicates: 0 });
+    if (choice !== undefined) expect(totals).toMatchObject({ events_read: 6, left_out: {} });
+  });
 });

@@ -8,8 +8,10 @@ import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segm
 import { createCheckTools } from './check-tools.ts';
 import type { Ready } from './check-stage.ts';
 import { findUnmapped } from './find-unmapped.ts';
+import { handOverOf } from './hand-over-file.ts';
 import type { OpenedReader } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
+import { createSegmentLinks, type RepeatedLinks } from './repeated-links.ts';
 import type { SharedDevices } from './shared-devices.ts';
 import { writeChecked } from './write-checked.ts';
 
@@ -22,6 +24,8 @@ export interface Checking {
   readonly held: HeldLines;
   /** Gets the ids that are tied together. */
   readonly devices: SharedDevices;
+  /** Gets the links that segments made. */
+  readonly links: RepeatedLinks;
 }
 
 /**
@@ -33,6 +37,7 @@ export async function checkInOrder(
 ): Promise<void> {
   const { deps, leased, parts, progress } = checking;
   const segmentDeps = depsOf(checking);
+  let number = 0;
   for (const part of parts) {
     let linesBefore = 0;
     checking.reader.startFile();
@@ -41,6 +46,9 @@ export async function checkInOrder(
       const lines = await deps.readSegment(deps.staging, leased.run.id, part, index);
       if (index < part.checked) await replaySegment(segmentDeps, lines);
       else await spillSegment(checking, segmentDeps, { part, index, linesBefore, lines });
+      const handOver = await handOverOf(deps.staging, leased.run.id, { part, index });
+      checking.links.add(number, handOver.links, handOver.names);
+      number += 1;
       freeMemory(lines);
       linesBefore += segment.records;
       progress.segment(segment);
@@ -81,7 +89,7 @@ function depsOf({
 }
 
 async function spillSegment(
-  { deps, leased }: Checking,
+  { deps, leased, reader }: Parameters<typeof checkInOrder>[0],
   segmentDeps: SegmentCheckDeps,
   {
     part,
@@ -95,19 +103,22 @@ async function spillSegment(
     readonly lines: Buffer;
   },
 ): Promise<void> {
-  const segment = checkSegment(segmentDeps, { part: part.key, linesBefore });
+  const links = createSegmentLinks(reader.links);
+  const segment = checkSegment({ ...segmentDeps, links }, { part: part.key, linesBefore });
   await deps.staging.write(stagingKeys.spill(leased.run.id, part.seq, index), segment.chunks(lines));
-  const { tally, file, rejected } = segment;
+  const { tally, ledger, file, rejected } = segment;
+  const { names } = tally;
   await writeChecked(
     deps,
     leased,
     { part, index },
     {
-      names: tally.names,
+      names,
       runs: file.runs,
       findings: JSON.stringify(tally.findings()),
       rejected: rejected.count > 0 ? rejected.finish() : [],
-      handOver: undefined,
+      // The reader remembers the rest.
+      handOver: { memories: { counted: [], contents: new Map() }, links: links.save(ledger), names, devices: [] },
     },
   );
 }

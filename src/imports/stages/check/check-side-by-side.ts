@@ -5,15 +5,12 @@ import type { CheckedSegment, HandOver, SegmentTask } from './check-alone.ts';
 import type { Checking } from './check-in-order.ts';
 import type { CheckWorkers } from './check-workers.ts';
 import { createPlaces } from './places.ts';
-import { readHandOver } from './hand-over-file.ts';
-import type { RepeatedLinks } from './repeated-links.ts';
+import { handOverOf } from './hand-over-file.ts';
 import { createMemorySum, type MemorySum } from './segment-memory.ts';
 import { addPairs } from './shared-devices.ts';
 import { writeChecked, type SegmentRef } from './write-checked.ts';
 
 interface CheckingSideBySide extends Checking {
-  /** Gets the links that segments made. */
-  readonly links: RepeatedLinks;
   readonly workers: CheckWorkers;
 }
 
@@ -117,27 +114,12 @@ function add(
   if (index === part.segments.length - 1) progress.part();
 }
 
-async function handOverOf(staging: Staging, run: string, { part, index }: SegmentRef): Promise<HandOver> {
-  const handOver = await readHandOver(staging, run, { seq: part.seq, index });
-  if (handOver !== undefined) return handOver;
-  throw new Error(`expected what the segment ${index} of the part ${part.key} handed over, got no such file`);
-}
-
-/**
- * Whether segments were checked by an earlier version, which left other files behind. `isAlone`: the check goes through them side by
- * side.
- */
-export async function lackFiles(
-  staging: Staging,
-  run: string,
-  parts: readonly StoredPart[],
-  isAlone: boolean,
-): Promise<boolean> {
+/** Whether segments were checked by an earlier version, which left other files behind. */
+export async function lackFiles(staging: Staging, run: string, parts: readonly StoredPart[]): Promise<boolean> {
   const keys = new Set((await staging.list(`${run}/spills/`)).map(({ key }) => key));
   return placesOf(parts)
     .filter(({ part, index }) => index < part.checked)
-    .some(({ part: { seq }, index }) => {
-      const needed = isAlone ? [stagingKeys.spill, stagingKeys.handOver] : [stagingKeys.spill];
-      return needed.some((keyOf) => !keys.has(keyOf(run, seq, index)));
-    });
+    .some(({ part: { seq }, index }) =>
+      [stagingKeys.spill, stagingKeys.handOver].some((keyOf) => !keys.has(keyOf(run, seq, index))),
+    );
 }

@@ -120,14 +120,14 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const transform = await runTransform(ready, leased.run);
     // Choosing and transforming remember what they have seen, and go through the segments one after the other.
     const isAlone = transform === undefined && leased.run.options.choice === undefined;
-    const parts = await partsOf(ready, leased, isAlone);
+    const parts = await partsOf(ready, leased);
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
     const held = await readHeldLines(ready.staging, leased.run.id);
     const devices = createSharedDevices();
     const links = createRepeatedLinks();
-    const checking = { deps: ready, leased, parts, progress, held, devices };
+    const checking = { deps: ready, leased, parts, progress, held, devices, links };
     await using workers = openWorkers(ready, leased, parts);
-    if (isAlone) await checkSideBySide({ ...checking, links, workers });
+    if (isAlone) await checkSideBySide({ ...checking, workers });
     else await checkInOrder({ ...checking, reader: read, transform });
     const sum = createSum();
     const spilled = await readSpills(ready.staging, leased.run.id, parts, sum);
@@ -186,9 +186,9 @@ function openWorkers(
   );
 }
 
-async function partsOf({ staging }: Ready, leased: LeasedRun, isAlone: boolean): Promise<readonly StoredPart[]> {
+async function partsOf({ staging }: Ready, leased: LeasedRun): Promise<readonly StoredPart[]> {
   const parts = await leased.parts();
-  if (!(await lackFiles(staging, leased.run.id, parts, isAlone))) return parts;
+  if (!(await lackFiles(staging, leased.run.id, parts))) return parts;
   await startAnew(staging, leased, parts);
   return await leased.parts();
 }

@@ -174,6 +174,27 @@ describe('a run with a transform in code', () => {
     }
   });
 
+  it('a link has the time of the earliest record, whatever the order of the files, also after a crash', async () => {
+    const made = { ...options, format: 'june', formatOptions: {} };
+    const row = (of: number): string =>
+      JSON.stringify({ name: 'Order', user_id: 'u1', anonymous_id: 'd1', timestamp: `2024-01-0${of}T00:00:00Z` });
+    // The code renames links, too.
+    const code = `exports.processEvent = (event) => ({ ...event, event: 'my ' + event.event })`;
+    const openTransform = async (): Promise<Transform> => transformOf(code);
+    await using test = await checkTest(made);
+    await test.stage('later', [row(9), row(5)], 1);
+    await test.stage('earlier', [row(7), row(2), row(3)], 2);
+    let segments = 0;
+    const failpoint = (of: string): void => {
+      if (of === 'import_segment_checked' && (segments += 1) === 3) throw new Error('crash');
+    };
+    await expect(test.check({ openTransform, failpoint })).rejects.toThrow('crash');
+    const { totals } = await test.check({ openTransform });
+    const links = (await test.events()).filter(({ event }) => event === 'my $identify');
+    expect(links.map(({ timestamp }) => timestamp.slice(0, 10))).toEqual(['2024-01-02']);
+    expect(totals).toMatchObject({ records: 5, converted: 5, events: 6, duplicates: 0 });
+  });
+
   it('links between ids that the code writes count as those of the source, also after a crash', async () => {
     const code = `exports.processEvent = (event) => {
       event.event = '$identify'

@@ -1,6 +1,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
+import type { StoredPart } from '../../run/leased-run.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../../staging.ts';
 import type { HandOver } from './check-alone.ts';
 
@@ -17,18 +18,17 @@ export async function writeHandOver(
   await staging.write(stagingKeys.handOver(run, seq, index), [await compress(serialize(handOver))]);
 }
 
-/** Undefined: there is none, an earlier version checked the segment. */
-export async function readHandOver(
+export async function handOverOf(
   staging: Staging,
   run: string,
-  { seq, index }: { readonly seq: number; readonly index: number },
-): Promise<HandOver | undefined> {
+  { part, index }: { readonly part: Pick<StoredPart, 'key' | 'seq'>; readonly index: number },
+): Promise<HandOver> {
   const chunks: Buffer[] = [];
   try {
-    for await (const chunk of staging.read(stagingKeys.handOver(run, seq, index))) chunks.push(chunk);
-  } catch (error) {
-    if (error instanceof StagingMissingError) return undefined;
-    throw error;
+    for await (const chunk of staging.read(stagingKeys.handOver(run, part.seq, index))) chunks.push(chunk);
+  } catch (cause) {
+    if (!(cause instanceof StagingMissingError)) throw cause;
+    throw new Error(`expected what segment ${index} of the part ${part.key} handed over, got no such file`, { cause });
   }
   // What writeHandOver wrote: a file that was written whole, or none.
   return deserialize(await decompress(Buffer.concat(chunks))) as HandOver;

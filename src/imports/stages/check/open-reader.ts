@@ -2,7 +2,7 @@ import { createChosenReader } from '../../choosing/chosen-reader.ts';
 import type { JoinTable } from '../../choosing/join-table.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
 import { parseNames } from '../../formats/names.ts';
-import { createReaderMemory, type ReaderMemory } from '../../formats/reader-memory.ts';
+import { createReaderMemory, type Links, type ReaderMemory } from '../../formats/reader-memory.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { Run } from '../../run/run.ts';
@@ -13,6 +13,8 @@ export interface OpenedReader {
   readonly read: RecordReader;
   /** What is read next is of another file; of a reader that has no memory of its own, its owner says so to that. */
   readonly startFile: () => void;
+  /** Those that were made so far. */
+  readonly links: Pick<Links, 'has'>;
 }
 
 /** What of a run decides how its records are read; structured clone. */
@@ -35,11 +37,17 @@ export function openReader(run: ReaderOptions, tables: readonly JoinTable[] = []
     const names = given === undefined ? format.names : parseNames(format.names, given);
     const rules = { tables, times: format.times, now: run.createdAt };
     const file = { number: 0 };
-    const create = (): RecordReader => format.createReader(formatOptions, names, memory ?? createReaderMemory(file));
+    const memories: ReaderMemory[] = [];
+    const create = (): RecordReader => {
+      const own = memory ?? createReaderMemory(file);
+      memories.push(own);
+      return format.createReader(formatOptions, names, own);
+    };
+    const links = { has: (uuid: string) => memories.some((each) => each.links.has(uuid)) };
     const startFile = (): void => {
       file.number += 1;
     };
-    return { format, names, read: createChosenReader(create, choice, rules), startFile };
+    return { format, names, read: createChosenReader(create, choice, rules), startFile, links };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
     throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAnew', cause });

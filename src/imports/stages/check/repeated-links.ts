@@ -1,9 +1,9 @@
 import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { Links } from '../../formats/reader-memory.ts';
 import type { Words } from './event-keys.ts';
 import { countReason, emptyResult, type Sum } from './findings.ts';
 import { createFirstValues, openValues, type SharedValues } from './first-values.ts';
 import type { RecordLedger } from './record-ledger.ts';
-import type { MadeLinks } from './segment-memory.ts';
 
 /** Links that one segment made. */
 export interface SegmentLinks {
@@ -23,12 +23,12 @@ interface SegmentLink {
 
 const numbersPerLink = 6;
 
-export function createSegmentLinks(made: MadeLinks): SegmentLinks {
+/** `made`: what the readers have made. */
+export function createSegmentLinks(made: Pick<Links, 'has'>): SegmentLinks {
   const numbers: number[] = [];
   const lines: number[] = [];
   return {
-    // Few events have such a name, and looking for its UUID takes longer.
-    has: ({ event, uuid }) => typeof event === 'string' && event.startsWith('$') && made.has(uuid),
+    has: ({ uuid }) => typeof uuid === 'string' && made.has(uuid),
     add: ({ low, high }, { micros, name, line }) => {
       numbers.push(low, high, micros, name, line, 0);
       lines.push(line);
@@ -94,7 +94,9 @@ export function createRepeatedLinks(): RepeatedLinks {
   const repeatedOfLine = new Map<string, number>();
   /** Records of which nothing is left but links of which another one stays. */
   let emptied = 0;
+  let repeated = 0;
   const leaveOut = ({ segment, line, ofLine }: Kept): void => {
+    repeated += 1;
     const place = `${segment} ${line}`;
     const count = (repeatedOfLine.get(place) ?? 0) + 1;
     if (ofLine > 1) repeatedOfLine.set(place, count);
@@ -123,6 +125,8 @@ export function createRepeatedLinks(): RepeatedLinks {
     }),
     addTo: (sum, now) => {
       for (const [name, times] of timesByName(kept)) addLinks(sum, name, times, now);
+      // With a choice these count among the events that it has read.
+      if (sum.choice.read > 0) sum.choice.read -= repeated;
       if (emptied === 0) return;
       sum.counts.converted -= emptied;
       countReason(sum.skipped, emptyResult, emptied);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
-import type { ReaderMemory, Within } from '../../formats/reader-memory.ts';
+import { createLinks, type ReaderMemory, type Within } from '../../formats/reader-memory.ts';
 
 /**
  * What a reader remembers while it reads one segment alone, beside those that read the others, so that it can be added up in the
@@ -8,14 +8,7 @@ import type { ReaderMemory, Within } from '../../formats/reader-memory.ts';
  * and contents are taken for the first ones unless it is known otherwise (`Before`).
  */
 export interface SegmentMemory extends ReaderMemory {
-  /** The links that were made. */
-  readonly made: MadeLinks;
   handOver(): SegmentMemories;
-}
-
-export interface MadeLinks {
-  /** Whether it is the UUID of one of them, as it was written. */
-  has(uuid: string): boolean;
 }
 
 /** Structured clone. */
@@ -43,23 +36,14 @@ const nothing: Before = { count: () => 0, content: () => undefined };
 
 export function createSegmentMemory(before = nothing): SegmentMemory {
   const tables: { readonly within: Within; readonly own: Occurrences }[] = [];
-  const made = new Map<string, number>();
   const last = new Map<string, string>();
   return {
-    made: { has: (uuid) => made.has(uuid) },
     occurrences: (within) => {
       const own = createOccurrences();
       const table = tables.push({ within, own }) - 1;
       return { next: (uuid) => before.count(table, uuid) + own.next(uuid) };
     },
-    links: {
-      isNew: (uuid, micros = Infinity) => {
-        const known = made.get(uuid);
-        if (known !== undefined && micros >= known) return false;
-        made.set(uuid, micros);
-        return true;
-      },
-    },
+    links: createLinks(),
     contents: {
       isChange: (thing, content) => {
         const known = last.get(thing);

@@ -1,7 +1,7 @@
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { LeasedRun, StoredPart } from '../../run/leased-run.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
-import type { CheckedSegment, HandOver } from './check-alone.ts';
+import type { CheckedSegment } from './check-alone.ts';
 import { writeHandOver } from './hand-over-file.ts';
 import { writeSpillIndex } from './spill-index.ts';
 
@@ -12,10 +12,7 @@ export interface SegmentRef {
 }
 
 /** A segment as it goes into staging. */
-export type SegmentFiles = Pick<CheckedSegment, 'names' | 'runs' | 'findings' | 'rejected'> & {
-  /** Undefined: nobody asks for it. */
-  readonly handOver: HandOver | undefined;
-};
+export type SegmentFiles = Pick<CheckedSegment, 'names' | 'runs' | 'findings' | 'rejected' | 'handOver'>;
 
 /** Puts on record what was found in a segment, whose spill is written already. */
 export async function writeChecked(
@@ -26,7 +23,7 @@ export async function writeChecked(
 ): Promise<void> {
   const { id } = leased.run;
   await writeSpillIndex(staging, id, part.seq, index, { names, runs, findings });
-  if (handOver !== undefined) await writeHandOver(staging, id, { seq: part.seq, index }, handOver);
+  await writeHandOver(staging, id, { seq: part.seq, index }, handOver);
   const rejectedKey = stagingKeys.rejected(id, `check-${pad(part.seq)}-${pad(index)}`);
   if (rejected.length > 0) await staging.write(rejectedKey, rejected);
   // Where a check was interrupted, the one before may have left a file that this one does not need.
