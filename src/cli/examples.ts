@@ -31,7 +31,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'import cancel': ['import cancel --config 3 --yes'],
   'import retry-rejected': ['import retry-rejected --config 3'],
   'import promote': ['import promote --config 3'],
-  'import undo': ['import undo --config 3 --dry-run', 'import undo --config 3 --yes'],
+  'import undo': ['import undo --dry-run', 'import undo --config 3 --yes'],
   'import example': ['import example mixpanel', 'import example segment > records.ndjson'],
 
   runs: ['runs', 'runs --state failed --project 2', 'runs --json | jq -r .reason'],

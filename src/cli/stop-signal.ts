@@ -1,7 +1,11 @@
 import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
 
-/** A wish to stop, from Ctrl-C or SIGTERM. The first one is passed on, the second ends the process at once. */
+/**
+ * A wish to stop, from Ctrl-C or SIGTERM. The first one is passed on, the second ends the process at once. One Ctrl-C arrives several
+ * times when npm, npx or the launcher started the program: the terminal sends it to all of them, and each passes it on. What comes
+ * within a second of the first is that same one.
+ */
 export interface StopSignal {
   readonly signal: AbortSignal;
   /** Throws the CommandError of the signal when one came. */
@@ -10,6 +14,7 @@ export interface StopSignal {
   release(): void;
 }
 
+const sameMs = 1_000;
 const exitCodeOf = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Does `work` until it is done or somebody wishes to stop. Errors: those of `work`; CommandError of the signal when one came. */
@@ -25,10 +30,16 @@ export async function untilStopped<T>(process: CommandProcess, work: (signal: Ab
   }
 }
 
-export function stopSignal(process: CommandProcess): StopSignal {
+/** @param now ms of a clock that is never set */
+export function stopSignal(process: CommandProcess, now = () => performance.now()): StopSignal {
   const controller = new AbortController();
+  let first: number | undefined;
   const onSignal = (name: 'SIGINT' | 'SIGTERM'): void => {
-    if (controller.signal.aborted) process.exit(exitCodeOf[name]);
+    if (first !== undefined) {
+      if (now() - first >= sameMs) process.exit(exitCodeOf[name]);
+      return;
+    }
+    first = now();
     controller.abort(new CommandError(name === 'SIGINT' ? 'interrupted' : 'terminated', 'stopped'));
   };
   process.on('SIGINT', onSignal);

@@ -43,7 +43,10 @@ export function ChartCanvas(props: ChartCanvasProps) {
           values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
         },
       ],
-      scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
+      scales: {
+        ...(kind === 'bars' && { x: { range: (plot: UPlot, low: number, high: number) => barRange(plot, low, high) } }),
+        y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] },
+      },
       series: [
         {},
         ...shape.split('|').map((each) => seriesOf(each, kind, colour, (value) => latest.current.format(value))),
@@ -86,6 +89,13 @@ function seriesOf(
     ...(kind === 'bars' ? { fill: stroke } : kind === 'steps' ? { fill: `${stroke.trim()}33` } : {}),
     ...(paths === undefined ? {} : { paths }),
   };
+}
+
+/** A bar stands in the middle of its time: half a bar more on each side, so that the first and the last are whole. */
+function barRange(plot: UPlot, low: number, high: number): [number, number] {
+  const [first = low, second = first + 1] = plot.data[0];
+  const half = (second - first) / 2;
+  return [low - half, high + half];
 }
 
 function zoned(seconds: number, timezone: string): Date {

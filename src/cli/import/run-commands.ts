@@ -72,6 +72,20 @@ async function runsOf(options: RunsOptions): Promise<ImportRuns> {
   return localRuns(options.stateDir);
 }
 
+/** A run of this machine is undone in its service, where alone that is known. */
+async function listed(terminal: Terminal, options: RunsOptions): Promise<readonly RunView[]> {
+  const found = await (await runsOf(options)).list();
+  if (options.config !== undefined || found.length === 0) return found;
+  const { undoneRuns } = await import('./undone-runs.ts');
+  const { ids, unasked } = await undoneRuns(options.stateDir, options.apiKey);
+  for (const why of unasked) terminal.note(`whether runs were undone since could not be asked of ${why}`);
+  return found.map((view) => (ids.has(view.id) ? undoneView(view) : view));
+}
+
+function undoneView(view: RunView): RunView {
+  return { ...view, state: 'undone', stage: 'undo', totals: { ...view.totals, loaded: 0, verified: null } };
+}
+
 function oneRun(parent: Command, name: string, description: string): Command {
   return addRunsOptions(parent.command(name))
     .description(description)
@@ -84,7 +98,7 @@ export function addReadCommands(parent: Command, terminal: Terminal): void {
   addOutputOptions(addRunsOptions(parent.command('list')))
     .description('list the runs of a config, or those begun on this machine')
     .action(async (options: RunsOptions & OutputOptions) => {
-      const found = await (await runsOf(options)).list();
+      const found = await listed(terminal, options);
       await showList(terminal, options, found, () => showRuns(terminal, found));
     });
   oneRun(parent, 'watch', 'follow a run until nothing happens any more').action((options: OneRunOptions) =>

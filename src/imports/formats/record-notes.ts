@@ -1,3 +1,5 @@
+import { integer } from '../../base/integer-text.ts';
+
 /**
  * What a reader has to say beside the events of a record. This is the one list of them: the check counts them and shows one sentence
  * each, the report and the API repeat it.
@@ -12,7 +14,7 @@ export const recordNotes = {
     formats: ['mixpanel'],
     evidence: 'https://github.com/mixpanel/mixpanel-utils/issues/5',
     detail: ({ count, samples }) =>
-      `The export is incomplete: Mixpanel ended ${count} ${plural(count, 'answer', 'answers')} with "terminated early" ` +
+      `The export is incomplete: Mixpanel ended ${integer(count)} ${plural(count, 'answer', 'answers')} with "terminated early" ` +
       `(${samples.join('; ')}). Events are missing behind ${plural(count, 'it', 'them')}; fetch ` +
       `${plural(count, 'that range', 'those ranges')} again, in smaller pieces.`,
   },
@@ -21,7 +23,7 @@ export const recordNotes = {
     formats: 'all',
     evidence: 'https://docs.mixpanel.com/troubleshooting/errors',
     detail: ({ count, samples }) =>
-      `The export is incomplete: ${count} ${plural(count, 'record is', 'records are')} an error message of the source ` +
+      `The export is incomplete: ${integer(count)} ${plural(count, 'record is', 'records are')} an error message of the source ` +
       `instead of data (${quoted(samples)}). Fetch what ${plural(count, 'it stands', 'they stand')} for again.`,
   },
   amplitude_sampled: {
@@ -29,7 +31,7 @@ export const recordNotes = {
     formats: ['amplitude'],
     evidence: 'https://amplitude.com/docs/apis/analytics/export',
     detail: ({ count, samples }) =>
-      `The export is incomplete: ${count} ${plural(count, 'event has', 'events have')} a sample_rate ` +
+      `The export is incomplete: ${integer(count)} ${plural(count, 'event has', 'events have')} a sample_rate ` +
       `(${samples.join(', ')}): Amplitude took in only a share of them. The others are in no export; figures are too low by that.`,
   },
   matomo_actions_truncated: {
@@ -37,7 +39,7 @@ export const recordNotes = {
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/blob/5.x-dev/plugins/Live/Visitor.php',
     detail: ({ count, amount, samples }) =>
-      `The export is incomplete: ${count} ${plural(count, 'visit lacks', 'visits lack')} ${amount} of ` +
+      `The export is incomplete: ${integer(count)} ${plural(count, 'visit lacks', 'visits lack')} ${integer(amount)} of ` +
       `${plural(count, 'its', 'their')} actions (idVisit ${samples.join(', ')}${count > samples.length ? ', …' : ''}), which ` +
       'Matomo cut off. Raise visitor_log_maximum_actions_per_visit in the [General] section of its config.ini.php, then ' +
       'fetch it again.',
@@ -47,7 +49,7 @@ export const recordNotes = {
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `The actions of ${count} ${plural(count, 'visit', 'visits')} carry the clock of the site, which is not UTC ` +
+      `The actions of ${integer(count)} ${plural(count, 'visit', 'visits')} carry the clock of the site, which is not UTC ` +
       `(${samples.join(', ')}); it was corrected by the first and last timestamps of each visit.`,
   },
   matomo_clock_by_option: {
@@ -55,7 +57,7 @@ export const recordNotes = {
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `${count} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
+      `${integer(count)} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
       `(idVisit ${samples.join(', ')}); the option time_zone decided.`,
   },
   matomo_clock_unknown: {
@@ -63,7 +65,7 @@ export const recordNotes = {
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `${count} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
+      `${integer(count)} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
       `(idVisit ${samples.join(', ')}): their actions were taken as UTC. Give the time zone of the site with the format ` +
       'option time_zone.',
   },
@@ -72,7 +74,7 @@ export const recordNotes = {
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `In ${count} ${plural(count, 'visit', 'visits')} the clocks changed, and it is not clear at which action ` +
+      `In ${integer(count)} ${plural(count, 'visit', 'visits')} the clocks changed, and it is not clear at which action ` +
       `(idVisit ${samples.join(', ')}): actions of that hour may be an hour off.`,
   },
   zone_assumed: {
@@ -81,7 +83,7 @@ export const recordNotes = {
     evidence:
       'https://experienceleague.adobe.com/en/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-reference',
     detail: ({ count, samples }) =>
-      `${count} ${plural(count, 'record has a time', 'records have times')} without a zone (${quoted(samples)}), and the source does ` +
+      `${integer(count)} ${plural(count, 'record has a time', 'records have times')} without a zone (${quoted(samples)}), and the source does ` +
       'not say which one holds: taken as UTC. Give the zone with the format option time_zone.',
   },
   airbyte_envelope: {
@@ -89,7 +91,7 @@ export const recordNotes = {
     formats: 'all',
     evidence: 'https://docs.airbyte.com/platform/understanding-airbyte/airbyte-protocol',
     detail: ({ count }) =>
-      `${count} ${plural(count, 'record was', 'records were')} taken out of the envelope of Airbyte ` +
+      `${integer(count)} ${plural(count, 'record was', 'records were')} taken out of the envelope of Airbyte ` +
       '(_airbyte_data, or stream and data).',
   },
   read_as: {
@@ -97,14 +99,14 @@ export const recordNotes = {
     formats: 'all',
     evidence: 'https://www.rfc-editor.org/rfc/rfc7464',
     detail: ({ count, samples }) =>
-      `${count} ${plural(count, 'file or answer was', 'files or answers were')} read as ${samples.join('; or as ')}.`,
+      `${integer(count)} ${plural(count, 'file or answer was', 'files or answers were')} read as ${samples.join('; or as ')}.`,
   },
   numbers_not_finite: {
     kind: 'reading',
     formats: 'all',
     evidence: 'https://www.rfc-editor.org/rfc/rfc8259#section-6',
     detail: ({ count, amount, samples }) =>
-      `${amount} ${plural(amount, 'number', 'numbers')} in ${count} ${plural(count, 'record', 'records')} ` +
+      `${integer(amount)} ${plural(amount, 'number', 'numbers')} in ${integer(count)} ${plural(count, 'record', 'records')} ` +
       `${plural(amount, 'is', 'are')} NaN or infinite (${samples.join(', ')}), which JSON cannot hold: null was stored.`,
   },
   amplitude_operations: {
@@ -112,7 +114,7 @@ export const recordNotes = {
     formats: ['amplitude'],
     evidence: 'https://amplitude.com/docs/apis/analytics/identify',
     detail: ({ count, samples }) =>
-      `${count} ${plural(count, 'record changes', 'records change')} user properties in ways that depend on their value before ` +
+      `${integer(count)} ${plural(count, 'record changes', 'records change')} user properties in ways that depend on their value before ` +
       `(${samples.join(', ')}): these changes are not applied; $set, $setOnce and $unset are.`,
   },
   segment_clock_corrected: {
@@ -120,7 +122,7 @@ export const recordNotes = {
     formats: ['segment'],
     evidence: 'https://github.com/segmentio/segment-docs/blob/develop/src/connections/spec/common.md',
     detail: ({ count }) =>
-      `${count} ${plural(count, 'message has', 'messages have')} no timestamp, and the clock of the sender was more than a ` +
+      `${integer(count)} ${plural(count, 'message has', 'messages have')} no timestamp, and the clock of the sender was more than a ` +
       'minute off: the time is originalTimestamp, corrected by sentAt and receivedAt.',
   },
   snowplow_anonymous_kept: {
@@ -128,7 +130,7 @@ export const recordNotes = {
     formats: ['snowplow'],
     evidence: 'https://docs.snowplow.io/docs/sources/web-trackers/anonymous-tracking/',
     detail: ({ count }) =>
-      `${count} ${plural(count, 'event has', 'events have')} no id of a user or device: kept without a person, under one ` +
+      `${integer(count)} ${plural(count, 'event has', 'events have')} no id of a user or device: kept without a person, under one ` +
       'anonymous id per session, or per event where there is no session. To skip them: format option anonymous=skip.',
   },
 } as const satisfies Record<string, RecordNote>;

@@ -1,6 +1,9 @@
 import type { OddValue } from '../../contract/odd-values.ts';
 
-/** How messages name what a person can change: flags on the command line, fields in the API. */
+/**
+ * How messages name what a person can change: flags on the command line, fields in the API. They are read in the console and in
+ * notices too, so a field stands there by its name, not as JSON.
+ */
 export interface AdviceWords {
   /** `--to`. */
   readonly targetUrl: string;
@@ -84,17 +87,17 @@ export const fieldWords: AdviceWords = {
   rejectedMax: 'rejected_max',
   projectKeyPlace: 'GET /api/projects/ of the target shows it as api_token',
   newPersonalKey: (scopes) =>
-    `POST /api/personal_api_keys/ of the target with "scopes": ${JSON.stringify(scopes)} makes one`,
-  allowRejected: (share) => `"rejected_max": ${share}`,
+    `the page Keys of the target, or POST /api/personal_api_keys/ there, makes one with the scopes ${scopes.join(' and ')}`,
+  allowRejected: (share) => `rejected_max ${share}`,
   goOn: 'resume the run',
   startAnew: 'start a new run',
-  again: 'resume this run with "again": true',
-  replace: (runs) => `resume this run with "replace": ${JSON.stringify(runs)}`,
+  again: 'resume this run with again set to true',
+  replace: (runs) => `resume this run with replace set to ${runs.join(', ')}`,
   undo: (run) => `POST …/runs/${run}/undo/`,
   compareAgain: 'verify the run again (POST …/verify/)',
   startCorrected: 'start a new run',
-  leaveOut: (share) => `resume this run with "rejected_max": ${share}`,
+  leaveOut: (share) => `resume this run with rejected_max ${share}`,
   staging: 'MILLRACE_IMPORT_STAGING',
-  rule: (of, rule) => `"choose": {"${of}": "${rule}"}`,
+  rule: (of, rule) => `${rule} (choose.${of})`,
   noPreflight: '"preflight": false',
 };

@@ -16,7 +16,7 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
       {attention?.length === 0 && (
         <p className="flex items-center gap-2 px-4 py-3 text-sm text-soft">
           <CircleCheck aria-hidden="true" className="size-4 text-ok" />
-          Nothing waits for you.
+          Nothing needs attention.
         </p>
       )}
       <ul className="divide-y divide-line">

@@ -41,8 +41,8 @@ export function HomePage() {
       )}
       <div className="flex flex-col gap-4">
         <FlowTiles status={status.data} />
-        <NewProject />
         <ImportsNow />
+        <NewProject />
         <AttentionList attention={status.data?.attention} />
         <VolumeChart />
       </div>

@@ -53,12 +53,12 @@ function Stands({ settings, events }: { readonly settings: HistoricalSettings; r
   const { mode, agreement_in_force: inForce, events_per_second: speed, filed } = settings;
   const amount = (
     <>
-      This import brings <NumberText value={events} /> events; <NumberText value={settings.historical_events} /> of
-      history are stored already.
+      This import brings <NumberText value={events} /> events; the project has{' '}
+      <NumberText value={settings.historical_events} /> historical events so far.
     </>
   );
   if (mode === 'optional')
-    return <Notice tone="ok">This service does not bound history: no agreement is needed. {amount}</Notice>;
+    return <Notice tone="ok">This service does not limit history: no agreement is needed. {amount}</Notice>;
   return (
     <>
       {inForce === null ? (

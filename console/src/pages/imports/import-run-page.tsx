@@ -15,10 +15,10 @@ import { useProject } from '../../shell/project-context.tsx';
 import { CheckFindings } from './check-findings.tsx';
 import { CheckHeld } from './check-held.tsx';
 import type { RunTab } from './import-run-search.ts';
-import { configQuery, runPath, type Preflight, type Run, type RunPlace } from './imports-query.ts';
+import { configQuery, ofCommands, runPath, type Preflight, type Run, type RunPlace } from './imports-query.ts';
 import { isHeldByCheck } from '../../components/run-state.ts';
 import { PreflightList } from './preflight-list.tsx';
-import { Reconciliation, ReportLink } from './reconciliation.tsx';
+import { Reconciliation, ReportLink, Verdict } from './reconciliation.tsx';
 import { RejectedRecords } from './rejected-records.tsx';
 import { checkQuery } from './run-results.ts';
 import { RunStages } from './run-stages.tsx';
@@ -45,8 +45,9 @@ export function ImportRunPage() {
   const navigate = route.useNavigate();
   const place = { projectId, configId: Number(configId), runId };
   const run = useRun(place);
-  const config = useQuery(configQuery(projectId, place.configId));
-  const name = config.data?.name ?? 'Import';
+  const isCommand = place.configId === ofCommands;
+  const config = useQuery({ ...configQuery(projectId, place.configId), enabled: !isCommand });
+  const name = isCommand ? 'Command line' : (config.data?.name ?? 'Import');
   if (run.data === undefined) {
     return (
       <>
@@ -62,13 +63,17 @@ export function ImportRunPage() {
           Imports
         </Link>
         {' / '}
-        <Link
-          to="/projects/$projectId/imports/$configId"
-          params={{ projectId: String(projectId), configId }}
-          className="hover:underline"
-        >
-          <UserText text={name} charsMax={60} short />
-        </Link>
+        {isCommand ? (
+          name
+        ) : (
+          <Link
+            to="/projects/$projectId/imports/$configId"
+            params={{ projectId: String(projectId), configId }}
+            className="hover:underline"
+          >
+            <UserText text={name} charsMax={60} short />
+          </Link>
+        )}
       </p>
       <PageHeader
         title="Import run"
@@ -84,20 +89,45 @@ export function ImportRunPage() {
         }
         actions={
           <>
-            <ReportLink place={place} />
+            {!isCommand && <ReportLink place={place} />}
             <RunSteering place={place} run={run.data} />
           </>
         }
       />
       <WhatHolds run={run.data} />
-      <Tabs
-        tabs={tabs}
-        value={tab}
-        onChange={(next) => void navigate({ search: next === 'progress' ? {} : { tab: next }, replace: true })}
-      >
-        <Shown tab={tab} place={place} run={run.data} />
-      </Tabs>
+      {isCommand ? (
+        <CommandRun run={run.data} />
+      ) : (
+        <Tabs
+          tabs={tabs}
+          value={tab}
+          onChange={(next) => void navigate({ search: next === 'progress' ? {} : { tab: next }, replace: true })}
+        >
+          <Shown tab={tab} place={place} run={run.data} />
+        </Tabs>
+      )}
     </>
+  );
+}
+
+/** The service knows how far it is; what it found is kept by its command. */
+function CommandRun({ run }: { readonly run: Run }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <Progress run={run} />
+      <Section title="Check, rejected records and report" description="Kept where the command was started.">
+        <CodeBlock code={`millrace import report --run ${run.id}\nmillrace import rejected --run ${run.id}`} />
+      </Section>
+    </div>
+  );
+}
+
+function Progress({ run }: { readonly run: Run }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <RunStages run={run} />
+      <RunTotals run={run} />
+    </div>
   );
 }
 
@@ -141,8 +171,8 @@ function Shown({ tab, place, run }: { readonly tab: RunTab; readonly place: RunP
     case 'progress':
       return (
         <div className="flex flex-col gap-4">
-          <RunStages run={run} />
-          <RunTotals run={run} />
+          {run.state === 'completed' && run.options.last === 'report' && <Verdict place={place} stamp={stampOf(run)} />}
+          <Progress run={run} />
         </div>
       );
     case 'check':
@@ -150,10 +180,14 @@ function Shown({ tab, place, run }: { readonly tab: RunTab; readonly place: RunP
     case 'rejected':
       return <RejectedRecords place={place} count={run.totals.rejected} />;
     case 'reconciliation':
-      return <Reconciliation place={place} stamp={`${run.state} ${run.stage}`} />;
+      return <Reconciliation place={place} stamp={stampOf(run)} />;
     case 'preflight':
       return <PreflightTab place={place} />;
   }
+}
+
+function stampOf({ state, stage }: Run): string {
+  return `${state} ${stage}`;
 }
 
 function CheckTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {

@@ -29,6 +29,9 @@ export function configPath(projectId: number, configId: number): string {
   return `${configsPath(projectId)}/${configId}`;
 }
 
+/** In place of the id of a config: runs of the command line. */
+export const ofCommands = 0;
+
 export interface RunPlace {
   readonly projectId: number;
   readonly configId: number;

@@ -17,11 +17,34 @@ import { reportQuery, type Report, type ReportCell, type ReportDay } from './run
 
 type Row = ReportDay & { readonly counts: readonly ReportCell[] };
 
-/** Source against store, by day and event, with the sums that have to agree. */
-export function Reconciliation({ place, stamp }: { readonly place: RunPlace; readonly stamp: string }) {
+interface ReportOf {
+  readonly place: RunPlace;
+  /** A run that has moved on has another report. */
+  readonly stamp: string;
+}
+
+function useReport({ place, stamp }: ReportOf) {
   const query = reportQuery(place);
-  // A run that went on has another report.
-  const report = useQuery({ queryKey: [...query.queryKey, stamp], queryFn: query.queryFn as () => Promise<Report> });
+  return useQuery({ queryKey: [...query.queryKey, stamp], queryFn: query.queryFn as () => Promise<Report> });
+}
+
+/** What the run has come to, in a sentence; nothing until that is known. */
+export function Verdict(of: ReportOf) {
+  const { data } = useReport(of);
+  return data === undefined ? null : <VerdictNotice report={data} />;
+}
+
+function VerdictNotice({ report: { verdict, summary } }: { readonly report: Pick<Report, 'verdict' | 'summary'> }) {
+  return (
+    <Notice tone={verdict.startsWith('exact') ? 'ok' : 'info'}>
+      <UserText text={summary} />
+    </Notice>
+  );
+}
+
+/** Source against store, by day and event, with the sums that have to agree. */
+export function Reconciliation({ place, stamp }: ReportOf) {
+  const report = useReport({ place, stamp });
   if (report.data === undefined) {
     return report.error === null ? (
       <Loading label="Loading the report" />
@@ -29,12 +52,10 @@ export function Reconciliation({ place, stamp }: { readonly place: RunPlace; rea
       <ErrorState error={report.error} onRetry={() => void report.refetch()} />
     );
   }
-  const { verdict, summary, differences } = report.data;
+  const { differences } = report.data;
   return (
     <div className="flex flex-col gap-4">
-      <Notice tone={verdict.startsWith('exact') ? 'ok' : 'info'}>
-        <UserText text={summary} />
-      </Notice>
+      <VerdictNotice report={report.data} />
       <Days report={report.data} />
       <Sums balance={report.data.balance} />
       {differences.list.length > 0 && (

@@ -59,7 +59,9 @@ function factsOf(stage: Stage, moving: boolean): string[] {
   const ms = stage.started_at === null || stage.finished_at === null ? undefined : spanMs(stage);
   return [
     `${stage.done.toLocaleString('en')}${of(stage.total)} ${stage.unit}`,
-    stage.parts_total === 0 ? '' : `${stage.parts_done.toLocaleString('en')}${of(stage.parts_total)} parts`,
+    stage.parts_total === 0 || (stage.parts_total === null && stage.parts_done === 0)
+      ? ''
+      : `${stage.parts_done.toLocaleString('en')}${of(stage.parts_total)} parts`,
     stage.bytes === 0 ? '' : formatBytes(stage.bytes),
     moving && stage.rate > 0 ? formatRate(stage.rate) : '',
     moving && stage.eta_seconds !== null ? `${formatDuration(stage.eta_seconds * 1000)} left` : '',

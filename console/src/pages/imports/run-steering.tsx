@@ -6,7 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { useMay } from '../../shell/project-context.tsx';
-import { configPath, runQuery, runsPath, steerRun, type Run, type RunPlace } from './imports-query.ts';
+import { configPath, ofCommands, runQuery, runsPath, steerRun, type Run, type RunPlace } from './imports-query.ts';
 import { ChangeRulesLink, RejectedLink } from './check-held.tsx';
 import { actionsOf, loadBody, type RunAction } from './run-actions.ts';
 import { isHeldByCheck } from '../../components/run-state.ts';
@@ -40,6 +40,9 @@ const done: Readonly<Record<Exclude<RunAction, 'undo'>, string>> = {
   cancel: 'The run is cancelled.',
 };
 
+/** Brings the run on; the others stop it, take it back or look at it once more. */
+const forward: ReadonlySet<RunAction> = new Set(['resume', 'load', 'skip_rejected', 'load_beside', 'promote']);
+
 /** What one may do with the run now. */
 export function RunSteering({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
   const steer = useSteer(place, run);
@@ -55,16 +58,16 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
       {actions.map((action, index) => (
         <Button
           key={action}
-          kind={index === 0 && action !== 'undo' && action !== 'verify' ? 'primary' : 'plain'}
+          kind={index === 0 && forward.has(action) ? 'primary' : 'plain'}
           busy={steer.isPending && steer.variables === action}
           onClick={() => press(action)}
         >
           {labelOf(action, run)}
         </Button>
       ))}
-      {isHeldByCheck(run) && (
+      {isHeldByCheck(run) && place.configId !== ofCommands && (
         <>
-          {place.configId !== 0 && <ChangeRulesLink {...place} />}
+          <ChangeRulesLink {...place} />
           <RejectedLink place={place} rejected={run.totals.rejected} />
         </>
       )}
@@ -77,8 +80,11 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
         busy={steer.isPending}
       >
         <p>
-          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events that it has loaded
-          stay; Undo takes them back. To continue later, pause it instead.
+          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events that it has loaded stay
+          {run.options.target.kind === 'project'
+            ? '; Undo takes them back'
+            : ', and only the other service can take them back'}
+          . To continue later, pause it instead.
         </p>
       </ConfirmDialog>
       {asked === 'undo' && <UndoDialog place={place} onClose={() => setAsked(undefined)} />}

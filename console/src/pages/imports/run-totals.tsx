@@ -32,6 +32,9 @@ export function RunTotals({ run }: { readonly run: Run }) {
             ['Range', <Range key="range" options={options} />],
             ['Records', options.limit === null ? 'all' : `a trial of ${options.limit.toLocaleString('en')}`],
             ['Target', options.target.url === null ? 'this project' : <UserText key="t" text={options.target.url} />],
+            ...(options.target.kind === 'project'
+              ? []
+              : [['Undo', 'not from here: only the other service can take the events back'] as const]),
             ['Speed', options.events_per_second === 0 ? 'as fast as it goes' : `${options.events_per_second} events/s`],
             ['May be rejected', `${(options.rejected_max * 100).toLocaleString('en')} %`],
             ['Transform', options.transform === null ? 'none' : <UserText key="x" text={options.transform.name} />],

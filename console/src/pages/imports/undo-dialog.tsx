@@ -68,7 +68,7 @@ function Plan({ plan }: { readonly plan: UndoPlan }) {
           ['Events', <NumberText key="events" value={plan.events} />],
           ['Ids of persons', <NumberText key="ids" value={plan.distinct_ids} />],
           [
-            'Persons made anew',
+            'Persons affected',
             plan.persons === null ? 'too many to count beforehand' : <NumberText key="p" value={plan.persons} />,
           ],
           ['Groups', <NumberText key="groups" value={plan.groups} />],
@@ -89,7 +89,7 @@ function Plan({ plan }: { readonly plan: UndoPlan }) {
       ))}
       <p className="text-soft">
         {plan.exceptions.length === 0 ? 'Afterwards it will be as if the run had never been. ' : ''}
-        It cannot be called off halfway; the run can be started again afterwards.
+        You cannot stop it halfway. You can run the import again afterwards.
       </p>
     </>
   );

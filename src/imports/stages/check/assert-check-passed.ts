@@ -3,6 +3,7 @@ import type { CheckResult, SameRecords } from '../../run/results.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { rejectedShare } from '../../run/check-problems.ts';
+import { integer } from '../../../base/integer-text.ts';
 import type { CheckProblemCode } from '../../../contract/import-runs.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
@@ -88,15 +89,15 @@ function unclearReplace(
 /** What an earlier run made of the same records, with the numbers. */
 export function sameRecordsSentence({ run, created_at: at, records, loaded, again, removed }: SameRecords): string {
   const made =
-    `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC has ${records} of the same records and loaded ${loaded} events, made of ` +
+    `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC has ${integer(records)} of the same records and loaded ${integer(loaded)} events, made of ` +
     'them with other names, options, choices or code';
   return again === 0
     ? `${made}; the ids are the same, so what it loaded stays as it is, and this run does not change it.`
-    : `${made}; ${removed ? 'up to ' : ''}${again} events of this run would be stored beside them.`;
+    : `${made}; ${removed ? 'up to ' : ''}${integer(again)} events of this run would be stored beside them.`;
 }
 
 function removedSentence({ run, loaded }: SameRecords): string {
-  return `Run ${run} is removed, as old runs of schedules are: the ${loaded} events that it loaded cannot be taken back.`;
+  return `Run ${run} is removed, as old runs of schedules are: the ${integer(loaded)} events that it loaded cannot be taken back.`;
 }
 
 function storedAgain(same: SameRecords, { kind }: RunOptions['target'], { replace, undo, again }: AdviceWords): string {
@@ -108,11 +109,11 @@ function storedAgain(same: SameRecords, { kind }: RunOptions['target'], { replac
 }
 
 function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords): string {
-  const left = Object.entries(skipped).map(([reason, count]) => `, ${count} left out on purpose (${reason})`);
+  const left = Object.entries(skipped).map(([reason, count]) => `, ${integer(count)} left out on purpose (${reason})`);
   const found =
     records === 0
       ? 'no records at all'
-      : `${records} records, ${rejected} of them rejected${left.slice(0, 3).join('')}, and no event that can be stored`;
+      : `${integer(records)} records, ${integer(rejected)} of them rejected${left.slice(0, 3).join('')}, and no event that can be stored`;
   return (
     `The check expected at least one event to load, and found ${found}. ` +
     `See whether ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAnew}.`
@@ -127,9 +128,9 @@ function tooManyRejected(
   // Rounded up, so that the number given is enough.
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   // A record may become several events.
-  const what = rejected > records ? `${rejected} events of ${records} records` : `${rejected} of ${records} records`;
+  const what = rejected > records ? 'events of' : 'of';
   return (
-    `${what} were rejected by the check (${percent(share)}); ${words.rejectedMax} allows ` +
+    `${integer(rejected)} ${what} ${integer(records)} records were rejected by the check (${percent(share)}); ${words.rejectedMax} allows ` +
     `${percent(rejectedMax)}. Read the rejected records: their reasons say what is wrong. Then correct ${words.formatOptions} ` +
     `or ${words.names} and ${words.startCorrected}, or ${words.leaveOut(enough)} to leave them out.`
   );

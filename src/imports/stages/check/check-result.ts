@@ -9,6 +9,7 @@ import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
+import { integer } from '../../../base/integer-text.ts';
 import { noteFindings } from './note-tally.ts';
 import { oddFindings } from './odd-findings.ts';
 import { expectedOf } from './prepare-days.ts';
@@ -139,7 +140,7 @@ function warningsOf(checked: Checked): string[] {
   const { sum, repeated, devices } = checked;
   const { events, inFuture } = sum.counts;
   const [busiest] = mostOf(sum.busiest, 1);
-  const unmapped = sum.unmappedEvents.size + sum.unmappedProperties.size;
+  const unmapped = [...sum.unmappedEvents.keys(), ...sum.unmappedProperties.keys()];
   const links = sum.choice.leftOut.get(linkNotListed) ?? 0;
   const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
   const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
@@ -148,12 +149,12 @@ function warningsOf(checked: Checked): string[] {
     [checked.leftOut.length > 0, () => leftOutSentence(checked.leftOut)],
     [
       inFuture > 0,
-      () => `${inFuture} events lie in the future, by less than a day; see whether the time zone is right.`,
+      () => `${integer(inFuture)} events lie in the future, by less than a day; see whether the time zone is right.`,
     ],
     ...oddOf(checked).map(({ detail }) => [true, () => detail] as const),
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices, checked.options.choice?.identity)],
-    [unmapped > 0, () => unmappedSentence(unmapped)],
+    [unmapped.length > 0, () => unmappedSentence(unmapped)],
     ...remaining(checked).map((same) => [true, () => sameRecordsSentence(same)] as const),
     ...checked.replaces.map((each) => [true, () => replaceSentence(each)] as const),
     ...joinSentences(checked),
@@ -170,7 +171,7 @@ function remaining({ sameRecords, replaces }: Checked): readonly SameRecords[] {
 
 function replaceSentence({ run, plan }: RunToReplace): string {
   return (
-    `Run ${run} is taken back before this one loads: ${plan.events} events of ${plan.distinct_ids} ids.` +
+    `Run ${run} is taken back before this one loads: ${integer(plan.events)} events of ${integer(plan.distinct_ids)} ids.` +
     plan.exceptions.map((sentence) => ` ${sentence}`).join('')
   );
 }
@@ -181,7 +182,7 @@ const filesShown = 5;
 
 function leftOutSentence(files: readonly LeftOutFile[]): string {
   const shown = files.slice(0, filesShown).map(({ file, reason, records = 0 }) => {
-    return `${file} – ${reason}${records === 0 ? '' : ` (${records} objects, counted as skipped)`}`;
+    return `${file} – ${reason}${records === 0 ? '' : ` (${integer(records)} objects, counted as skipped)`}`;
   });
   const more = files.length > filesShown ? `, and ${files.length - filesShown} more` : '';
   return `Left out: ${shown.join(', ')}${more}.`;
@@ -189,7 +190,7 @@ function leftOutSentence(files: readonly LeftOutFile[]): string {
 
 function repeatedSentence(count: number): string {
   return (
-    `About ${count} events are there on several days with the same uuid, name and distinct_id; ` +
+    `About ${integer(count)} events are there on several days with the same uuid, name and distinct_id; ` +
     'all of them will be stored.'
   );
 }
@@ -206,15 +207,20 @@ function sharedSentence(
   policy: keyof typeof sharedOutcomes = 'first_user',
 ): string {
   const [most] = shared;
-  const example = most === undefined ? '' : ` (${JSON.stringify(most.id.slice(0, 60))} has ${most.persons} users)`;
-  const count = `${isIncomplete ? 'At least ' : ''}${shared.length} devices have more than one user${example}`;
+  const example =
+    most === undefined ? '' : ` (${JSON.stringify(most.id.slice(0, 60))} has ${integer(most.persons)} users)`;
+  const count = `${isIncomplete ? 'At least ' : ''}${integer(shared.length)} devices have more than one user${example}`;
   return `${count}: ${sharedOutcomes[policy]}`;
 }
 
-function unmappedSentence(count: number): string {
+const namesShown = 5;
+
+function unmappedSentence(names: readonly string[]): string {
+  const more = names.length > namesShown ? `, and ${integer(names.length - namesShown)} more` : '';
+  const shown = names.slice(0, namesShown).map((name) => JSON.stringify(name.slice(0, 60)));
   return (
-    `${count} names look like the source's own and are not translated; see unmapped, and add them to the table of ` +
-    'names where they have a counterpart.'
+    `${integer(names.length)} names look like the source's own and are not translated (${shown.join(', ')}${more}); add them to the ` +
+    'table of names where they have a counterpart.'
   );
 }
 
@@ -231,7 +237,8 @@ function joinSentences({ options, tables }: Checked): readonly Sentence[] {
       ],
       [
         repeated > 0,
-        () => `${repeated} rows of ${table} have a "${column}" that a row before them has; the first of each counts.`,
+        () =>
+          `${integer(repeated)} rows of ${table} have a "${column}" that a row before them has; the first of each counts.`,
       ],
     ];
   });
@@ -239,7 +246,7 @@ function joinSentences({ options, tables }: Checked): readonly Sentence[] {
 
 function linksSentence(count: number): string {
   return (
-    `${count} links between ids ($identify, $create_alias, $groupidentify) are not in the list of events and are left out: ` +
+    `${integer(count)} links between ids ($identify, $create_alias, $groupidentify) are not in the list of events and are left out: ` +
     'ids that they tie together stay persons of their own. Add their names to the list to keep them.'
   );
 }
@@ -247,7 +254,7 @@ function linksSentence(count: number): string {
 function busySentence(busiest: readonly [string, number] | undefined, events: number): string {
   const [id, count] = busiest ?? ['', 0];
   return (
-    `The distinct_id ${JSON.stringify(id.slice(0, 60))} has at least ${count} of ${events} events; ` +
+    `The distinct_id ${JSON.stringify(id.slice(0, 60))} has at least ${integer(count)} of ${integer(events)} events; ` +
     'an id that stands out is often a default value and makes one person of many.'
   );
 }

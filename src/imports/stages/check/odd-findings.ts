@@ -4,6 +4,7 @@ import { fits } from '../../choosing/ruled-reader.ts';
 import type { RecordTimes } from '../../formats/format.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { OddFinding } from '../../run/results.ts';
+import { integer } from '../../../base/integer-text.ts';
 import { cutTogether, type OddSum } from './odd-tally.ts';
 
 export interface OddFindingsOptions {
@@ -25,8 +26,8 @@ export function oddFindings(
     const rule = choice?.[of] ?? oddValues[of].rules[0];
     const together = of === 'long_ids' && rule === 'cut' ? cutTogether(sum) : 0;
     const outcome =
-      `${found.count} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
-      `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${together} different ids become fewer by that`}.`;
+      `${integer(found.count)} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
+      `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${integer(together)} different ids become fewer by that`}.`;
     const detail = `${outcome} Other rules: ${otherRules(of, rule, { words, times })}.`;
     return [{ of, rule, count: found.count, samples, outcome, detail }];
   });

@@ -1,3 +1,4 @@
+import { integer } from '../../../base/integer-text.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Retry, Sleep } from '../../../base/retry.ts';
@@ -178,7 +179,7 @@ function assertFewRejected(check: CheckResult, rejected: number, rejectedMax: nu
   if (share <= rejectedMax) return;
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   throw new RunFailedError(
-    `${rejected} of ${check.totals.records} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
+    `${integer(rejected)} of ${integer(check.totals.records)} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
       `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why). Then ` +
       `${words.leaveOut(enough)} to leave them out, or ${words.startAnew}.`,
   );

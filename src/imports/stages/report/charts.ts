@@ -1,4 +1,5 @@
-import { durationText, integer } from './figures.ts';
+import { integer } from '../../../base/integer-text.ts';
+import { durationText } from './figures.ts';
 import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
 import type { EventLine, StageLine } from './report.ts';
 import { seriesMax, type TimeBin, type TimeBins } from './time-bins.ts';

@@ -1,10 +1,5 @@
 const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** 1234567 → `1,234,567`. */
-export function integer(value: number): string {
-  return value.toLocaleString('en-GB', { maximumFractionDigits: 0 });
-}
-
 /** 1530000 → `1.5 MB`; powers of 1000. */
 export function bytesText(bytes: number): string {
   let value = bytes;

@@ -1,5 +1,6 @@
 import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
-import { integer, timeText } from './figures.ts';
+import { integer } from '../../../base/integer-text.ts';
+import { timeText } from './figures.ts';
 import type { ReplacedRun, ReportResult } from './report.ts';
 
 const runsShownMax = 50;

@@ -1,7 +1,8 @@
 import { eventChart, shownName, stageChart, timeChart } from './charts.ts';
-import { bytesText, durationText, integer, percentText, timeText } from './figures.ts';
+import { integer } from '../../../base/integer-text.ts';
+import { bytesText, durationText, percentText, timeText } from './figures.ts';
 import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
-import type { ReportResult } from './report.ts';
+import type { ReportResult, ReportTotals } from './report.ts';
 import { reportTitle, targetName } from './report-title.ts';
 import { reportStyle } from './report-style.ts';
 import { dayTable, eventTable, partTable } from './report-tables.ts';
@@ -57,6 +58,7 @@ function heading(report: ReportResult): Html {
     ['Range', `${from ?? 'the beginning'} up to ${to ?? 'the end'}`],
     ['Format', options.format],
     ['Target', targetName(report)],
+    ['Undo', undoFact(report)],
     ['Run', run.id],
     ['Made', timeText(madeAt)],
   ];
@@ -71,7 +73,7 @@ function figures({ totals: { records, events, profiles, source_bytes: sourceByte
   const { persons, groups } = profiles ?? { persons: 0, groups: 0 };
   const items: readonly (readonly [name: string, value: string, small: string])[] = [
     ['Records read', integer(records.read), bytesText(sourceBytes)],
-    ['Records rejected', integer(records.rejected), percentText(records.rejected, records.read)],
+    ['Rejected', integer(records.rejected + events.rejected), rejectedNote(records, events)],
     ['Records skipped', integer(records.skipped), 'left out on purpose'],
     ['Events', integer(events.converted), `${integer(events.duplicates)} duplicates`],
     ...(persons + groups === 0
@@ -84,6 +86,21 @@ function figures({ totals: { records, events, profiles, source_bytes: sourceByte
     ([name, value, small]) => markup`<div><dt>${name}</dt><dd>${value}<small>${small}</small></dd></div>`,
   );
   return markup`<dl class="figures">${tiles}</dl>`;
+}
+
+/** The console counts both as one. */
+function rejectedNote(records: ReportTotals['records'], events: ReportTotals['events']): string {
+  const share = percentText(records.rejected, records.read);
+  return `${integer(records.rejected)} unreadable records (${share}), ${integer(events.rejected)} refused events`;
+}
+
+/** Only the service that has stored events can take them back. */
+function undoFact({ run, options }: ReportResult): string {
+  if (options.target.kind === 'project') return 'on the page of this run in the console';
+  return (
+    `only where the target is Millrace and lists this run: millrace import undo ${run.id}. Events sent to another kind of service ` +
+    'cannot be undone from here'
+  );
 }
 
 function foundNote({ verified, loaded, stored_by_others: byOthers }: ReportResult['totals']['events']): string {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { shownName } from './charts.ts';
-import { bytesText, integer } from './figures.ts';
+import { integer } from '../../../base/integer-text.ts';
+import { bytesText } from './figures.ts';
 import { cut, html as markup, type Html } from '../../../base/html.ts';
 import type { DayLine, EventLine, PartLine, ReportResult } from './report.ts';
 

@@ -191,6 +191,22 @@ describe('the page of a report', () => {
     expect(tagsOf(page)).not.toContain('onerror');
   });
 
+  it('counts as rejected what the run does: records that nobody can read, and events that were refused', () => {
+    const report = buildReport(small);
+    const { records, events } = report.totals;
+    const totals = { ...report.totals, records: { ...records, rejected: 6_424 }, events: { ...events, rejected: 1_102 } };
+    expect(reportPage({ ...report, totals })).toContain('<dt>Rejected</dt><dd>7,526<small>6,424 unreadable records');
+  });
+
+  it('says where the run can be undone, and that events in another kind of service cannot', () => {
+    const report = buildReport(small);
+    expect(reportPage(report)).toContain('on the page of this run in the console');
+    const elsewhere = { ...report.options, target: { kind: 'http', url: 'https://t.example' } } as const;
+    const page = reportPage({ ...report, options: elsewhere });
+    expect(page).toContain(`millrace import undo ${report.run.id}`);
+    expect(page).toContain('cannot be undone from here');
+  });
+
   it('loads nothing from elsewhere and runs no script', () => {
     const page = reportPage(buildReport(small));
     expect(tagsOf(page)).not.toMatch(/\s(src|href|action|style)=|<(script|link|iframe|object|embed|base)\b|url\(/i);

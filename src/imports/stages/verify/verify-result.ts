@@ -1,3 +1,4 @@
+import { integer } from '../../../base/integer-text.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { VerifyCell, VerifyResult } from '../../run/results.ts';
 import type { Target } from '../../target.ts';
@@ -64,23 +65,23 @@ export function verifyResult(
 
 function ofOthers(stored: number, moved: number, otherProperties: number): string {
   if (stored === 0) return '';
-  const there = ` ${stored} of them are stored by another import or by live capture, and not a second time by this run`;
+  const there = ` ${integer(stored)} of them are stored by another import or by live capture, and not a second time by this run`;
   const kept = [
-    ...(moved === 0 ? [] : [`${moved} keep the time that came there first, which is not the one of this run`]),
-    ...(otherProperties === 0 ? [] : [`${otherProperties} keep the properties that came there first`]),
+    ...(moved === 0 ? [] : [`${integer(moved)} keep the time that came there first, which is not the one of this run`]),
+    ...(otherProperties === 0 ? [] : [`${integer(otherProperties)} keep the properties that came there first`]),
   ];
   return kept.length === 0 ? `${there}.` : `${there}; of these ${kept.join(', ')}.`;
 }
 
 function stored(days: readonly VerifiedDay[], expected: number): string {
-  return `All ${expected} events of ${days.length} days are stored with the id, the time`;
+  return `All ${integer(expected)} events of ${integer(days.length)} days are stored with the id, the time`;
 }
 
 function whyById(transformed: number, active: ActiveTransformations): string {
   if (transformed === 0) {
     return 'their properties were not compared, because the target, or the version that checked them, gives no checksum of them';
   }
-  return `${transformed} of them may have other properties than were sent: transformations are active in the project${listed(active)}`;
+  return `${integer(transformed)} of them may have other properties than were sent: transformations are active in the project${listed(active)}`;
 }
 
 function listed({ names }: ActiveTransformations): string {
@@ -88,7 +89,7 @@ function listed({ names }: ActiveTransformations): string {
 }
 
 function different(count: number, expected: number, found: number, active: ActiveTransformations): string {
-  const sentence = `${found} of ${expected} events are stored exactly as they were loaded; there are ${count} differences.`;
+  const sentence = `${integer(found)} of ${integer(expected)} events are stored exactly as they were loaded; there are ${integer(count)} differences.`;
   if (active.count === 0) return sentence;
   return (
     `${sentence} Transformations are active in the project${listed(active)}; they may drop or change events ` +
@@ -107,7 +108,7 @@ export function unreadableResult(
     `query:read and project:read, and ${words.compareAgain}`;
   return {
     verdict: 'unreadable',
-    detail: `The target acknowledged ${expected} events; ${why ?? noReader}.`,
+    detail: `The target acknowledged ${integer(expected)} events; ${why ?? noReader}.`,
     expected,
     found: 0,
     cells: [],
