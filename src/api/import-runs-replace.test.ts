@@ -92,7 +92,7 @@ describe('replace over the API', () => {
     const { db } = api.app;
     const stage = { stage: 'load', progress: JSON.stringify({ export: {}, check: {} }) };
     await db.updateTable('import_runs').set(stage).where('id', '=', second.id).execute();
-    await ended(second, `resume this run with "replace": ["${first.id}"]`);
+    await ended(second, `resume this run with replace set to ${first.id}`);
     const { status, body } = await api.call('POST', `${second.path}/resume/`, { replace: [first.id] });
     expect([status, body['state'], body['stage']]).toEqual([200, 'queued', 'check']);
     expect(body['options']).toMatchObject({ replace: [first.id] });
