@@ -48,7 +48,15 @@ describe('millrace import into the real service', () => {
     expect((await spawnCommand(undo)).code).toBe(0);
     expect(await stored(server)).toBe(0);
     expect(await runs(server)).toMatchObject([{ id, state: 'undone', totals: { loaded: 0, verified: null } }]);
-    const listed = await spawnCommand(['import', 'list', '--json', '--state-dir', made.state, '--api-key', personalKey]);
+    const listed = await spawnCommand([
+      'import',
+      'list',
+      '--json',
+      '--state-dir',
+      made.state,
+      '--api-key',
+      personalKey,
+    ]);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'undone', totals: { loaded: 0 } }]);
     const again = await made.spawn(server.url, args);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('was undone; --again')]);

@@ -194,7 +194,11 @@ describe('the page of a report', () => {
   it('counts as rejected what the run does: records that nobody can read, and events that were refused', () => {
     const report = buildReport(small);
     const { records, events } = report.totals;
-    const totals = { ...report.totals, records: { ...records, rejected: 6_424 }, events: { ...events, rejected: 1_102 } };
+    const totals = {
+      ...report.totals,
+      records: { ...records, rejected: 6_424 },
+      events: { ...events, rejected: 1_102 },
+    };
     expect(reportPage({ ...report, totals })).toContain('<dt>Rejected</dt><dd>7,526<small>6,424 unreadable records');
   });
 
