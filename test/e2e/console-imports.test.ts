@@ -260,4 +260,61 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     expect(await factOf(page, 'Loaded')).toBe('0');
     expect(await factOf(page, 'Undone')).toBe('9');
   });
+
+  it('a run of the command line names its commands, and never says that nothing was rejected or that it is not finished', async () => {
+    const { page, server } = under;
+    const id = '0198c0de-0000-7000-8000-000000000001';
+    await apiSend(server, 'PUT', `/api/projects/1/import_runs/${id}/`, commandRun);
+    await under.open('imports');
+    await page.getByRole('link', { name: 'Command line' }).click();
+    await page.getByText(`millrace import rejected --run ${id}`).waitFor();
+    expect(await factOf(page, 'Rejected')).toBe('3');
+    expect(await page.getByRole('tab').count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Report' }).count()).toBe(0);
+    expect(await button('Undo…').count()).toBe(1);
+    expect(await lookFaults(under, 'imports-run-command')).toEqual([]);
+  });
 });
+
+/** As its command reports it. */
+const commandRun = {
+  begin: true,
+  command: 'millrace import mixpanel export.ndjson --project-key phc_…',
+  days: { first: '2024-01-01', last: '2024-01-03' },
+  run: {
+    source: 'files',
+    state: 'completed',
+    stage: 'report',
+    reason: '',
+    options: {
+      from: null,
+      to: null,
+      format: 'mixpanel',
+      format_options: {},
+      names: null,
+      choose: null,
+      transform: null,
+      again: false,
+      replace: false,
+      last: 'report',
+      limit: null,
+      rejected_max: 0.5,
+      events_per_second: 0,
+      preflight: false,
+      scheduled: false,
+      target: { kind: 'http', url: 'http://127.0.0.1:8000' },
+    },
+    stages: [],
+    totals: {
+      records: 8,
+      skipped: {},
+      rejected: 3,
+      events: 5,
+      left_out: {},
+      duplicates: 0,
+      loaded: 5,
+      verified: 5,
+      replaced: {},
+    },
+  },
+};

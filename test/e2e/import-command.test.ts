@@ -57,12 +57,35 @@ describe('millrace import into the real service', () => {
       '--api-key',
       personalKey,
     ]);
-    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'undone', totals: { loaded: 0 } }]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ id, state: 'undone', totals: { loaded: 0 } });
     const again = await made.spawn(server.url, args);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('was undone; --again')]);
     await server.terminate();
   });
+
+  it('into a project with an active transformation ends with 9: every event is stored, and that is no error', async () => {
+    await using data = await tempDataDir();
+    const server = await startServer(data.path);
+    await using made = await newImport();
+    const project = '/api/projects/@current';
+    const files = { 'plugin.json': '{"name":"Mark"}', 'index.js': mark };
+    const { id: plugin } = await apiSend<{ id: number }>(server, 'POST', `${project}/plugins/`, { files });
+    const configs = `${project}/pipeline_transformation_configs/`;
+    const { id } = await apiSend<{ id: number }>(server, 'POST', configs, { plugin });
+    await apiSend(server, 'PATCH', `${configs}${id}/`, { enabled: true });
+    const args = ['--project-key', projectKey, '--api-key', personalKey];
+    const done = await made.spawn(server.url, args);
+    expect([done.code, resultOf(done).totals]).toMatchObject([9, { loaded: count, verified: count, rejected: 0 }]);
+    expect(done.stderr).toContain('All 5,000 events');
+    expect(done.stderr).not.toContain('error:');
+    // The figures shown later say the same.
+    const verify = await spawnCommand(['import', 'verify', '--state-dir', made.state]);
+    expect([verify.code, verify.stderr]).toEqual([9, expect.not.stringContaining('error:')]);
+    await server.terminate();
+  });
 });
+
+const mark = "exports.processEvent = (event) => ({ ...event, properties: { ...event.properties, marked: 'yes' } })";
 
 async function runs(server: Parameters<typeof apiGet>[0]): Promise<readonly ImportRunRecord[]> {
   return (await apiGet<ImportRunsRecord>(server, '/api/projects/@current/import_runs/')).results;

@@ -13,6 +13,8 @@ export interface CommandStore extends AsyncDisposable {
   readonly dataDir: string;
   /** Runs a command on the data directory, while this has it open, too. */
   run(...args: string[]): Promise<Finished>;
+  /** With these variables in the environment, too. */
+  runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Finished>;
 }
 
 /** A data directory with a metadata store as after the first start, for commands that work on it without a service. */
@@ -21,10 +23,13 @@ export async function openCommandStore(): Promise<CommandStore> {
   const { db } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('silent'));
   await migrate(db, 'sqlite');
   await bootstrap(db, { now: Date.now() });
+  const runWith: CommandStore['runWith'] = (env, ...args) =>
+    runCommand(args, { env: { MILLRACE_DATA_DIR: dataDir, ...env } });
   return {
     db,
     dataDir,
-    run: (...args) => runCommand(args, { env: { MILLRACE_DATA_DIR: dataDir } }),
+    run: (...args) => runWith({}, ...args),
+    runWith,
     [Symbol.asyncDispose]: async () => {
       await db.destroy();
       await rm(dataDir, { recursive: true, force: true });

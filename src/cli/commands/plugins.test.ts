@@ -107,6 +107,16 @@ describe('millrace plugins', () => {
     expect(several.stderr).toContain('only a package of the registry has several');
   });
 
+  it('a second install of the same name says how to upgrade, and that command, typed as it stands there, does', async () => {
+    const path = await writeFolder('plan-tier', filesOf('Plan tier', '1.0.0'));
+    await done('install', path);
+    const newer = await writeFolder('plan-tier-newer', filesOf('Plan tier', '2.0.0'));
+    const refused = await run('install', newer);
+    expect(refused.code).toBe(exitCodes.failed.code);
+    const [, id = ''] = /"millrace plugins upgrade (\d+) <path>"/.exec(refused.stderr) ?? [];
+    expect((await done('upgrade', id, newer)).stdout).toMatch(/plan-tier +Plan tier +transformation +2\.0\.0/);
+  });
+
   it('upgrades from the registry with its configs, and rolls both back', async () => {
     server.publish('counted', { '1.0.0': tarball('Counted', '1.0.0') });
     await done('install', 'counted');

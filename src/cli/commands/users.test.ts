@@ -44,6 +44,16 @@ describe('login, on the data directory while another process has it open', () =>
     expect((await run('login', 'nobody@example.com')).code).toBe(exitCodes.notFound.code);
   });
 
+  it.each<[given: string, env: Record<string, string>, args: string[], address: string]>([
+    ['MILLRACE_URL, as the start prints it', { MILLRACE_URL: 'http://127.0.0.1:8100' }, [], 'http://127.0.0.1:8100'],
+    ['--port', { MILLRACE_URL: 'http://127.0.0.1:8100' }, ['--port', '8200'], 'http://127.0.0.1:8200'],
+    ['MILLRACE_PORT', { MILLRACE_URL: 'http://other.example', MILLRACE_PORT: '8300' }, [], 'http://127.0.0.1:8300'],
+    ['--site-url', { MILLRACE_URL: 'http://127.0.0.1:8100' }, ['--site-url', 'https://e.example'], 'https://e.example'],
+  ])('the link leads to where the service is: %s', async (_given, env, args, address) => {
+    const { stdout } = await store.runWith(env, 'login', ...args);
+    expect(new URL(stdout.trim()).origin).toBe(address);
+  });
+
   it('makes none for somebody who was deactivated', async () => {
     await run('users', 'add', 'eve@example.com');
     await db

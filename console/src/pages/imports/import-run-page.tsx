@@ -58,23 +58,7 @@ export function ImportRunPage() {
   }
   return (
     <>
-      <p className="pb-1 text-sm text-soft">
-        <Link to="/projects/$projectId/imports" params={{ projectId: String(projectId) }} className="hover:underline">
-          Imports
-        </Link>
-        {' / '}
-        {isCommand ? (
-          name
-        ) : (
-          <Link
-            to="/projects/$projectId/imports/$configId"
-            params={{ projectId: String(projectId), configId }}
-            className="hover:underline"
-          >
-            <UserText text={name} charsMax={60} short />
-          </Link>
-        )}
-      </p>
+      <Breadcrumb place={place} name={name} />
       <PageHeader
         title="Import run"
         heading={
@@ -107,6 +91,26 @@ export function ImportRunPage() {
         </Tabs>
       )}
     </>
+  );
+}
+
+/** Runs of the command line have no import of their own to lead to. */
+function Breadcrumb({ place: { projectId, configId }, name }: { readonly place: RunPlace; readonly name: string }) {
+  const params = { projectId: String(projectId), configId: String(configId) };
+  return (
+    <p className="pb-1 text-sm text-soft">
+      <Link to="/projects/$projectId/imports" params={{ projectId: params.projectId }} className="hover:underline">
+        Imports
+      </Link>
+      {' / '}
+      {configId === ofCommands ? (
+        name
+      ) : (
+        <Link to="/projects/$projectId/imports/$configId" params={params} className="hover:underline">
+          <UserText text={name} charsMax={60} short />
+        </Link>
+      )}
+    </p>
   );
 }
 
