@@ -1,7 +1,8 @@
 /**
  * Sends requests without a key, each made to cost as much as it can, to the real program, and measures what each costs the main
- * thread, in CPU, from its first byte until the thread is idle again. It prints the median of several tries, the dearest first, and
- * fails when one costs more than the limit, is not answered, or is answered with a fault of the server. Linux only.
+ * thread, in CPU, from its first byte until the thread is idle again. It prints the least and the median of several tries, the dearest
+ * first, and fails when the least is above the limit, or a request is answered with a fault of the server. The least counts because
+ * time that other programs take from the processor's caches, or from the host, can only add to it. Linux only.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +15,7 @@ import { startService } from '../compat/service.ts';
 
 const { values } = parseArgs({
   options: {
-    tries: { type: 'string', default: '5' },
+    tries: { type: 'string', default: '7' },
     milliseconds: { type: 'string', default: '50' },
     /** Only requests whose name holds this. */
     only: { type: 'string', default: '' },
@@ -26,6 +27,7 @@ interface Measured {
   readonly name: string;
   readonly bytes: number;
   readonly statuses: ReadonlySet<number | undefined>;
+  readonly leastMs: number;
   readonly medianMs: number;
 }
 
@@ -53,19 +55,20 @@ async function measure(port: number, pid: number, request: HostileRequest): Prom
     costs.push(await costOf(pid, async () => statuses.add(await sendRaw(port, request))));
   }
   costs.sort((a, b) => a - b);
+  const [leastMs = Number.NaN] = costs;
   const medianMs = costs[Math.floor(costs.length / 2)] ?? Number.NaN;
-  return { name: request.name, bytes: request.body?.length ?? 0, statuses, medianMs };
+  return { name: request.name, bytes: request.body?.length ?? 0, statuses, leastMs, medianMs };
 }
 
 function report(measured: readonly Measured[]): number {
   let faults = 0;
-  console.log('CPU ms     bytes  answer   request');
-  for (const { name, bytes, statuses, medianMs } of measured.toSorted((a, b) => b.medianMs - a.medianMs)) {
-    const answers = [...statuses].map((status) => status ?? 'none').join('/');
-    const isBad = medianMs > millisecondsMax || [...statuses].some((status) => status === undefined || status >= 500);
+  console.log(' least  median CPU ms     bytes  answer   request');
+  for (const { name, bytes, statuses, leastMs, medianMs } of measured.toSorted((a, b) => b.leastMs - a.leastMs)) {
+    const answers = [...statuses].map((status) => status ?? 'closed').join('/');
+    const isBad = leastMs > millisecondsMax || [...statuses].some((status) => status !== undefined && status >= 500);
     if (isBad) faults++;
     console.log(
-      `${medianMs.toFixed(1).padStart(6)} ${String(bytes).padStart(9)}  ${answers.padEnd(7)}  ${name}${isBad ? '  FAULT' : ''}`,
+      `${leastMs.toFixed(1).padStart(6)} ${medianMs.toFixed(1).padStart(7)}        ${String(bytes).padStart(9)}  ${answers.padEnd(7)}  ${name}${isBad ? '  FAULT' : ''}`,
     );
   }
   console.log(`${measured.length} requests, limit ${millisecondsMax} ms of the main thread each: ${faults} faults`);

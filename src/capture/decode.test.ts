@@ -1,7 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../contract/errors.ts';
-import { decodeBody as decodeWith, wrappedBytesMax, type BodyHints, type DecodedBody } from './decode.ts';
+import {
+  decodeBody as decodeWith,
+  refuseLargeWrapped,
+  wrappedBytesMax,
+  type BodyHints,
+  type DecodedBody,
+} from './decode.ts';
 import { createGunzipper, type InflateLimits } from './gunzip.ts';
 import { lz64BytesMax } from './lz64.ts';
 
@@ -68,6 +74,19 @@ describe('what is decoded on the event loop', () => {
   ])('%s has a limit of its own', async (_name, body, hints, status) => {
     const wide = { inflatedBytesMax: 100 * 1024 * 1024 };
     expect((await refusal(() => decodeBody(body, hints, wide))).status).toBe(status);
+  });
+
+  it.each([
+    ['a form', 'data=e30', 413],
+    ['base64 or lz64', 'e30=', 413],
+    ['bytes of no known form', '\u0000', 413],
+    ['JSON', '{"batch"', undefined],
+    ['JSON after white space', ' \r\n\t[', undefined],
+    ['white space so far', ' \n', undefined],
+    ['gzip', '\u001f\u008b', undefined],
+  ])('%s beyond it is judged by its first bytes, before it is kept', (_name, start, status) => {
+    const judged = (bytes: number) => refuseLargeWrapped(Buffer.from(start, 'latin1'), bytes)?.status;
+    expect([judged(wrappedBytesMax), judged(wrappedBytesMax + 1)]).toEqual([undefined, status]);
   });
 });
 

@@ -38,6 +38,12 @@ export const wrappedBytesMax = 2 * 1024 * 1024;
 /** Client libraries send four. */
 const formFieldsMax = 16;
 
+/** Whether a body of this size can only be JSON or gzip, and begins with neither: it is refused before any of it is kept. */
+export function refuseLargeWrapped(start: Buffer, declaredBytes: number): ApiError | undefined {
+  if (declaredBytes <= wrappedBytesMax || isGzip(start) || looksLikeJson(start) || isBlank(start)) return undefined;
+  return wrappedTooLarge('a body that is neither JSON nor gzip');
+}
+
 /** Every form that client libraries send, turned into JSON text. Throws ApiError: 400, 413 or 415, saying what came. */
 export async function decodeBody(
   raw: Buffer,
@@ -140,9 +146,19 @@ function wrappedTooLarge(form: string): ApiError {
 }
 
 function looksLikeJson(bytes: Buffer): boolean {
+  const first = bytes[blanksOf(bytes)];
+  return first === 0x7b || first === 0x5b;
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return blanksOf(bytes) === bytes.length;
+}
+
+/** How many characters of white space it begins with. */
+function blanksOf(bytes: Buffer): number {
   let at = 0;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
-  return bytes[at] === 0x7b || bytes[at] === 0x5b;
+  return at;
 }
 
 function looksLikeBase64(bytes: Buffer): boolean {

@@ -1,8 +1,11 @@
 import { request as httpRequest, Agent, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../contract/errors.ts';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
+import { createBodyBudget, readBody } from './read-body.ts';
 
 /** Real sockets against the real server: what a client may do to a body on its way. */
 const bodyBytesMax = 100_000;
@@ -37,6 +40,24 @@ function raw(chunks: readonly string[], until?: RegExp): Promise<string> {
     socket.on('error', reject);
     for (const chunk of chunks) socket.write(chunk);
   });
+}
+
+/** A request whose body comes in these pieces, and what was kept of it before each of them and at the end. */
+function feed(pieces: readonly string[]) {
+  const budget = createBodyBudget(10 * bodyBytesMax);
+  const kept: number[] = [];
+  const body = Readable.from(
+    (function* () {
+      for (const piece of pieces) {
+        kept.push(budget.bytes);
+        yield Buffer.from(piece);
+      }
+    })(),
+    { objectMode: false, highWaterMark: 1 },
+  );
+  const headers = { 'content-length': String(pieces.join('').length) };
+  const sent = Object.assign(body, { headers, complete: false }) as unknown as IncomingMessage;
+  return { sent, budget, kept: () => [...kept, budget.bytes] };
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -87,6 +108,22 @@ describe('bodies that are too large', () => {
   it('beyond that get 413 at once, without being read', async () => {
     const answer = await raw([head(`Content-Length: ${bodyBytesMax * 1000}`)]);
     expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/i);
+  });
+
+  it('are thrown away from their first byte on, where their form alone makes them too large', async () => {
+    const { sent, budget, kept } = feed(['data=', 'x'.repeat(50_000), 'x'.repeat(40_000)]);
+    const refusalOf = (start: Buffer, declared: number): ApiError | undefined =>
+      start.toString() === 'data=' && declared === 90_005 ? new ApiError('request_too_large', 'a form') : undefined;
+    const limits = { bytesMax: bodyBytesMax, timeoutMs: 60_000, refusalOf };
+    await expect(readBody(sent, limits, budget)).rejects.toMatchObject({ status: 413, detail: 'a form' });
+    expect(kept()).toEqual([0, 0, 0, 0]);
+  });
+
+  it('are thrown away from their first byte on, where they say so', async () => {
+    const { sent, budget, kept } = feed(['{', 'x'.repeat(bodyBytesMax)]);
+    const limits = { bytesMax: bodyBytesMax, timeoutMs: 60_000 };
+    await expect(readBody(sent, limits, budget)).rejects.toMatchObject({ status: 413 });
+    expect(kept()).toEqual([0, 0, 0]);
   });
 
   it('at the limit are taken', async () => {

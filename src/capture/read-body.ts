@@ -24,6 +24,8 @@ export interface ReadLimits {
   readonly bytesMax: number;
   /** For the whole body; half of it without a byte ends the request too. */
   readonly timeoutMs: number;
+  /** Judges a large body by its size and first bytes, before any of it is kept. */
+  readonly refusalOf?: (start: Buffer, declaredBytes: number) => ApiError | undefined;
 }
 
 /** Each piece costs its own turn, however small it is: packets hold a kilobyte, chunks of a few bytes are an attack. */
@@ -62,7 +64,8 @@ function takeWhole(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget)
 
 function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks = collector(Number(raw.headers['content-length'] ?? 0), limits.bytesMax);
+    const declared = Number(raw.headers['content-length'] ?? 0);
+    const chunks = collector(declared, limits.bytesMax);
     let received = 0;
     let pieces = 0;
     let taken = 0;
@@ -83,7 +86,9 @@ function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): 
       if (pieces > piecesMin + received / pieceBytesMin) return finish(inPieces());
       if (received > 2 * limits.bytesMax) return finish(tooLarge(limits, closing));
       if (refusal !== undefined) return undefined;
-      if (received > limits.bytesMax) return refuse(tooLarge(limits, {}));
+      if (Math.max(received, declared) > limits.bytesMax) return refuse(tooLarge(limits, {}));
+      const early = pieces === 1 ? limits.refusalOf?.(chunk, declared) : undefined;
+      if (early !== undefined) return refuse(early);
       if (budget.bytes + chunk.length > budget.bytesMax) {
         return refuse(noRoom());
       }

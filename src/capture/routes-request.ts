@@ -1,19 +1,21 @@
 import type { DirectRequest } from '../http/direct.ts';
 import type { BodyHints } from './decode.ts';
-import { noRoom, readBody, type BodyBudget } from './read-body.ts';
+import { noRoom, readBody, type BodyBudget, type ReadLimits } from './read-body.ts';
 import type { CaptureDeps } from './take-request.ts';
 
 /** Counts bytes that a request keeps in memory beside its body; throws ApiError 503 when there is no room. */
 export type Hold = (bytes: number) => void;
 
-/** Reads the body, hands it on, and gives all bytes back to the budget whatever happens. */
+/** Reads the body, hands it on, and gives all bytes back to the budget whatever happens. `refusalOf`: see ReadLimits. */
 export async function withBody<T>(
   deps: Pick<CaptureDeps, 'settings'>,
   budget: BodyBudget,
   request: Pick<DirectRequest, 'raw'>,
   work: (body: Buffer, hold: Hold) => Promise<T>,
+  refusalOf?: ReadLimits['refusalOf'],
 ): Promise<T> {
-  const limits = { bytesMax: deps.settings.captureBodyBytesMax, timeoutMs: deps.settings.captureBodyTimeoutMs };
+  const { captureBodyBytesMax: bytesMax, captureBodyTimeoutMs: timeoutMs } = deps.settings;
+  const limits = { bytesMax, timeoutMs, ...(refusalOf === undefined ? {} : { refusalOf }) };
   const body = await readBody(request.raw, limits, budget);
   let held = body.length;
   const hold = (bytes: number): void => {

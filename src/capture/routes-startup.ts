@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { decodeBody } from './decode.ts';
+import { decodeBody, refuseLargeWrapped } from './decode.ts';
 import { requireKnownKey } from './known-key.ts';
 import type { BodyBudget } from './read-body.ts';
 import { remoteConfig } from './remote-config.ts';
@@ -75,12 +75,13 @@ const flagsBytesMax = 1024 * 1024;
 async function tokenOfFlags(deps: CaptureDeps, budget: BodyBudget, request: FastifyRequest): Promise<string> {
   const query = queryOf(request);
   const inQuery = query.get('token') ?? query.get('api_key');
-  return withBody(deps, budget, request, async (body) => {
+  const read = async (body: Buffer): Promise<string> => {
     if (body.length === 0 && !query.get('data')) return inQuery ?? '';
     const limits = { inflatedBytesMax: flagsBytesMax };
     const hints = { ...hintsOf(request, query), legacyPath: true };
     const { json } = await decodeBody(body, hints, limits, deps.gunzip);
     await requireKnownKey(json, deps.projects);
     return tokenOf(scanBody(json, deps.settings));
-  });
+  };
+  return withBody(deps, budget, request, read, refuseLargeWrapped);
 }

@@ -12,11 +12,12 @@ import {
 } from '../http/direct.ts';
 import { refuseOtherMethods } from '../http/refuse-methods.ts';
 import type { Log } from '../telemetry/log.ts';
+import { refuseLargeWrapped } from './decode.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
 import { createBodyBudget, type BodyBudget } from './read-body.ts';
 import { registerLibrary } from './routes-library.ts';
-import { hintsOf, queryOf, withBody } from './routes-request.ts';
+import { hintsOf, queryOf, withBody, type Hold } from './routes-request.ts';
 import { registerStartup } from './routes-startup.ts';
 import { takeRequest, type CaptureDeps } from './take-request.ts';
 import { takeV1, type CaptureV1Deps } from './take-v1.ts';
@@ -102,7 +103,7 @@ const json = { 'content-type': 'application/json; charset=utf-8' };
 
 async function capture(deps: Served, budget: BodyBudget, request: DirectRequest): Promise<DirectAnswer> {
   const ip = senderOf(request);
-  return withBody(deps, budget, request, async (body, hold) => {
+  const take = async (body: Buffer, hold: Hold): Promise<DirectAnswer> => {
     const completeAt = performance.now();
     const query = queryOf(request);
     const { prefer } = request.headers;
@@ -122,7 +123,8 @@ async function capture(deps: Served, budget: BodyBudget, request: DirectRequest)
     const applied = strict ? { 'preference-applied': 'handling=strict' } : {};
     if (query.get('beacon') === '1') return { status: 204, headers: applied };
     return { status: 200, headers: { ...applied, ...json }, body: JSON.stringify(answer) };
-  });
+  };
+  return withBody(deps, budget, request, take, refuseLargeWrapped);
 }
 
 async function captureV1(

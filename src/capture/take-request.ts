@@ -114,7 +114,11 @@ async function readEvents(
   const limits = { inflatedBytesMax: settings.captureInflatedBytesMax };
   let decoded = await decodeBody(body, hints, limits, gunzip);
   if (decoded.json !== body) hold(decoded.json.length);
-  await requireKnownKey(decoded.json, projects);
+  await requireKnownKey(decoded.json, projects).catch((error: unknown) => {
+    // Tens of megabytes that nobody reads again: left to the collector, they make it run.
+    freeMemory(decoded.json);
+    throw error;
+  });
   let scan = scanBody(decoded.json, settings);
   if (isNameless(scan)) {
     if (!isEngage) {

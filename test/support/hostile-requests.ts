@@ -1,4 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { capturePaths, captureV1Path } from '../../src/contract/capture.ts';
 
 /** A request that shows no key of the service, made to cost as much as it can. */
 export interface HostileRequest {
@@ -16,12 +17,17 @@ const largestBody = 20_000_000;
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const text = { 'content-type': 'text/plain' };
+const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
 const unknownKey = 'phc_unknown0000000000000000000000000';
 
 /** `piece` again and again between the two ends, of about `bytes` in all. */
 function filled(start: string, piece: string, end: string, bytes: number): Buffer {
   const count = Math.floor((bytes - start.length - end.length) / piece.length);
   return Buffer.concat([Buffer.from(start), Buffer.alloc(count * piece.length, piece), Buffer.from(end)]);
+}
+
+function multipartBody(bytes: number): Buffer {
+  return filled('', '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n', '--b--\r\n', bytes);
 }
 
 const event = '{"event":"e","distinct_id":"d"},';
@@ -164,13 +170,12 @@ function apiRequests(): HostileRequest[] {
   const large = filled('{"a":[', '{"a":1},', '{}]}', 19_000_000);
   const manyKeys = filled('{', '"a":1,', '"a":1}', 19_000_000);
   const equalFields = filled('a=b', '&a=b', '', 13_000_000);
-  const boundary = { 'content-type': 'multipart/form-data; boundary=b' };
-  const parts = filled('', '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n', '--b--\r\n', 13_000_000);
+  const parts = multipartBody(13_000_000);
   return [
     { name: 'API: 19 MB of JSON', path, headers: json, body: large },
     { name: 'API: 19 MB of equal keys', path, headers: json, body: manyKeys },
     { name: 'API: 13 MB of form', path, headers: form, body: equalFields },
-    { name: 'API: 13 MB of multipart', path, headers: boundary, body: parts },
+    { name: 'API: 13 MB of multipart', path, headers: multipart, body: parts },
     {
       name: 'API: 19 MB with an unknown session',
       path,
@@ -186,7 +191,7 @@ function apiRequests(): HostileRequest[] {
     { name: 'API: 60 kB of equal keys', path, headers: json, body: filled('{', '"a":1,', '"a":1}', 60_000) },
     { name: 'API: 60 kB of equal fields', path, headers: form, body: filled('a=b', '&a=b', '', 60_000) },
     { name: 'API: 60 kB of nested arrays', path, headers: json, body: filled('', '[', '', 60_000) },
-    { name: 'API: 60 kB of multipart', path, headers: boundary, body: parts.subarray(0, 60_000) },
+    { name: 'API: 60 kB of multipart', path, headers: multipart, body: parts.subarray(0, 60_000) },
     { name: 'API: chunks of one byte', path, headers: json, body: large.subarray(0, 300_000), chunkBytes: 1 },
     {
       name: 'API: an upload of 19 MB',
@@ -243,7 +248,111 @@ function oddRequests(): HostileRequest[] {
   ];
 }
 
+/** Every path that takes events, in every form that it takes, as large as is read before the key is looked up. */
+function pathRequests(): HostileRequest[] {
+  const batch = filled(`{"api_key":"${unknownKey}","batch":[`, event, `${lastEvent}}`, 250_000);
+  const packed = gzipSync(batch);
+  const base64 = Buffer.from(batch.toString('base64'));
+  const forms: readonly (readonly [string, string, Readonly<Record<string, string>>, Buffer])[] = [
+    ['JSON', '', json, batch],
+    ['gzip', '?compression=gzip', text, packed],
+    ['base64', '', text, base64],
+    ['lz64', '?compression=lz64', text, lz64Bomb(500_000)],
+    ['a form of base64', '', form, Buffer.concat([Buffer.from('data='), base64])],
+  ];
+  const paths = [...capturePaths, '/flags/', '/decide/'];
+  const older = paths.flatMap((path) =>
+    forms.map(([name, query, headers, body]) => ({ name: `${path}: ${name}`, path: path + query, headers, body })),
+  );
+  const v1 = { path: captureV1Path, headers: v1Headers };
+  return [
+    ...older,
+    { ...v1, name: 'v1: 20 MB', body: filled('{"batch":[', event, lastEvent, largestBody) },
+    { ...v1, name: 'v1: 20 MB without a key', headers: json, body: filled('{"batch":[', '[', '', largestBody) },
+    { name: 'capture: multipart', path: '/batch/', headers: multipart, body: multipartBody(13_000_000) },
+  ];
+}
+
+/** What anybody may read, with as much in address and headers as is taken. */
+function readRequests(): HostileRequest[] {
+  const method = 'GET';
+  const long = 'a'.repeat(15_000);
+  const commas = 'a;q=0.1,'.repeat(1_800);
+  const paths = {
+    'the browser library': '/static/array.js',
+    'a script that is not there': `/static/${long}`,
+    'the configuration of an unknown key': `/array/${long.slice(0, 190)}/config.js`,
+    'flags of an unknown key': `/flags/?token=${long}`,
+    'flags in the query': `/decide/?data=${'W'.repeat(15_000)}`,
+    'surveys of an unknown key': `/api/surveys/?token=${long}`,
+    'health with all checks': '/readyz?verbose',
+    metrics: '/metrics',
+    'the OpenAPI document': '/api/openapi.json',
+    'the documents': '/docs',
+    'a file of the console': `/console/assets/${'../'.repeat(4_000)}`,
+    'a sign-in link': `/login?token=${long}`,
+    'the live stream': '/api/projects/1/live_events/',
+  };
+  const reads = Object.entries(paths).map(([name, path]) => ({ name: `read: ${name}`, method, path }));
+  return [
+    ...reads,
+    { name: 'read: 15 kB of encodings', method, path: '/static/array.js', headers: { 'accept-encoding': commas } },
+    { name: 'read: 15 kB of tags', method, path: '/console/', headers: { 'if-none-match': '"a",'.repeat(3_000) } },
+    {
+      name: 'preflight with 15 kB of headers',
+      method: 'OPTIONS',
+      path: '/batch/',
+      headers: { origin: 'https://a.example', 'access-control-request-headers': 'x-a,'.repeat(3_500) },
+    },
+    { name: 'a method that is none', method: 'PROPFIND', path: '/batch/', body: Buffer.alloc(largestBody, '<') },
+    { name: 'an upgrade', method, path: '/', headers: { connection: 'upgrade', upgrade: 'websocket' } },
+  ];
+}
+
+/** Wrong keys in every place where one is looked for, and bodies of the size that is parsed to find one. */
+function wrongKeyRequests(): HostileRequest[] {
+  const path = '/api/projects/1/pipeline_transformation_configs/';
+  const parsedBytes = 64_000;
+  const long = 'a'.repeat(15_000);
+  const withKey = (rest: string, piece: string, end: string): Buffer =>
+    filled(`{"personal_api_key":"phx_a","a":${rest}`, piece, end, parsedBytes);
+  return [
+    { name: 'wrong key: 15 kB in the header', path, headers: { ...json, authorization: `Bearer phx_${long}` } },
+    { name: 'wrong key: 15 kB in the query', path: `${path}?personal_api_key=${long}` },
+    { name: 'wrong key: 15 kB in the cookie', path, headers: { cookie: `millrace_session=${long}` } },
+    { name: 'wrong key: 64 kB of numbers', path, headers: json, body: withKey('[', '1e9,', '1]}') },
+    { name: 'wrong key: one number of 64 kB', path, headers: json, body: withKey('', '9', '}') },
+    { name: 'wrong key: 64 kB of escapes', path, headers: json, body: withKey('"', '\\u0041', '"}') },
+    { name: 'wrong key: 64 kB of objects', path, headers: json, body: withKey('[', '{},', '{}]}') },
+    { name: 'wrong key: 64 kB of nested objects', path, headers: json, body: withKey('', '{"a":', '') },
+    {
+      name: 'wrong key: settings of 64 kB',
+      method: 'PUT',
+      path: '/api/projects/1/pipeline_transformation_configs/1/settings/',
+      headers: json,
+      body: withKey('[', '1.5,', '1]}'),
+    },
+    {
+      name: 'wrong key: an upload of 19 MB of multipart',
+      path: '/api/projects/1/import_uploads/',
+      headers: { ...multipart, authorization: 'Bearer phx_a' },
+      body: multipartBody(19_000_000),
+    },
+    { name: 'wrong key: 15 kB to sign-in', path: '/login', headers: form, body: Buffer.from(`key=${long}`) },
+    { name: 'wrong key: a link of 15 kB', path: '/login', headers: form, body: Buffer.from(`token=${long}`) },
+    { name: 'wrong key: multipart to sign-in', path: '/login', headers: multipart, body: multipartBody(16_000) },
+  ];
+}
+
 /** None of them names a key that the service knows. */
 export function hostileRequests(): HostileRequest[] {
-  return [...captureRequests(), ...encodedRequests(), ...apiRequests(), ...oddRequests()];
+  return [
+    ...captureRequests(),
+    ...encodedRequests(),
+    ...pathRequests(),
+    ...apiRequests(),
+    ...wrongKeyRequests(),
+    ...readRequests(),
+    ...oddRequests(),
+  ];
 }
