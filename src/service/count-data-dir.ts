@@ -33,10 +33,10 @@ export async function countDataDir(settings: Settings, log: Log, eventsIn = sett
 }
 
 async function checkPages(db: Metadata, dataDir: string): Promise<void> {
-  const { rows } = await sql<{ quick_check: string }>`select * from pragma_quick_check`.execute(db);
+  const { rows } = await sql<{ integrity_check: string }>`select * from pragma_integrity_check`.execute(db);
   const [found] = rows;
-  if (found?.quick_check === 'ok') return;
-  const got = found?.quick_check ?? 'no answer';
+  if (found?.integrity_check === 'ok') return;
+  const got = found?.integrity_check ?? 'no answer';
   throw new BackupDamagedError(`expected metadata.sqlite in ${dataDir} to be sound, got: ${got}; look after the disk`);
 }
 

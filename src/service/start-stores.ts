@@ -43,7 +43,8 @@ export async function startStores(deps: StoresDeps, parts: AsyncDisposableStack)
   const { eventLog, ages, silentSeconds, shared: sharedLog } = await startEventLog({ ...deps, db }, parts);
   const staging = await openImportStaging(deps.settings);
   const shared = { eventLog: sharedLog, embedded };
-  const watched = { disk: () => diskHealth(deps.settings.dataDir), storedParts: watchParts({ ...deps, store }, parts) };
+  const storedParts = await watchParts({ ...deps, store }, parts);
+  const watched = { disk: () => diskHealth(deps.settings.dataDir), storedParts };
   const stores = { db, store, eventLog, staging, shared };
   return { stores, first, health: { ...watched, metadata: health, ages, logSilentSeconds: silentSeconds } };
 }

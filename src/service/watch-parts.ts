@@ -1,17 +1,28 @@
+import { setTimeout } from 'node:timers/promises';
 import { createPartChecks } from '../eventstore/check-parts.ts';
 import { StoreUnavailableError, type StoreHealth } from '../eventstore/eventstore.ts';
 import type { ServiceDeps } from './service-deps.ts';
+import { createStoredPartsNote, type StoredPartsNote } from './stored-parts-note.ts';
 
 /** About 400 MiB a minute: a store of 100 GiB has been read once after four hours. */
 const turnBytes = 64 * 1024 * 1024;
 const everyMs = 10_000;
+const noteMs = 1_000;
 
-/** Checks what the embedded store has stored, by turns. Undefined where a server keeps the events. */
-export function watchParts(
+/**
+ * Compares the parts of the embedded store with those that it had when the service stopped, and checks what is in them, by turns.
+ * Undefined where a server keeps the events.
+ */
+export async function watchParts(
   { settings, store, log }: Pick<ServiceDeps, 'settings' | 'store' | 'log'>,
   parts: AsyncDisposableStack,
-): (() => StoreHealth) | undefined {
+): Promise<(() => StoreHealth) | undefined> {
   if (settings.clickhouseUrl !== '') return undefined;
+  const note = createStoredPartsNote(settings.dataDir, store);
+  const missing = await note.compare();
+  if (missing !== '') log.error({ detail: missing }, 'stored events are missing');
+  // All that writes events starts later, and has stopped by then.
+  parts.defer(() => writeNote(note, log));
   const checks = createPartChecks(store, { turnBytes });
   let last = '';
   let isAtWork = false;
@@ -32,5 +43,21 @@ export function watchParts(
   };
   const timer = setInterval(() => void turn(), everyMs);
   parts.defer(() => clearInterval(timer));
-  return () => checks.health();
+  return () => {
+    const { detail } = checks.health();
+    const details = [missing, detail].filter((each) => each !== '').join(' ');
+    return { ok: details === '', detail: details };
+  };
+}
+
+/** A store that hangs does not hold up the stop; without a note the next start compares nothing. */
+async function writeNote(note: StoredPartsNote, log: ServiceDeps['log']): Promise<void> {
+  const late = new AbortController();
+  try {
+    await Promise.race([note.write(), setTimeout(noteMs, undefined, { signal: late.signal })]);
+  } catch (error) {
+    log.warn({ err: error }, 'the parts of the event store could not be noted');
+  } finally {
+    late.abort();
+  }
 }
