@@ -1,6 +1,6 @@
 /** A look into a source, made in a process of its own (service/look-process.ts), and how its routes answer with what came of it. */
 import { ApiError } from '../contract/errors.ts';
-import type { ApiReply } from '../http/api-route.ts';
+import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import { FormatOptionsError } from '../imports/formats/format.ts';
 import { RunFailedError } from '../imports/run/leased-run.ts';
 import { SourceError, SourceWaitError } from '../imports/source.ts';
@@ -24,6 +24,16 @@ export function lookRefusal(error: unknown): LookAnswer | undefined {
   if (error instanceof SourceWaitError) return { kind: 'busy', reason: error.message };
   if (!(error instanceof Error) || !refusals.some((kind) => error instanceof kind)) return undefined;
   return { kind: 'refused', reason: error.message, setting: error instanceof SettingsError ? error.key : undefined };
+}
+
+interface Asked {
+  readonly stopping?: ApiRequest['stopping'] | undefined;
+  readonly gone?: ApiRequest['gone'] | undefined;
+}
+
+/** Aborted when the service stops, and when whoever asked goes away: then nobody waits for the look. */
+export function lookSignal({ stopping, gone }: Asked): AbortSignal {
+  return AbortSignal.any([stopping, gone?.()].filter((signal) => signal !== undefined));
 }
 
 /** Without the secrets of the config. @throws ApiError invalid_input, unavailable */

@@ -5,7 +5,7 @@ import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { planRun } from '../imports/run/steering.ts';
 import { atMost } from './at-most.ts';
-import { lookReply } from './import-looks.ts';
+import { lookReply, lookSignal } from './import-looks.ts';
 import {
   configsBase,
   payloadOf,
@@ -36,7 +36,7 @@ export function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
       params: pluginConfigIdSchema,
       body: importRunCreateSchema,
       responses: { 200: importPreflightSchema },
-      handler: async ({ project, params, body, stopping }) => {
+      handler: async ({ project, params, body, stopping, gone }) => {
         const { preflight } = requirePlaces(deps);
         if (preflight === undefined) {
           throw new ApiError('unavailable', 'This process reaches no sources; ask one that runs imports.');
@@ -46,7 +46,7 @@ export function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
         const { config, source } = await requireSource(registry, { tx: db, projectId, now }, params.id);
         const plan = await planRun(source, { tx: db, config, payload: payloadOf(body), now });
         const order = { ...plan, projectId, configId: config.id };
-        const signal = stopping ?? new AbortController().signal;
+        const signal = lookSignal({ stopping, gone });
         return limited(async () => lookReply(await preflight(order, signal), config));
       },
     }),

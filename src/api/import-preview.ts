@@ -9,7 +9,7 @@ import { attachedKeys, type StoredConfig } from '../plugins/configs/stored-confi
 import type { SettingValues } from '../plugins/fields.ts';
 import { atMost } from './at-most.ts';
 import { draftSettings, usesStoredSecrets } from './draft-settings.ts';
-import { lookReply } from './import-looks.ts';
+import { lookReply, lookSignal } from './import-looks.ts';
 import { family, payloadOf, requirePlaces, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
@@ -49,8 +49,7 @@ async function preview(deps: ImportRouteDeps, request: ApiRequest<unknown, unkno
   if (source === undefined) throw new ApiError('conflict', `"${config.plugin.name}" is no import source.`);
   const { options } = await planRun(source, { tx: deps.db, config, payload: payloadOf(body), now: deps.clock.now() });
   const order = { projectId: config.projectId, source, settings: config.settings, options };
-  const signal = request.stopping ?? new AbortController().signal;
-  return lookReply(await look({ ...order, records: body.records ?? recordsDefault }, signal), config);
+  return lookReply(await look({ ...order, records: body.records ?? recordsDefault }, lookSignal(request)), config);
 }
 
 /** The config as it would be. @throws ApiError */

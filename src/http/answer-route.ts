@@ -17,6 +17,8 @@ export interface AnswerDeps extends AccessDeps {
 export interface GivenBody {
   readonly body?: ParsedBody | undefined;
   readonly upload?: () => Promise<UploadStream>;
+  /** See ApiRequest. */
+  readonly gone?: () => AbortSignal;
 }
 
 /** One route as checks and a handler, whoever took the request. */
@@ -43,7 +45,7 @@ export function answerRoute(route: ApiRoute, deps: AnswerDeps): AnsweredRoute {
     route,
     checkAccess: (request, also, body) =>
       isPublic ? Promise.resolve(null) : checkAccess(deps, route, request, also, body),
-    async answer(request, access, { body, upload }) {
+    async answer(request, access, { body, upload, gone }) {
       const query = checks.query === undefined ? request.query : checks.query(request.query, 'text');
       const params = checks.params === undefined ? request.params : checks.params(request.params, 'text');
       const given = body === undefined ? {} : body.value;
@@ -52,7 +54,15 @@ export function answerRoute(route: ApiRoute, deps: AnswerDeps): AnsweredRoute {
         if (access !== null) await checkAccessAgain(deps, route, access, request.ip);
       };
       const files = body?.files ?? noFiles;
-      const input = { params, query, body: checked, files, checkAgain, ...(upload && { upload }) };
+      const input = {
+        params,
+        query,
+        body: checked,
+        files,
+        checkAgain,
+        ...(upload && { upload }),
+        ...(gone && { gone }),
+      };
       return route.handler(toApiRequest(request, access, deps, input));
     },
   };
@@ -72,7 +82,7 @@ function compileChecks(route: ApiRoute): Checks {
   };
 }
 
-type Checked = Pick<ApiRequest, 'params' | 'query' | 'body' | 'files' | 'upload' | 'checkAgain'>;
+type Checked = Pick<ApiRequest, 'params' | 'query' | 'body' | 'files' | 'upload' | 'checkAgain' | 'gone'>;
 
 function toApiRequest(request: RouteRequest, access: Access | null, deps: AnswerDeps, checked: Checked): ApiRequest {
   const { id: requestId, method, headers } = request;

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isKnownEarly, type Access, type AccessDeps } from './access.ts';
 import { answerRoute, apiHeaders, readyToSend, type AnsweredRoute } from './answer-route.ts';
 import type { ApiReply, ApiRoute } from './api-route.ts';
+import { ApiError } from '../contract/errors.ts';
 import { openUpload, readMultipart, type ParsedBody } from './body.ts';
 import { refuseOtherMethods } from './refuse-methods.ts';
 
@@ -75,9 +76,23 @@ function serveRoute({ route, checkAccess, answer }: AnsweredRoute): ServedRoute 
     async handler(request, reply) {
       const body = route.takesUpload === true ? undefined : await bodyOf(request);
       request.access ??= await check(request, reply, body);
-      return send(reply, await answer(request, request.access, { body, upload: () => openUpload(request) }));
+      return send(
+        reply,
+        await answer(request, request.access, { body, upload: () => openUpload(request), gone: () => goneOf(reply) }),
+      );
     },
   };
+}
+
+/** Aborted when the client closes its connection before the answer is written. */
+function goneOf({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  const close = (): void => {
+    if (!raw.writableEnded) gone.abort(new ApiError('parse_error', 'The client went away before it was answered.'));
+  };
+  if (raw.destroyed) close();
+  else raw.once('close', close);
+  return gone.signal;
 }
 
 async function bodyOf(request: FastifyRequest): Promise<ParsedBody | undefined> {

@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { deathsBefore, hostThread } from './thread-host.ts';
@@ -12,6 +16,31 @@ it('a thread that has not begun yet does not hold up the stop', async () => {
   host.start();
   await host.stop();
   expect(await host.health()).toMatchObject({ ok: false });
+});
+
+describe('a process of the service is killed, with the reason, when it', () => {
+  it.each([
+    [
+      'takes more memory than it may',
+      'const held = []; setInterval(() => held.length < 60 && held.push(Buffer.alloc(8 * 2 ** 20, 1)), 50);',
+      60_000,
+      'it took more than 128 MiB of memory (THE_LIMIT)',
+    ],
+    ['does not answer any more', "process.on('message', () => { for (;;); });", 1000, 'it did not answer for 1 s'],
+  ])('%s', async (_name, code, stuckMsMax, reason) => {
+    const dir = await mkdtemp(join(tmpdir(), 'millrace-host-test-'));
+    onTestFinished(() => rm(dir, { recursive: true, force: true }));
+    const entry = pathToFileURL(join(dir, 'entry.mjs'));
+    await writeFile(entry, code);
+    const ended = Promise.withResolvers<string>();
+    const onEnd = async (how: string): Promise<void> => ended.resolve(how);
+    const deps = { metrics: createMetrics(), log: createLog('silent'), answers: {}, onEnd };
+    const limits = { memoryBytesMax: 128 * 1024 ** 2, memoryLimit: 'THE_LIMIT' };
+    const host = hostThread({ name: 'imports', entry, data: {} as ThreadData, process: limits, stuckMsMax }, deps);
+    host.start();
+    expect(await ended.promise).toBe(reason);
+    await host.stop();
+  });
 });
 
 describe('the count of deaths that the wait before a restart grows with', () => {

@@ -30,6 +30,8 @@ export interface HostedThread {
   readonly limits?: ResourceLimits;
   /** Given: a process of its own with these limits instead of a thread. */
   readonly process?: ProcessLimits;
+  /** Of the process: one that does not answer for so long is stuck in something that nobody can interrupt. Default: a minute. */
+  readonly stuckMsMax?: number;
 }
 
 export interface HostDeps {
@@ -56,8 +58,7 @@ const restartMsMax = 10_000;
 const goodLifeMs = 60_000;
 const startMsMax = 30_000;
 const answerMsMax = 3000;
-/** A process that does not answer for so long is stuck in something that nobody can interrupt. */
-const stuckMsMax = 60_000;
+const stuckMsDefault = 60_000;
 const lookEveryMs = 5000;
 /** Of a process that is to stop, until it is killed. */
 const stopMsMax = 15_000;
@@ -89,7 +90,7 @@ export function hostThread(hosted: HostedThread, { metrics, log, answers, onRead
       }
     });
     answerOver(port, answers);
-    const unwatch = hosted.process === undefined ? undefined : watchTurns(started);
+    const unwatch = hosted.process === undefined ? undefined : watchTurns(started, hosted.stuckMsMax);
     void worker.ended.then(async (how) => {
       unwatch?.();
       ended?.();
@@ -129,7 +130,8 @@ function startWorker({ entry, data, scans, limits = {}, process: own }: HostedTh
 }
 
 /** Kills a process whose main thread does not answer any more: nothing else ends what it is at. */
-function watchTurns({ worker, call }: Running): () => void {
+function watchTurns({ worker, call }: Running, stuckMsMax = stuckMsDefault): () => void {
+  const everyMs = Math.min(lookEveryMs, stuckMsMax / 4);
   let answeredAt = performance.now();
   let asked = false;
   const look = async (): Promise<void> => {
@@ -144,10 +146,10 @@ function watchTurns({ worker, call }: Running): () => void {
   const timer = setInterval(() => {
     const now = performance.now();
     // When this thread was held up itself, the answer may be waiting to be read.
-    if (now - lookedAt > 2 * lookEveryMs) answeredAt = now;
+    if (now - lookedAt > 2 * everyMs) answeredAt = now;
     lookedAt = now;
     void look();
-  }, lookEveryMs);
+  }, everyMs);
   timer.unref();
   return () => clearInterval(timer);
 }
