@@ -9,6 +9,7 @@ import { findPostgres } from './test/support/postgres-server.ts';
 // console: the logic of the console's components, without a browser; its pages are tested in one by e2e.
 // e2e: real processes, real client libraries, kill -9.
 // All of them stand in one queue, e2e (the longest) first, so that no processor waits for the last file of a kind.
+// Against what hangs, not against what takes long: the machine may be busy with others.
 const slow = { testTimeout: 180_000, hookTimeout: 120_000 };
 
 // What is waited for comes when the machine has time for it: a second, which is the default, is over sooner on a busy one.
@@ -34,9 +35,8 @@ export default defineConfig({
           isolate: false,
           restoreMocks: true,
           unstubEnvs: true,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
           expect: expectLater,
+          ...slow,
         },
       },
       { test: { name: 'console', include: ['console/src/**/*.test.ts'], isolate: false } },

@@ -7,7 +7,7 @@
  * person and the times in its properties are compared with the oracle of the generator (test/support/dirty-exports). Each result is appended to the results
  * file; with `--resume` what it has is not done again.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -15,7 +15,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
@@ -24,9 +23,9 @@ import { formNames, formOf, probePattern, textOf } from '../../test/support/dirt
 import type { DirtyRecord } from '../../test/support/dirty-exports/dirty-record.ts';
 import { personText, storedPersons } from '../../test/support/dirty-exports/persons.ts';
 import { createOracle, type Oracle, type OraclePerson } from '../../test/support/dirty-exports/oracle.ts';
+import { launchService, provedKeys, stopService, untilServiceReady } from './proved-service.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
-const keys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
 const { values } = parseArgs({
   args: process.argv.slice(2),
   options: {
@@ -87,10 +86,11 @@ function show(cell: Cell | undefined): void {
 async function prove(format: string, seed: number, cells: readonly { threads: string; cell: string }[]): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'millrace-prove-real-'));
   const { expected, persons: expectedPersons } = await writeExport(join(dir, 'export'), format, seed);
-  const service = await start(join(dir, 'data'));
+  const service = await launchService(join(dir, 'data'), { MILLRACE_LOG_LEVEL: 'error' });
   const runs: { readonly cell: string; readonly project: number; readonly seconds: number; readonly said: Figures }[] =
     [];
   try {
+    await untilServiceReady(service);
     for (const { threads, cell } of cells) {
       const { id, api_token: key } = await createProject(service.url, cell);
       const begun = performance.now();
@@ -98,8 +98,7 @@ async function prove(format: string, seed: number, cells: readonly { threads: st
       runs.push({ cell, project: id, seconds: (performance.now() - begun) / 1000, said });
     }
   } finally {
-    service.child.kill('SIGTERM');
-    await once(service.child, 'exit');
+    await stopService(service);
   }
   const store = new Session(join(dir, 'data', 'events'));
   for (const { cell, project, seconds, said } of runs) {
@@ -114,7 +113,7 @@ async function prove(format: string, seed: number, cells: readonly { threads: st
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** Three files of unequal size; gives what must come of them. */
+/** Three files of unequal size; returns what must be stored of them. */
 async function writeExport(path: string, format: string, seed: number): Promise<Made> {
   const { make, heading, isText } = formOf(format);
   const extension = heading === undefined ? (isText ? 'tsv' : 'ndjson') : 'csv';
@@ -222,40 +221,10 @@ FROM millrace.events FINAL WHERE project_id = ${project} AND match(properties, '
   return { stored: Number(stored), stored_sum: String(sum) };
 }
 
-interface Service {
-  readonly url: string;
-  readonly child: ChildProcess;
-}
-
-async function start(dataDir: string): Promise<Service> {
-  const port = 21_000 + Math.floor(Math.random() * 2000);
-  const child = spawn(process.execPath, [program, 'serve'], {
-    env: {
-      PATH: process.env['PATH'],
-      MILLRACE_PORT: String(port),
-      MILLRACE_DATA_DIR: dataDir,
-      MILLRACE_BOOTSTRAP_PROJECT_API_KEY: keys.project,
-      MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: keys.personal,
-      MILLRACE_API_RATE_LIMIT: 'off',
-      MILLRACE_LOG_LEVEL: 'error',
-    },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  // Whatever goes wrong here leaves no service behind.
-  process.once('exit', () => child.kill('SIGKILL'));
-  const url = `http://127.0.0.1:${port}`;
-  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await delay(100)) {
-    if (child.exitCode !== null) break;
-    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
-    if (answer?.status === 200) return { url, child };
-  }
-  throw new Error('expected the service to be ready within two minutes');
-}
-
 async function createProject(url: string, name: string): Promise<{ readonly id: number; readonly api_token: string }> {
   const answer = await fetch(`${url}/api/projects/`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${keys.personal}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${provedKeys.personal}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: name.slice(0, 100) }),
   });
   if (answer.status !== 201) throw new Error(`expected a project, got ${answer.status}: ${await answer.text()}`);
@@ -274,7 +243,20 @@ interface Import {
 
 async function runImport({ format, files, url, key, threads, dir }: Import): Promise<Figures> {
   const { format: read, formatOptions } = formOf(format);
-  const args = [program, 'import', read, files, '--to', url, '--project-key', key, '--api-key', keys.personal];
+  const patient = ['--preflight-ms', '60000'];
+  const args = [
+    program,
+    'import',
+    read,
+    files,
+    ...patient,
+    '--to',
+    url,
+    '--project-key',
+    key,
+    '--api-key',
+    provedKeys.personal,
+  ];
   const more = ['--threads', threads, '--rejected-max', '50%', '--state-dir', join(dir, `state-${threads}`), '--json'];
   for (const [option, value] of Object.entries(formatOptions)) more.push('--format-option', `${option}=${value}`);
   const child = spawn(process.execPath, [...args, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });

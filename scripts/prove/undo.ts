@@ -5,13 +5,11 @@
  * other never saw; it is undone there, while kill -9 hits the service at its failpoints and at random moments. In the end events,
  * persons, groups and usage of both are compared, and live events that came while persons were made anew are all there.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { openSqlite } from '../../src/metadata/sqlite.ts';
 import { tempChdb } from '../../test/support/chdb.ts';
 import { projectState, type ProjectState } from '../../test/support/project-state.ts';
@@ -24,18 +22,15 @@ import {
   untilState,
   writeUndoHistory,
   type UndoClient,
-  type UndoServer,
 } from '../../test/support/undo-worlds.ts';
+import { launchService, provedKeys, stopService, untilServiceReady, type ProvedService } from './proved-service.ts';
 
-const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
-const keys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
 const [recordsText = '200000', killsText = '3'] = process.argv.slice(2);
 const [recordsPerRun, randomKills] = [Number(recordsText), Number(killsText)];
 const dir = mkdtempSync(join(tmpdir(), 'millrace-prove-undo-'));
 const started = performance.now();
 
-interface Service extends UndoServer {
-  readonly child: ChildProcess;
+interface Service extends ProvedService {
   readonly client: UndoClient;
 }
 
@@ -43,40 +38,15 @@ function say(text: string): void {
   console.log(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${text}`);
 }
 
-function launch(dataDir: string, env: Readonly<Record<string, string>> = {}): Service {
-  const port = 19_000 + Math.floor(Math.random() * 2000);
-  const child = spawn(process.execPath, [program, 'serve'], {
-    env: {
-      PATH: process.env['PATH'],
-      MILLRACE_PORT: String(port),
-      MILLRACE_DATA_DIR: dataDir,
-      MILLRACE_BOOTSTRAP_PROJECT_API_KEY: keys.project,
-      MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: keys.personal,
-      MILLRACE_API_RATE_LIMIT: 'off',
-      MILLRACE_LOG_LEVEL: 'warn',
-      ...env,
-    },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  // Whatever goes wrong here leaves no service behind.
-  process.once('exit', () => child.kill('SIGKILL'));
-  const url = `http://127.0.0.1:${port}`;
-  return { url, dataDir, child, client: undoClient({ url }, keys) };
+async function launch(dataDir: string, env?: Readonly<Record<string, string>>): Promise<Service> {
+  const service = await launchService(dataDir, env);
+  return { ...service, client: undoClient(service, provedKeys) };
 }
 
-async function ready(service: Service): Promise<Service> {
-  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await delay(100)) {
-    if (service.child.exitCode !== null || service.child.signalCode !== null) break;
-    const answer = await fetch(`${service.url}/readyz`).catch(() => undefined);
-    if (answer?.status === 200) return service;
-  }
-  throw new Error('expected the service to be ready within two minutes');
-}
-
-async function stop({ child }: Service, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill(signal);
-  await once(child, 'exit');
+async function launchReady(dataDir: string): Promise<Service> {
+  const service = await launch(dataDir);
+  await untilServiceReady(service);
+  return service;
 }
 
 async function untilStored({ client }: Service, standard: number): Promise<void> {
@@ -106,8 +76,8 @@ interface World {
 
 /** `which`: of the three exports. */
 async function makeWorld(name: string, which: readonly number[]): Promise<World> {
-  const service = await ready(launch(join(dir, name)));
-  await sendLive(service, keys, history.before);
+  const service = await launchReady(join(dir, name));
+  await sendLive(service, provedKeys, history.before);
   await untilStored(service, history.before.length);
   const configs = await createUndoConfigs(service, service.client, history.files);
   const runs: { path: string; id: string }[] = [];
@@ -115,7 +85,7 @@ async function makeWorld(name: string, which: readonly number[]): Promise<World>
     runs.push(await importAll(service.client, configs[index] ?? ''));
     say(`${name}: export ${index + 1} is imported`);
   }
-  await sendLive(service, keys, history.after);
+  await sendLive(service, provedKeys, history.after);
   return { service, runs };
 }
 
@@ -123,25 +93,25 @@ async function makeWorld(name: string, which: readonly number[]): Promise<World>
 async function undoUnderKills(world: World, path: string): Promise<{ service: Service; kills: number }> {
   const { dataDir } = world.service;
   await world.service.client.post(`${path}undo/`);
-  await stop(world.service, 'SIGKILL');
+  await stopService(world.service, 'SIGKILL');
   let kills = 1;
   for (const failAt of [...undoFailpoints.slice(0, 5), ...midway, ...undoFailpoints.slice(5)]) {
-    const service = launch(dataDir, { MILLRACE_FAIL_AT: failAt, MILLRACE_ALLOW_FAILPOINTS: 'true' });
+    const service = await launch(dataDir, { MILLRACE_FAIL_AT: failAt, MILLRACE_ALLOW_FAILPOINTS: 'true' });
     const died = once(service.child, 'exit');
     if ((await Promise.race([died, delay(180_000)])) === undefined) {
       say(`not reached within three minutes: ${failAt}`);
-      await stop(service, 'SIGKILL');
+      await stopService(service, 'SIGKILL');
     }
     kills += 1;
     say(`killed at ${failAt}`);
   }
   for (let random = 0; random < randomKills; random += 1) {
-    const service = launch(dataDir);
+    const service = await launch(dataDir);
     await delay(1000 + Math.random() * 4000);
-    await stop(service, 'SIGKILL');
+    await stopService(service, 'SIGKILL');
     kills += 1;
   }
-  return { service: await ready(launch(dataDir)), kills };
+  return { service: await launchReady(dataDir), kills };
 }
 
 /** Pieces of the persons, where there are enough of them. */
@@ -159,11 +129,11 @@ for (const { path } of [first, third]) await untilState(service.client, path, 'c
 const { undo } = await service.client.get<{ undo: { exceptions: string[]; persons: object } }>(`${undone.path}report/`);
 say(`exceptions: ${JSON.stringify(undo.exceptions)}, persons ${JSON.stringify(undo.persons)}`);
 await untilStored(service, history.before.length + history.after.length);
-await stop(service, 'SIGTERM');
+await stopService(service, 'SIGTERM');
 
 const reference = await makeWorld('reference', [0, 2]);
 await untilStored(reference.service, history.before.length + history.after.length);
-await stop(reference.service, 'SIGTERM');
+await stopService(reference.service, 'SIGTERM');
 
 const got = await stateOf(mine.service.dataDir, [first.id, third.id], history.repeated);
 const expected = await stateOf(

@@ -29,7 +29,7 @@ export function importPreviewRoutes(deps: ImportRouteDeps): ApiRoute[] {
       summary: 'Preview the first records of a source as events',
       description:
         'Of a stored config or of one that is not stored yet, with format, names, choice and transform as a run takes them: ' +
-        'every record beside its events, and why it is rejected or left out. Stages, stores and sends nothing. Stored secrets are used ' +
+        'every record beside its events, and why it is rejected or skipped. Stages, stores and sends nothing. Stored secrets are used ' +
         'only where the settings lead to the address that they were given for; the activity log says who used them.',
       body: importPreviewSchema,
       responses: { 200: importPreviewResultSchema },

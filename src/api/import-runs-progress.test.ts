@@ -105,10 +105,9 @@ describe('the stream of progress', () => {
     const { api, id, run } = await startListening();
     const watcher = await watch(api, id, run);
     await watcher.events(1);
-    const began = performance.now();
     await api[Symbol.asyncDispose]();
     await watcher.ended;
-    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(api.app.logged.map((line) => line['msg'])).not.toContain(expect.stringContaining('cut off'));
   });
 
   it('HEAD answers at once, and other runs are not found', async () => {

@@ -71,7 +71,7 @@ const askMore = new Set([
 ]);
 
 describe('requests made from the document', () => {
-  it('get no status that it does not name, and none is refused as invalid', { timeout: 120_000 }, async () => {
+  it('get no status that it does not name, and none is refused as invalid', async () => {
     expect(operations.length).toBeGreaterThan(50);
     const findings = new Map<string, string>();
     for (const operation of operations.filter((each) => !deletesTheProject(each))) {

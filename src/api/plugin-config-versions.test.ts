@@ -158,7 +158,7 @@ describe('upgrade and rollback', () => {
     await change(id, 'upgrade', { version: '2' });
     expect((await settings(id)).body).toEqual({ kept: 'k' });
     await change(id, 'rollback');
-    // Code that was sent is bound to nobody: a secret of other code has to be given again.
+    // Code that was sent has no owner: a secret of other code has to be given again.
     expect((await settings(id)).body).toEqual({ kept: 'k' });
     const log = JSON.stringify(await configs.activity(id));
     expect(log).toContain('"field":"settings.mode"');

@@ -84,7 +84,7 @@ export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): Ap
   ];
 }
 
-/** Nobody finds out a secret by trying: after a few wrong values no secret is compared for an hour. @throws ApiError throttled */
+/** A secret cannot be found by trying: after a few wrong values no secret is compared for an hour. @throws ApiError throttled */
 async function compare(work: Work, config: StoredConfig, input: SettingsInput): Promise<ComparedSettings> {
   const compared = compareSettings(config, await loadFiles(work.tx, config.id), input);
   const isSecret = (key: string): boolean =>

@@ -84,7 +84,7 @@ function updateRoute(deps: PluginDeps, prepare: Prepare): ApiRoute {
     summary: 'Update a plugin',
     description:
       `${ways}What comes is kept as a new version and becomes the latest. With \`version\` alone a version that is kept ` +
-      'becomes the latest. Configs go on with the version that they run until they are upgraded. A key that is limited to projects ' +
+      'becomes the latest. Configs keep the version that they run until they are upgraded. A key that is limited to projects ' +
       'may change what no other project uses. Honours Idempotency-Key.',
     params,
     body: pluginUpdateSchema,

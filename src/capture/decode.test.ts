@@ -50,7 +50,7 @@ describe('bombs', () => {
     expect(bytes).toBeLessThan(4 * limits.inflatedBytesMax);
   });
 
-  it('a trailer that claims 4 GB makes nobody reserve them', async () => {
+  it('a trailer that claims 4 GB reserves no memory', async () => {
     const claimed = gzipSync(json);
     claimed.writeUInt32LE(0xffff_ffff, claimed.length - 4);
     const { error, bytes } = await growth(() => decodeBody(claimed, {}, limits));

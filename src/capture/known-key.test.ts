@@ -5,7 +5,7 @@ import { requireKnownKey, unknownBodyBytesMax } from './known-key.ts';
 const padding = ' '.repeat(3 * unknownBodyBytesMax);
 const filler = `"x":"${'é'.repeat(unknownBodyBytesMax)}"`;
 
-/** What becomes of a body in a service with one project; `asked`: how many keys were looked up. */
+/** What happens to a body in a service with one project; `asked`: how many keys were looked up. */
 async function judge(json: string): Promise<{ status: number; asked: number }> {
   let asked = 0;
   const projectOf = async (token: string): Promise<number> => {

@@ -17,7 +17,7 @@ async function importCommand(): Promise<{ program: Command; run: Command }> {
   return { program, run };
 }
 
-/** What a command is told, and the words with which it can be told the same. */
+/** The words of a command, and those with which it can be given again. */
 async function parsed(words: readonly string[]) {
   const { program, run } = await importCommand();
   let told: readonly unknown[] = [];

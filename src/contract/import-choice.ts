@@ -70,10 +70,10 @@ export const importChoiceSchema = Type.Object(
       Type.Enum(['first_user', 'merge', 'never_merge', 'device_only'], {
         default: 'first_user',
         description:
-          'What becomes of a device and its users. `first_user`: what the device did anonymously belongs to its first user by the time of ' +
+          'Which user the events of a device belong to. `first_user`: what the device did anonymously belongs to its first user by the time of ' +
           'the events; later users are persons of their own. `merge`: all users of a device become one person, unless each is known ' +
           'already. `never_merge`: every id stays a person of its own. `device_only`: events belong to the device that sent them, where ' +
-          'the record names one; nobody is identified.',
+          'the record names one; no person is identified.',
       }),
     ),
     join: Type.Optional(

@@ -12,6 +12,6 @@ export interface WireEvent {
 export const runProperty = '$import_run_id';
 /**
  * On the `$identify` of an import. `merge`: its ids are one person as with a live one. `joined`: the source itself has made them one
- * person, whoever of them is known already. Without it the other id is a device, which belongs to its first user.
+ * person, whichever of them is known already. Without it the other id is a device, which belongs to its first user.
  */
 export const identityProperty = '$import_identity';

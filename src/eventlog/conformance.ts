@@ -19,6 +19,8 @@ export interface OpenedLog {
   dispose(): Promise<void>;
 }
 
+/** Longer than a test may take: a wait of so long that ends was ended. */
+const longMs = 3_600_000;
 export const noLimits: ReadLimits = { events: Infinity, bytes: Infinity };
 
 export function header(requestId: string, events = 1): RecordHeader {
@@ -242,11 +244,9 @@ function describeWaiting(log: () => OpenedLog): void {
   });
 
   it('an append ends the waiting', async () => {
-    const start = performance.now();
-    const waiting = log().reader.waitForAppend(20_000);
+    const waiting = log().reader.waitForAppend(longMs);
     await log().writer.append('historical', record('a'), 0);
     await waiting;
-    expect(performance.now() - start).toBeLessThan(5000);
     expect(texts(await log().reader.read('historical', 0, noLimits))).toEqual(['a']);
   });
 
@@ -254,17 +254,13 @@ function describeWaiting(log: () => OpenedLog): void {
     await log().reader.read('live', 0, noLimits);
     await log().writer.append('live', record('a'), 0);
     await log().reader.read('historical', 0, noLimits);
-    const start = performance.now();
-    await log().reader.waitForAppend(20_000);
-    expect(performance.now() - start).toBeLessThan(5000);
+    await expect(log().reader.waitForAppend(longMs)).resolves.toBeUndefined();
   });
 
   it('closing ends the waiting', async () => {
-    const start = performance.now();
-    const waiting = log().reader.waitForAppend(20_000);
+    const waiting = log().reader.waitForAppend(longMs);
     await log().reader.close();
-    await waiting;
-    expect(performance.now() - start).toBeLessThan(5000);
+    await expect(waiting).resolves.toBeUndefined();
   });
 
   it('a closed writer takes nothing more and says so', async () => {
@@ -392,13 +388,11 @@ function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
     const [to, other] = [await writer(), await writer()];
     const readers = [await reader(0), await reader(1)];
     for (const lane of lanes) {
-      const start = performance.now();
-      const [first, second] = readers.map((each) => each.waitForAppend(20_000));
+      const [first, second] = readers.map((each) => each.waitForAppend(longMs));
       await to.append(lane, record('a'), 0);
       await first;
       await other.append(lane, record('b'), 1);
       await second;
-      expect(performance.now() - start).toBeLessThan(5000);
       for (const each of readers) expect(await each.read(lane, 0, noLimits)).toHaveLength(1);
     }
   });

@@ -59,7 +59,7 @@ export function damageText(found: readonly DamagedFile[]): string {
   const more = found.length > 1 ? `, and ${found.length - 1} more parts` : '';
   return (
     `Stored events are damaged: ${first.path} (${first.problem.slice(0, 300)})${more}. ` +
-    'Restore the event store from a backup, and look after the disk.'
+    'Restore the event store from a backup, and check the disk.'
   );
 }
 

@@ -39,6 +39,10 @@ async function open({ app }: TestApp): Promise<{ socket: Socket; received: () =>
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
+/** Said of what is waited for in vain. */
+const cutOff = 'stopping: requests that did not end in time are cut off';
+const messages = ({ logged }: TestApp) => logged.map((line) => line['msg']);
+
 describe('closing the server', () => {
   it('answers what is under way, says that the connection ends, and ends it', async () => {
     const slow = gate();
@@ -50,9 +54,8 @@ describe('closing the server', () => {
     const closing = app.app.close();
     await sleep(200);
     slow.release();
-    const started = performance.now();
     await Promise.all([closing, client.closed]);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(messages(app)).not.toContain(cutOff);
     expect(client.received()).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close\r\n[\s\S]*\{"slow":true\}$/i);
   });
 
@@ -64,10 +67,9 @@ describe('closing the server', () => {
     idle.socket.write(get('/livez'));
     await expect.poll(idle.received).toContain('200 OK');
     const silent = await open(app);
-    const started = performance.now();
     await app.app.close();
     await Promise.all([idle.closed, silent.closed]);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(messages(app)).not.toContain(cutOff);
     expect(silent.received()).toBe('');
   });
 
@@ -78,10 +80,8 @@ describe('closing the server', () => {
     const client = await open(app);
     client.socket.write(get('/api/slow'));
     await slow.entered;
-    const started = performance.now();
     await app.app.close();
     await client.closed;
-    expect(performance.now() - started).toBeLessThan(8000);
-    expect(app.logged.map((line) => line['msg'])).toContain('stopping: requests that did not end in time are cut off');
+    expect(messages(app)).toContain(cutOff);
   });
 });

@@ -17,7 +17,7 @@ ownNetworks.addAddress('::1', 'ipv6');
 ownNetworks.addSubnet('fc00::', 7, 'ipv6');
 ownNetworks.addSubnet('fe80::', 10, 'ipv6');
 
-/** More proxies than that stand in front of nobody; whoever sends more forged them. */
+/** No deployment has more proxies than that: a longer list is forged. */
 const hopsMax = 32;
 
 /**
@@ -33,7 +33,7 @@ export function keepTrustedAddress({ headers }: Pick<IncomingMessage, 'headers'>
   else headers['x-forwarded-for'] = address;
 }
 
-/** Undefined: the proxy names nobody. */
+/** Undefined: the proxy names no address. */
 export function clientAddress(forwardedFor: string): string | undefined {
   let client: string | undefined;
   for (const hop of forwardedFor.split(',').slice(-hopsMax).reverse()) {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { freePort } from '../../scripts/with-server.ts';
 import { startStartingServer } from './starting-server.ts';
 
-it('a service that is starting is alive, not ready, and asks whoever sends something to try again', async () => {
+it('a service that is starting is alive, not ready, and asks clients to try again', async () => {
   const place = { host: '127.0.0.1', port: await freePort() };
   const server = await startStartingServer(place);
   const ask = async (path: string, init: RequestInit = {}) => {

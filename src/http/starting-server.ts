@@ -12,7 +12,7 @@ const retryAfterSeconds = 2;
 
 /**
  * Answers while the stores are opened and migrated, which may take longer than a supervisor waits for a first sign of life: the
- * process is alive and not ready, and whoever sends something else is asked to try again. Errors: those of listening on the port.
+ * process is alive and not ready, and any other request is asked to be tried again. Errors: those of listening on the port.
  */
 export async function startStartingServer(place: { host: string; port: number }): Promise<StartingServer> {
   const server = createServer((request, response) => {
@@ -23,7 +23,7 @@ export async function startStartingServer(place: { host: string; port: number })
     response.writeHead(isLive ? 200 : 503, {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
-      // The service takes over the port: nobody may keep a connection to this server.
+      // The service takes over the port: no client may keep a connection to this server.
       connection: 'close',
       ...retry,
     });

@@ -62,7 +62,7 @@ export interface AssembleDeps {
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
   /** Free where the target stores events; left out: nobody can tell. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
-  /** What the preflight of a run may take, ms; left out: whoever assembles has looked already. */
+  /** What the preflight of a run may take, ms; without it there is no preflight: the command has looked already. */
   readonly preflightMs?: number;
 }
 

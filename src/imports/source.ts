@@ -71,7 +71,7 @@ export interface RecordChunk {
   readonly count: number;
   /** Pieces of the source that could not even become a line (a CSV row with a quote too few); they are rejected records. */
   readonly faults?: readonly SourceFault[];
-  /** How the text is read that begins with this chunk: `JSON, one record a line`. Left out: nothing begins. */
+  /** How the text is read that begins with this chunk: `JSON, one record a line`. Without it nothing begins. */
   readonly readAs?: string;
   readonly notes?: readonly ReadingNote[];
   /** Bytes of the source read so far, before decompression. */
@@ -93,7 +93,7 @@ export function continuedLines(lines: Buffer): number {
   return count;
 }
 
-/** What users are told of how the source was read; the check adds them up and words them (formats/record-notes.ts). */
+/** What users see of how the source was read; the check adds them up and words them (formats/record-notes.ts). */
 export interface ReadingNote {
   readonly of: 'read_as' | 'numbers_not_finite';
   /** Texts, or records. */
@@ -171,8 +171,8 @@ export interface SourceHost {
   /** The checked address for a connection that a source makes itself (PostgreSQL, S3). Throws OutboundError for a refused host. */
   readonly resolve: ResolveHost;
   /**
-   * Whether a source may use what the machine itself may do in a cloud; left out: no. `anywhere`: also at an address that a setting
-   * names, because whoever names it owns the credentials.
+   * Whether a source may use what the machine itself may do in a cloud; by default no. `anywhere`: also at an address that a setting
+   * names, because its author owns the credentials.
    */
   readonly machineCredentials?: boolean | 'anywhere';
   /** ms since the epoch. */

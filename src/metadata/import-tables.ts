@@ -33,7 +33,7 @@ export interface ImportTables {
     finished_at: string | null;
     /** `''`: for good; `long`: removed some time after it ended; `short`: sooner, for it has found nothing new. */
     kept: string;
-    /** JSON: RunDeaths; null: whoever worked on it never ended in the middle. */
+    /** JSON: RunDeaths; null: no worker ended in the middle of it. */
     deaths: string | null;
   };
   import_parts: {

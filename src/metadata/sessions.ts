@@ -148,7 +148,7 @@ export async function endSessions(
   userId: number,
   which: { readonly id: string } | { readonly except: string | undefined },
 ): Promise<number> {
-  // A link that was not opened yet would sign somebody in again.
+  // A link that was not opened yet would open a session again.
   if ('except' in which) await db.deleteFrom('login_links').where('user_id', '=', userId).execute();
   let query = db.deleteFrom('sessions').where('user_id', '=', userId);
   if ('id' in which) query = query.where('id', '=', which.id);

@@ -147,12 +147,12 @@ describe('a move', () => {
     before = await shownRows(world.from);
     await sql`pragma wal_checkpoint(truncate)`.execute(world.db);
     metadataDigest = digest();
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const each of open.splice(0).toReversed()) await each.disposeAsync();
   });
 
-  it('writes over nothing that is not its own, and leaves no trace then', { timeout: 60_000 }, async () => {
+  it('writes over nothing that is not its own, and leaves no trace then', async () => {
     await insertRows(world.to.store, 'others', [testRow(1)]);
     await expect(world.run()).rejects.toThrow(/expected an empty event store, got one with 1 rows/);
     await world.standIn.run('TRUNCATE TABLE events_local');
@@ -162,7 +162,7 @@ describe('a move', () => {
     expect(readMoveState(world.dataDir)).toBeUndefined();
   });
 
-  it('goes on only to the stores that it was begun to', { timeout: 60_000 }, async () => {
+  it('goes on only to the stores that it was begun to', async () => {
     await expect(world.run('move_table:5')).rejects.toBeInstanceOf(Killed);
     await expect(world.run('', { to: { ...world.to, name: 'elsewhere' } })).rejects.toThrow(
       /expected the stores that the move was begun to \(the other side\), got others \(elsewhere\)/,

@@ -237,10 +237,8 @@ describe('redirects', () => {
       if (request.url === '/end') response.end('arrived');
       else answer(response.writeHead(302, { location: '/end' }));
     });
-    const started = performance.now();
     const { body } = await open('127.0.0.1')({ url: `http://127.0.0.1:${server.port}/` });
     expect(Buffer.from(body).toString()).toBe('arrived');
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 
   it('end after five', async () => {
@@ -257,9 +255,7 @@ describe('how long and how much', () => {
     ['a body that never ends', (response: ServerResponse) => drip(response, 'x')],
   ])('%s is given up after the time for the whole request', async (_name, answer) => {
     await using server = await testServer((_request, response) => void answer(response));
-    const started = performance.now();
     const error = await refusal(open('127.0.0.1')({ url: `http://127.0.0.1:${server.port}/x?q`, timeoutMs: 200 }));
-    expect(performance.now() - started).toBeLessThan(2000);
     expect(error).toMatchObject({ kind: 'limit', retry: true });
     expect(error.message).toBe(`expected an answer from http://127.0.0.1:${server.port} within 200 ms, got none`);
   });

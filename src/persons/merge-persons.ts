@@ -5,10 +5,10 @@ import { mergeRegisters } from './registers.ts';
 import type { PersonStore } from './person-store.ts';
 
 /**
- * What becomes of two ids:
+ * What happens to two ids:
  * - `always`: they are one person.
  * - `unless_identified`: the same, unless each has a person, and the other one is identified.
- * - `first_user`: the same, but an id that nobody has does not join an identified person: the other id is a device, and has its user.
+ * - `first_user`: the same, but an id without a person does not join an identified person: the other id is a device, and has its user.
  */
 export type MergeRule = 'always' | 'unless_identified' | 'first_user';
 
@@ -45,7 +45,7 @@ export function mergePersons(
   if (target !== undefined && target === other) return null;
   const refusal = refusalOf(request, target, other, idsMax);
   if (refusal !== null) {
-    // So that nobody who comes to the same device later takes this id over.
+    // So that no later user of the same device takes this id over.
     store.identify(target ?? store.create(projectId, targetId, micros));
     return refusal;
   }
@@ -58,7 +58,7 @@ export function mergePersons(
   return null;
 }
 
-/** Undefined: nobody has that id yet. */
+/** Undefined: no person has that id yet. */
 function refusalOf(
   request: MergeRequest,
   target: Person | undefined,

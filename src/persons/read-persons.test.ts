@@ -86,5 +86,5 @@ describe('persons with their ids', () => {
     } finally {
       await db.destroy();
     }
-  }, 60_000);
+  });
 });

@@ -193,7 +193,7 @@ describe('two people become one', () => {
     expect(propertiesOf(target)['only']).toBe('other');
   });
 
-  it('whenever they become one, and whoever of them said it, the person is the one that one id would have made', () => {
+  it('whenever they become one, and whichever of them said it, the person is the one that one id would have made', () => {
     const said = fc.array(fc.tuple(change, fc.boolean()), { maxLength: 8 });
     fc.assert(
       fc.property(said, fc.infiniteStream(fc.nat()), fc.nat(8), fc.boolean(), (changes, order, mergedAt, isSwapped) => {

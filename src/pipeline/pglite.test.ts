@@ -14,7 +14,7 @@ let bench: Bench;
 beforeAll(async () => {
   db = kyselyOf(await openPglite());
   bench = await createBench({ db });
-}, 60_000);
+});
 afterAll(async () => {
   await bench[Symbol.asyncDispose]();
   await db.destroy();

@@ -68,7 +68,7 @@ export function startProcess(entry: URL, data: object, { memoryBytesMax, memoryL
   watchMemory(child, memoryBytesMax, () =>
     kill(`it took more than ${mebibytes(memoryBytesMax)} of memory (${memoryLimit})`),
   );
-  // One that is just ending takes nothing any more; its end is told.
+  // One that is just ending takes nothing any more; its end is reported.
   const post = (message: unknown): void => void (child.connected && child.send(message as object, () => undefined));
   post({ init: data });
   return {

@@ -21,7 +21,7 @@ export type Inject = (request: {
   readonly statusMessage: string;
   readonly headers: Readonly<Record<string, unknown>>;
   stream(): Readable;
-  /** Destroyed, it tells the handler that nobody reads on. */
+  /** Destroyed, it tells the handler that the client reads no further. */
   readonly raw: { readonly res: { destroy(): void } };
 }>;
 

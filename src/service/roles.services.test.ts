@@ -67,7 +67,7 @@ describe.skipIf(kafkaBrokers === '')(
           cluster.start('api'),
           cluster.start('jobs'),
         ]);
-      }, 120_000);
+      });
       afterAll(() => cluster[Symbol.asyncDispose]());
 
       it('processes that start at once on empty stores: one migrates, the others wait and say so', async () => {

@@ -153,7 +153,7 @@ async function startParts(
   return describeStart(settings, server, first.project?.apiToken, loginToken);
 }
 
-/** Where the port is one that the system chooses, nobody knows yet where to ask. */
+/** Where the port is one that the system chooses, it is not known yet where to ask. */
 async function startProbes({ host, port }: Settings, parts: AsyncDisposableStack): Promise<StartingServer | undefined> {
   if (port === 0) return undefined;
   const server = await startStartingServer({ host, port });

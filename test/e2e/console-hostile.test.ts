@@ -130,7 +130,7 @@ describe.skipIf(!chromiumPath)('hostile names', () => {
     const live = tabs.all.find(({ of: { route } }) => route === 'live')?.page;
     await live?.getByText('watching', { exact: true }).waitFor({ timeout: 60_000 });
     await capture(server, [{ event: name, distinct_id: name, properties: { [name]: endless } }]);
-  }, 120_000);
+  });
   afterAll(async () => {
     await tabs?.[Symbol.asyncDispose]();
     await server?.terminate();

@@ -141,7 +141,7 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
     });
     // Filters are asked with once typing has settled.
     await delay(1_000);
-  }, 120_000);
+  });
   afterAll(async () => {
     await tabs?.[Symbol.asyncDispose]();
     await server?.terminate();

@@ -1,6 +1,6 @@
 /**
  * Real: the whole program as a process, its process of imports, SQLite, chDB, files, HTTP. Doubled: nothing. What is read here ends
- * whoever reads it, or never ends; what is observed is that the service around it stays.
+ * its reader, or never ends; what is observed is that the service around it stays.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

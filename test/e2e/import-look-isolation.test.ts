@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileBroker, hostileFiles, type HostileSource } from '../support/hostile-sources.ts';
 import { createImportConfig } from '../support/import-runs.ts';
@@ -40,7 +41,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => stop());
 
-/** One event after the other, each acknowledged, until `over` is done. */
+/** One event after the other, each acknowledged, until `over` is done; not so many that they are all that the machine works on. */
 async function captureBeside<T>(over: Promise<T>): Promise<T> {
   const done = { is: false };
   const settled = over.finally(() => (done.is = true));
@@ -52,6 +53,7 @@ async function captureBeside<T>(over: Promise<T>): Promise<T> {
     const answer = await fetch(`${server.url}/batch/`, { method: 'POST', body, headers });
     await answer.arrayBuffer();
     expect(answer.status).toBe(200);
+    await delay(20);
   } while (!done.is);
   return await settled;
 }
@@ -111,10 +113,10 @@ describe.skipIf(!hasProc)('while a source is looked into that would end its read
     });
     const endless = await captureBeside(preview(sources['a query without an end'] ?? { app: '', settings: {} }));
     expect(endless).toMatchObject({ status: 400, text: expect.stringContaining('it took longer than 15 s') });
-  }, 120_000);
+  });
 
   it('every acknowledged event is stored', async () => {
     const { total } = await untilStored(server, { standard: sent }, 60_000);
     expect(total.standard).toBe(sent);
-  }, 90_000);
+  });
 });

@@ -36,7 +36,7 @@ let scene: Scene;
 
 beforeAll(async () => {
   scene = await openScene();
-}, 120_000);
+});
 afterAll(() => scene[Symbol.asyncDispose]());
 
 async function openScene(): Promise<Scene> {

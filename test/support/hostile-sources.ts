@@ -1,4 +1,4 @@
-/** What others may have written to end, or to hold up, whoever reads it. */
+/** Sources that are made to end, or to hold up, their reader. */
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { writeFile } from 'node:fs/promises';

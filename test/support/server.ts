@@ -107,7 +107,7 @@ export async function startServer(
   return server;
 }
 
-/** Ready, or past its start whatever it says of its parts then; one that is told to die at work may be gone before it is asked. */
+/** Ready, or past its start whatever it says of its parts then; one that is made to die at work may be gone before it is asked. */
 async function untilUp(server: TestServer, isReady: boolean, withinMs: number): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (Date.now() < deadline) {

@@ -95,7 +95,7 @@ export function newSettings(settings: Settings): Change[] {
   });
 }
 
-/** A file may come from somebody else: what its references find on this machine is not for the eyes of whoever sees the plan. */
+/** A file may come from elsewhere: what its references find on this machine must not show in the plan. */
 function withoutFound(change: Change, { place }: Extract<Setting, { readonly kind: 'value' }>): Change {
   if (place === undefined) return change;
   return { field: change.field, ...('before' in change && { before: 'another value' }), after: place, hidden: true };

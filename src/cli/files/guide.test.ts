@@ -85,4 +85,4 @@ it('the guide to configuration files can be run as written, and shows what it sa
   const [, hash] = body['results'] as { readonly config: string }[];
   expect(JSON.parse(hash?.config ?? '{}')).toMatchObject({ propertiesToHash: 'email, phone' });
   expect(share.left()).toEqual([]);
-}, 120_000);
+});

@@ -156,7 +156,7 @@ describe('configuration files', () => {
     const activity = await countActivity();
     expect((await done('apply', '--yes')).stderr).toBe('no differences\n');
     expect(await countActivity()).toBe(activity);
-  }, 120_000);
+  });
 
   it('drift of every kind is shown and set right, without a secret in sight', async () => {
     const [first, second, hash] = ['drop-events', 'geoip', 'hash-properties'].map((slug) => {

@@ -67,7 +67,7 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
     const again = await atTerminal(made, to);
     expect([again.code, again.screen]).toEqual([exitCodes.unverified.code, expect.stringContaining('goes on in load')]);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
-  }, 60_000);
+  });
 
   it('one Ctrl-C that arrives more than once, as through npx, pauses it and prints the command that resumes', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
@@ -78,5 +78,5 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
     const resumed = await atTerminal(made, to);
     expect(resumed.code).toBe(exitCodes.unverified.code);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
-  }, 60_000);
+  });
 });

@@ -21,7 +21,7 @@ async function rewrite(file: string, lines: readonly string[]): Promise<void> {
   await writeFile(file, gzipSync(`${lines.join('\n')}\n`));
 }
 
-describe.concurrent('the same command once more', { timeout: 60_000 }, () => {
+describe.concurrent('the same command once more', () => {
   it('over a file that has grown is not done already: all of it is imported, and each event stored once', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records).slice(0, 250));
@@ -59,7 +59,7 @@ describe.concurrent('the same command once more', { timeout: 60_000 }, () => {
   });
 });
 
-describe.concurrent('a file that changes after it was read', { timeout: 60_000 }, () => {
+describe.concurrent('a file that changes after it was read', () => {
   it('before anything was sent, the import stops; the same command imports what is there then', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records));
@@ -110,7 +110,7 @@ describe.concurrent('what an import of files refuses', () => {
   });
 });
 
-describe.concurrent('a check, and then the import', { timeout: 60_000 }, () => {
+describe.concurrent('a check, and then the import', () => {
   const check = (made: TestImport): Promise<Finished> =>
     runCommand(['import', 'check', 'mixpanel', made.file, '--state-dir', made.state, '--json']);
   const stagesOf = (made: Finished): readonly string[] => [...new Set(linesOf(made).map(({ stage }) => stage))];

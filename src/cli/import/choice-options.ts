@@ -50,7 +50,7 @@ function addChoices(command: Command): void {
     .option('--except-property <name>', 'no properties of this name; may be repeated', collect)
     .option('--rename-property <old=new>', 'another name for a property; may be repeated', collect)
     .addOption(
-      new Option('--identity <policy>', 'what becomes of a device and its users; otherwise first-user').choices(
+      new Option('--identity <policy>', 'which user the events of a device belong to; otherwise first-user').choices(
         Object.keys(policies),
       ),
     )

@@ -67,7 +67,7 @@ const expected = [
   'notes.txt – no records of this format',
 ];
 
-describe('files without records among those that are imported', { timeout: 60_000 }, () => {
+describe('files without records among those that are imported', () => {
   it('in a directory are left out by their content, listed by the check, and stop nothing', async () => {
     await using made = await newImport([]);
     await using endpoint = await startEndpoint(() => 'keep');

@@ -61,7 +61,7 @@ async function everyOption(dir: string): Promise<Readonly<Record<string, readonl
 
 /** Given by the test's own command, or excluded by one that is. */
 const others = ['--to', '--project-key', '--state-dir', '--json', '--help', '--trial', '--check'];
-/** They name another source, and what it is told. */
+/** They name another source, and its settings. */
 const ofSources = ['--source', '--setting', '--profile'];
 
 describe('the command that an interrupted import prints', () => {
@@ -103,5 +103,5 @@ describe('the command that an interrupted import prints', () => {
     expect(done.code).toBe(exitCodes.rejected.code);
     expect(await readFile(join(made.dir, 'the report.html'), 'utf8')).toContain('<html');
     expect(await readFile(join(made.dir, 'rejected.ndjson'), 'utf8')).toContain('not json');
-  }, 60_000);
+  });
 });

@@ -55,7 +55,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
     // At most the frames that were on their way.
     expect(endpoint.kept.length - count).toBeLessThanOrEqual(4000);
-  }, 30_000);
+  });
 
   it.concurrent('two commands at once: the second one says that the first is at work', async () => {
     let second: Promise<Finished> | undefined;
@@ -77,5 +77,5 @@ describe.concurrent('an import of the command line that is interrupted', () => {
       ),
     ]);
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(records));
-  }, 60_000);
+  });
 });

@@ -112,7 +112,7 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(first + 3000));
     const done = await runCommand(words);
     expect(done.stderr).toContain('is done already');
-  }, 120_000);
+  });
 
   it('the check says where each partition ends, what is left out and which message is damaged', async () => {
     const topic = await makeTopic();
@@ -147,7 +147,7 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
       place: 'partition 2, offset 10',
       original: '{"n": ',
     });
-  }, 60_000);
+  });
 
   it('the guide: its commands, with a user and TLS, run as written', async () => {
     const topic = await makeTopic('orders');
@@ -185,5 +185,5 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
     // The first one is the check.
     expect(sent).toEqual([[], both, both]);
     expect(share.left()).toEqual([]);
-  }, 60_000);
+  });
 });

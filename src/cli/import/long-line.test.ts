@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../test/support/command.ts';
 import { mixpanelLines, newImport, resultOf } from '../../../test/support/import-command.ts';
 
-describe('a line of 30 MB among others', { timeout: 60_000 }, () => {
+describe('a line of 30 MB among others', () => {
   it('is one rejected record with its line and the reason; the lines after it keep their numbers', async () => {
     await using made = await newImport([]);
     const [first = '', second = ''] = mixpanelLines(2);

@@ -29,7 +29,7 @@ interface ReportDeps {
 
 const reportMs = 5_000;
 const scopes = 'plugin:write to be listed, import_undo:write to be undone';
-/** Of the last report, which nobody repeats. */
+/** Of the last report, which is not repeated. */
 const endTries = 5;
 
 /**

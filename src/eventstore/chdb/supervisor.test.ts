@@ -153,12 +153,15 @@ describe('the limits of an embedded engine', () => {
 
   it('a heavy query ends at its time limit and holds up neither inserts nor other queries', async () => {
     const chdb = await open({ queryTimeoutMs: 8000 });
-    const started = performance.now();
-    const heavy = chdb.store.query('SELECT count() FROM numbers(1e13) WHERE number % 7 = 3').catch((e: unknown) => e);
+    let isOver = false;
+    const heavy = chdb.store
+      .query('SELECT count() FROM numbers(1e13) WHERE number % 7 = 3 SETTINGS max_threads = 1')
+      .catch((e: unknown) => e)
+      .finally(() => (isOver = true));
     const project = newProject();
     await insertRows(chdb.store, 'beside', [testRow(project)]);
     expect(await countRows(chdb.store, project)).toEqual({ all: 1, shown: 1 });
-    expect(performance.now() - started).toBeLessThan(7900);
+    expect(isOver).toBe(false);
     expect(await heavy).toBeInstanceOf(StoreUnavailableError);
     expect(chdb.restarts).toEqual([]);
   });

@@ -129,6 +129,6 @@ function engineFailure(error: unknown, judge: (message: string, cause: unknown) 
   const { code, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: '' };
   if (engineCode(message) !== 0) return judge(message, error);
-  // A network error's own message names the address, and this sentence is shown to whoever asks for the service's health.
+  // A network error's own message names the address, and this sentence is shown to any client that asks for the service's health.
   return new ServerAwayError(`The ClickHouse server cannot be reached: ${code ?? message}`, { cause: error });
 }

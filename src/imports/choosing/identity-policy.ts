@@ -5,7 +5,7 @@ import { importMarks, type Change } from './step.ts';
 const linkReason = 'link between ids, which the identity policy leaves out';
 const profileReason = 'profile of a user, whom the identity policy does not know';
 
-/** Ids are tied together as live events tie them: whoever identifies at a device becomes the person of its first user. */
+/** Ids are tied together as live events tie them: a user who identifies at a device becomes the person of its first user. */
 export function mergeAll(): Change {
   return (event) =>
     event.event !== '$identify' ||

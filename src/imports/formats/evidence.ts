@@ -7,7 +7,7 @@ import type { NoteCode } from './record-notes.ts';
  * - `zone`: zone and unit of it
  * - `ids`: what the uuid follows from
  * - `links`: who is the person, and which ids become one
- * - `counts`: what is repeated, left out or missing
+ * - `counts`: what is repeated, skipped or missing
  */
 export const evidenceKinds = ['times', 'zone', 'ids', 'links', 'counts'] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];

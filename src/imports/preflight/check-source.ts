@@ -49,7 +49,7 @@ function extentOf({ extent }: SourceSample): readonly Finding[] {
   return [{ level: 'fine', code: 'source_extent', message: `the source reaches as follows: ${extent}`, advice: null }];
 }
 
-/** What a file is was seen by its content: whoever knows better sees it here. */
+/** What a file is was seen by its content: a user who knows better sees it here. */
 function readingOf({ readAs }: SourceSample): readonly Finding[] {
   return readAs === undefined ? [] : [fine(`${readAs.part} is read as ${readAs.how}`)];
 }

@@ -40,7 +40,7 @@ async function checkColumn(file: AsyncBuffer, column: ColumnMetaData, place: Pla
     // A writer gives checksums to all pages or to none.
     if (page.crc === undefined) return;
     const from = at + page.headerBytes;
-    if (!(page.bytes >= 0 && from + page.bytes <= end)) refuse(`page ${number} goes on beyond its column`);
+    if (!(page.bytes >= 0 && from + page.bytes <= end)) refuse(`page ${number} continues beyond its column`);
     const content = Buffer.from(await file.slice(from, from + page.bytes));
     if (crc32(content) !== page.crc >>> 0) refuse(`the checksum of page ${number} is wrong`);
     at = from + page.bytes;

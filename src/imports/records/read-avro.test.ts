@@ -216,7 +216,7 @@ describe('numbers of records and items that an Avro file claims', () => {
     ['two of three', 2, /block 1 is damaged or truncated: 2 bytes follow the 2 records/],
     ['none of three', 0, /6 bytes follow the 0 records/],
     ['less than none', -3, /expected a number of records, got -3/],
-    ['four of three', 4, /goes on beyond its block/],
+    ['four of three', 4, /continues beyond its block/],
     ['4e9 of three', 4e9, /should hold 4000000000 records, and has 6 bytes/],
   ])('%s: the file is refused, and no record is dropped', async (_name, count, message) => {
     await expect(read(containerOf('string', [{ count, packed: texts }]))).rejects.toThrow(message);

@@ -76,7 +76,7 @@ function decoded(decoder: AvroDecoder, block: Buffer, at: number, place: string)
   } catch (error) {
     throw damaged(place, 'a record does not fit the schema', error);
   }
-  throw damaged(place, 'a record goes on beyond its block');
+  throw damaged(place, 'a record continues beyond its block');
 }
 
 interface Header {

@@ -7,9 +7,9 @@ const rowCharsMax = 4 * 1024 * 1024;
 /** How a table is written. */
 export interface CsvDialect {
   readonly delimiter: string;
-  /** A quote within quotes may also stand behind a backslash, as MySQL and Redshift write it; left out: it is doubled. */
+  /** A quote within quotes may also stand behind a backslash, as MySQL and Redshift write it; by default it is doubled. */
   readonly escape?: 'backslash';
-  /** What ends a line; left out: \n or \r\n. */
+  /** What ends a line; by default \n or \r\n. */
   readonly lineBreak?: '\r';
   /** The first line says what the delimiter is, as Excel writes it: `sep=;`. */
   readonly separatorLine?: true;

@@ -13,11 +13,11 @@ import { tellRun } from './tell-run.ts';
 export interface Claim {
   readonly run: Run;
   readonly attempt: number;
-  /** Undefined: whoever worked on it never ended in the middle. */
+  /** Undefined: no worker ended in the middle of it. */
   readonly deaths?: RunDeaths | undefined;
 }
 
-/** What names a claim to somebody who does not work on it. */
+/** What names a claim to other processes. */
 export interface HeldRun {
   readonly id: string;
   readonly attempt: number;
@@ -75,7 +75,7 @@ type Due = Pick<
   'id' | 'attempts' | 'lease_until' | 'started_at' | 'state' | 'stage' | 'deaths' | 'waiting'
 >;
 
-/** With the one that is seen now: the run is still somebody's, whose lease is over. One that only waited ended for another reason. */
+/** With the one that is seen now: the run still has an owner, whose lease is over. One that only waited ended for another reason. */
 async function deathsOf(db: Metadata, found: Due, { outlived }: ClaimOptions): Promise<RunDeaths | undefined> {
   const known = parseDeaths(found.deaths);
   const wasIdle = found.waiting !== null && known?.noted === undefined;

@@ -47,7 +47,7 @@ function hasCode(error: Error): boolean {
   return 'code' in error && typeof error.code === 'string';
 }
 
-/** Whether it ends a run though nobody foresaw it: a fault of the program. */
+/** Whether it ends a run though it was not foreseen: a fault of the program. */
 export function isUnexpected(error: unknown): boolean {
   const known = [...ends, SourceWaitError, TargetWaitError];
   return !known.some((kind) => error instanceof kind) && !isFullDisk(error);

@@ -41,7 +41,7 @@ describe.each<readonly [string, OpenRunsStore]>([
     await fill(store.db);
     await addOldest(store.db);
     db = recording(store.db, (query) => asked.push(query));
-  }, 120_000);
+  });
   afterAll(() => store[Symbol.asyncDispose]());
 
   /** What a look-up finds, when each of its queries is answered by an index. */

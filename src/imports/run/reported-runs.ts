@@ -57,7 +57,7 @@ export async function saveReport(
   return { run: await settled(tx, { ...row, ...columns }, report, before), isNew: false };
 }
 
-/** What nobody reports any more waits for its command. */
+/** What is no longer reported waits for its command. */
 export async function pauseSilentRuns(db: Metadata, now: number): Promise<void> {
   const rows = await db
     .selectFrom('import_runs')
@@ -87,7 +87,7 @@ function refuseEnded({ id, state, stage }: Run): void {
   throw new ApiError('conflict', `Run ${id} ${what}; start another one.`);
 }
 
-/** Somebody has paused, cancelled or undone it here. */
+/** It was paused, cancelled or undone here. */
 function isSteered({ state, stage }: Run, leaseUntil: string | null): boolean {
   return stage === 'undo' || state === 'cancelled' || state === 'undone' || (state === 'paused' && leaseUntil === null);
 }

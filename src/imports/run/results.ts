@@ -57,7 +57,7 @@ export interface OddFinding {
   readonly rule: string;
   readonly count: number;
   readonly samples: readonly string[];
-  /** What it is and what becomes of it; results of old versions lack it. */
+  /** What it is and what happens to it; results of old versions lack it. */
   readonly outcome?: string;
   /** The same, and how another rule is chosen. */
   readonly detail: string;

@@ -166,7 +166,7 @@ export function testRuns(open: OpenRunsStore): void {
         expect(await refusal(await takeNext())).toBeUndefined();
       });
 
-      it('is tried anew wherever it got further in between', async () => {
+      it('is tried again wherever it got further in between', async () => {
         await add();
         for (let part = 0; part < 6; part += 1) {
           const claim = await takeNext();
@@ -193,7 +193,7 @@ export function testRuns(open: OpenRunsStore): void {
         expect(await refusal(await takeNext())).toMatchObject({ message: expect.stringContaining('12 times') });
       });
 
-      it('is taken up at once by whoever is there, and an end that comes late changes nothing', async () => {
+      it('is taken up at once by another worker, and an end that comes late changes nothing', async () => {
         await add();
         const claim = await take();
         await end(claim);

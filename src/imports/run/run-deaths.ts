@@ -1,5 +1,5 @@
 /**
- * How often whoever worked on a run ended without getting any further with it. What a run reads may be made to end its reader; it
+ * How often a worker of a run ended without getting any further with it. What a run reads may be made to end its reader; it
  * must not do so without end.
  */
 import { sql } from 'kysely';
@@ -49,7 +49,7 @@ export async function countDeath(
   };
 }
 
-/** Grows with all that a stage has done for good. */
+/** Grows with all that a stage has completed. */
 async function reachedBy(db: Queries, runId: string): Promise<number> {
   const parts = await db
     .selectFrom('import_parts')

@@ -60,7 +60,7 @@ export interface RunWorkerDeps {
   /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
   readonly onDone?: (stage: Stage, more: number) => void;
   readonly watcher?: RunWatcher;
-  /** Told of each run that is taken; what it returns is called when the run is let go. */
+  /** Called with each run that is taken; what it returns is called when the run is released. */
   readonly onClaim?: (held: HeldRun) => () => void;
 }
 

@@ -76,7 +76,7 @@ describe('objects of a bucket', () => {
     expect(String(refused)).not.toContain('not-to-be-seen');
     server.slowDown(5);
     expect(await failure(open())).toMatchObject({ name: 'SourceWaitError', unlimited: true });
-  }, 15_000);
+  });
 
   it('an endpoint that may not be reached is refused before it is asked', async () => {
     const resolve = async (): Promise<string> => {

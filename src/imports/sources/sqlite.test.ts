@@ -144,5 +144,5 @@ describe('what is wrong with a file', () => {
     using database = new DatabaseSync(path);
     database.exec('begin exclusive');
     expect(await failure(open('select * from events'))).toMatchObject({ name: 'SourceWaitError', unlimited: true });
-  }, 15_000);
+  });
 });

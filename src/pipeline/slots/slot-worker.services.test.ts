@@ -60,7 +60,7 @@ describeOnPostgres('workers of slots as processes', (database) => {
       .poll(async () => (await written()).every(({ count }, at) => count > (before[at]?.count ?? 0)))
       .toBe(true);
     expect((await written()).map(({ late }) => late)).toEqual([0, 0, 0, 0]);
-  }, 60_000);
+  });
 
   it('the slots of one that is killed go to the others after its lease, and those of one that is asked to go at once', async () => {
     const [killed, polite, left] = [start(3000, -hourMs), start(3000, hourMs), start(3000)] as const;
@@ -75,7 +75,7 @@ describeOnPostgres('workers of slots as processes', (database) => {
     expect(await heldBy(polite)).toBe(0);
     await holds(left, 4, 2000);
     expect((await written()).map(({ late }) => late)).toEqual([0, 0, 0, 0]);
-  }, 60_000);
+  });
 
   /** Between two statements of one: PostgreSQL then waits for the process. */
   async function standStillInTransaction(child: ChildProcess): Promise<void> {

@@ -198,5 +198,5 @@ export function testUnsharedSpread(open: OpenStore): void {
       for (const fault of found.filter(isOfProfiles)) faults.add(fault);
     }
     expect([...faults]).not.toEqual([]);
-  }, 120_000);
+  });
 }

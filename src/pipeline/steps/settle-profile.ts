@@ -50,7 +50,7 @@ function personIntent({ event, properties }: EventDraft): PersonIntent {
 
 /**
  * Imported history has later users of a device, too; which of them is the first only its whole shows. What the source itself has joined
- * is one person, whoever is known already.
+ * is one person, whichever is known already.
  */
 function ruleOf(properties: JsonObject): MergeRule {
   const mark = properties[identityProperty];

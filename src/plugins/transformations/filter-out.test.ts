@@ -90,9 +90,9 @@ describe('filter out', () => {
   });
 
   it('a pattern that goes astray costs no time', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(keeps([filter('string', 'regex', '^(a+)+$')], { p: `${'a'.repeat(5000)}!` })).toBe(false);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
   });
 
   it.each([

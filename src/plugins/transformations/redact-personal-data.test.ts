@@ -109,9 +109,9 @@ describe('redact personal data', () => {
       '1:'.repeat(50_000),
       '1.'.repeat(50_000),
     ];
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (const text of texts) transformed(redactPersonalData, { ...removing, emails: 'Yes', ips: 'Yes' }, { text });
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(process.cpuUsage(started).user).toBeLessThan(3_000_000);
   });
 
   it.each([

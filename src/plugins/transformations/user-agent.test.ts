@@ -78,8 +78,8 @@ describe('User agent populator', () => {
   });
 
   it('a header made to be slow is read in a moment', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     transformed(userAgent, {}, { $useragent: 'Trident/7.0rv:1)'.repeat(50_000) });
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
   });
 });

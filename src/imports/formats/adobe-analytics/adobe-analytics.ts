@@ -27,7 +27,7 @@ export const adobeAnalytics: Format = {
     '`link_name`. The events of the hit are in `success_events`, its products in `products`, values of list variables (`mvvar1`) as lists. distinct_id is ' +
     'visid_high and visid_low with all of their digits, else mcvisid; with the option `user_id` the user, to whom the visitor is ' +
     'linked. The uuid follows from hitid_high and hitid_low, in feeds without them from the content. Hits that Adobe does ' +
-    'not count (exclude_hit, customer_perspective, hit_source 5, 7, 8 and 9) are left out; a purchase that came before (duplicate_purchase) ' +
+    'not count (exclude_hit, customer_perspective, hit_source 5, 7, 8 and 9) are skipped; a purchase that came before (duplicate_purchase) ' +
     'is not counted again.',
   source:
     'The files of a data feed (`hit_data.tsv`, `01-suite_2024-05-01.tsv.gz`), which have no line with names: `columns` gives them. ' +

@@ -22,7 +22,7 @@ export const evidence: Evidence = {
     option: 'identify',
   },
   counts: {
-    rule: 'Nothing is left out. sample_rate is reported as incomplete; an export of more than 4 GB is answered with an error, not cut.',
+    rule: 'Nothing is skipped. sample_rate is reported as incomplete; an export of more than 4 GB is answered with an error, not cut.',
     sources: ['https://amplitude.com/docs/apis/analytics/export'],
   },
 };

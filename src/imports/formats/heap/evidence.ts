@@ -25,7 +25,7 @@ export const evidence: Evidence = {
     ],
   },
   counts: {
-    rule: 'Exports are retroactive, tables are filled again: the same row again is stored once. Nothing is left out.',
+    rule: 'Exports are retroactive, tables are filled again: the same row again is stored once. Nothing is skipped.',
     sources: ['https://help.heap.io/heap-connect/heap-connect-guide/data-schema'],
   },
 };

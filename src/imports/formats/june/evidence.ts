@@ -21,7 +21,7 @@ export const evidence: Evidence = {
     ],
   },
   counts: {
-    rule: 'Nothing is left out and nothing taken for a repetition.',
+    rule: 'Nothing is skipped and nothing taken for a repetition.',
     because: 'Every row becomes an event, or is rejected with a reason.',
   },
 };

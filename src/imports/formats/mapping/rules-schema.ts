@@ -85,7 +85,7 @@ export const rulesSchema: JsonObject = {
             type: 'string',
             minLength: 1,
             description:
-              'iso, s, ms, us, ns, excel (serial dates of a spreadsheet), or a pattern such as dd.MM.yyyy HH:mm:ss; left out: any of the usual ones.',
+              'iso, s, ms, us, ns, excel (serial dates of a spreadsheet), or a pattern such as dd.MM.yyyy HH:mm:ss; without it: any of the usual ones.',
           },
           zone: { type: 'string', description: 'Of times that state none: Europe/Berlin. Default UTC.' },
         }),

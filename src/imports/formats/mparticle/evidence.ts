@@ -19,7 +19,7 @@ export const evidence: Evidence = {
     option: 'user_identity',
   },
   counts: {
-    rule: 'mParticle promises delivery at least once and no deduplication: a batch delivered twice is stored once, by its ids. Nothing is left out but hashed identities.',
+    rule: 'mParticle promises delivery at least once and no deduplication: a batch delivered twice is stored once, by its ids. Nothing is skipped but hashed identities.',
     sources: ['https://docs.mparticle.com/developers/apis/http/'],
   },
 };

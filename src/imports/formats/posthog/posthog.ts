@@ -141,7 +141,7 @@ function readEvent(record: Json, context: Context): RecordResult {
   addColumns(record, properties, context.columns);
   addElements(record, properties);
   addPerson(record, properties, context);
-  // Many share such an id, so nobody's person comes of it; the pipeline refuses links by it.
+  // Many share such an id, so it makes no person; the pipeline refuses links by it.
   if (isNobody(distinctId) && !profileEvents.has(event)) properties['$process_person_profile'] = false;
   const uuid = uuidOf(record, context.writer);
   properties['$geoip_disable'] = true;

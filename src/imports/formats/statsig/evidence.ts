@@ -19,7 +19,7 @@ export const evidence: Evidence = {
     sources: ['https://docs.statsig.com/api-reference/events/log-custom-events'],
   },
   counts: {
-    rule: 'Nothing is left out but the start of sessions, by the table of names. Events of other environments than production are not in what Statsig forwards to a warehouse.',
+    rule: 'Nothing is skipped but the start of sessions, by the table of names. Events of other environments than production are not in what Statsig forwards to a warehouse.',
     sources: ['https://docs.statsig.com/en/statsig-warehouse-native/connecting-your-warehouse/forwarded-data'],
   },
 };

@@ -199,7 +199,7 @@ const sharedOutcomes = {
   first_user: 'each stays with its first user, and later users stay persons of their own.',
   merge: 'users of such a device become one person, unless they are known already.',
   never_merge: 'they stay apart, as every id does.',
-  device_only: 'events belong to the device, whoever used it.',
+  device_only: 'events belong to the device, whichever user it had.',
 } as const;
 
 function sharedSentence(

@@ -86,7 +86,7 @@ async function stateOf(test: CheckTest): Promise<unknown> {
   return { contents, days: await test.days(), result: await test.result(), rejected: await test.rejected() };
 }
 
-/** Readers tell of a link again where they find an earlier time. */
+/** Readers report a link again where they find an earlier time. */
 function withEarliestLinks(events: readonly WireEvent[]): readonly WireEvent[] {
   const earliest = new Map<string, number>();
   const isLink = ({ event, properties }: WireEvent): boolean =>

@@ -4,7 +4,7 @@ import { createBench } from '../../../../test/support/pipeline.ts';
 import type { ImportChoice } from '../../../contract/import-choice.ts';
 import type { FormatOptions } from '../../formats/format.ts';
 
-/** Somebody at the kiosk, on a day of May 2024. */
+/** A visitor at the kiosk, on a day of May 2024. */
 type Visit = readonly [user: string | undefined, day: number];
 
 const clock = (day: number): string => `2024-05-${String(day).padStart(2, '0')} 10:00:00`;
@@ -91,7 +91,7 @@ const formats: readonly (readonly [string, (visit: Visit) => object, FormatOptio
   ],
 ];
 
-/** u1 is there first, though the files tell of u3 and u2 first, and of u1's first visit last. */
+/** u1 is there first, though the files name u3 and u2 first, and of u1's first visit last. */
 const visits: readonly Visit[] = [
   ['u3', 20],
   ['u3', 9],

@@ -45,7 +45,7 @@ export function createSegmentLinks(made: Pick<Links, 'has'>): SegmentLinks {
 
 /**
  * Links that several segments made, or one of them at several times: the earliest one stays, of equal times the first in the order of
- * the source, and the others are left out when days are merged. Segments are added in the order of the source; counted is what stays.
+ * the source, and the others are dropped when days are merged. Segments are added in the order of the source; counted is what stays.
  */
 export interface RepeatedLinks {
   /** `names`: of the segment. */

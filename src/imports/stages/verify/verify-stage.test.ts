@@ -307,7 +307,7 @@ describe('verifying what a project stored', () => {
             'Expected the property order.items[0].price 12345678901234567898191, stored is 12345678901234567898192.',
         },
       ]);
-    }, 120_000);
+    });
   });
 
   it('the same properties in another order and spelling are no difference', async () => {

@@ -36,7 +36,7 @@ export interface VerifyDeps {
   readonly knownRuns?: EarlierRuns['known'] | undefined;
   readonly random?: () => number;
   readonly failpoint?: Failpoint;
-  /** Left out: of the API. */
+  /** By default of the API. */
   readonly words?: AdviceWords | undefined;
 }
 

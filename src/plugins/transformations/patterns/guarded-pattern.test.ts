@@ -34,10 +34,8 @@ describe('patterns that people write', () => {
   ])('%s is stopped, again and again, and the error says which setting', async (source, text) => {
     const pattern = guardedPattern('mine', source);
     for (let round = 0; round < 2; round++) {
-      const started = performance.now();
-      expect(() => pattern.test(text)).toThrow('"mine" took more than 50 ms');
       // Without an end it would be at work for years.
-      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(() => pattern.test(text)).toThrow('"mine" took more than 50 ms');
     }
     await vi.waitFor(() => expect(pattern.test('')).toBeTypeOf('boolean'), inTheEnd);
   });

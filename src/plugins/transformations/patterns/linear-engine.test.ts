@@ -4,9 +4,9 @@ import { endsInLinearTime } from './linear-engine.ts';
 describe('patterns that end in linear time', () => {
   it.each(['^(a+)+$', '^(?:a|aa|b*)*$', '(x+x+)+y', '^(\\w+\\s?)*$'])('%s ends, whatever the text', (source) => {
     expect(endsInLinearTime(source)).toBe(true);
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(new RegExp(source).test(`${'a'.repeat(20_000)}${'x'.repeat(2000)}!`)).toBe(false);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
   });
 
   it.each([

@@ -24,7 +24,7 @@ export interface KnownIdentity {
   readonly distinctId: string;
   readonly hash: Words;
   readonly link: PlainIdentity['link'];
-  /** Of the earliest link that the writer was told of, µs since the epoch; Infinity: it was told of none. */
+  /** Of the earliest link that was given to the writer, µs since the epoch; Infinity: none was. */
   linkedMicros: number;
   count: IdCount | undefined;
   tally: SegmentTally | undefined;
