@@ -10,7 +10,7 @@ import { findPostgres } from './test/support/postgres-server.ts';
 // e2e: real processes, real client libraries, kill -9.
 // All of them stand in one queue, e2e (the longest) first, so that no processor waits for the last file of a kind.
 // Against what hangs, not against what takes long: the machine may be busy with others.
-const slow = { testTimeout: 180_000, hookTimeout: 120_000 };
+const slow = { testTimeout: 600_000, hookTimeout: 180_000 };
 
 // What is waited for comes when the machine has time for it: a second, which is the default, is over sooner on a busy one.
 const expectLater = { poll: { timeout: 20_000 } };
