@@ -51,6 +51,14 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
+const nameCharsMax = 80;
+
+/** A name that somebody else gave, cut so that one long name does not push the other columns off the screen. */
+export function shortName(name: string): string {
+  const chars = [...name];
+  return chars.length <= nameCharsMax ? name : `${chars.slice(0, nameCharsMax - 1).join('')}…`;
+}
+
 /** The text without what could move the cursor or end the line. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ');

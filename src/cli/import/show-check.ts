@@ -1,7 +1,7 @@
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import { showUndoPlan } from './show-undo.ts';
 import { numberText } from '../progress-line.ts';
-import { printable, type Terminal } from '../terminal.ts';
+import { printable, shortName, type Terminal } from '../terminal.ts';
 
 const eventsShown = 20;
 const errorsShown = 20;
@@ -38,7 +38,9 @@ function showEvents(terminal: Terminal, { events }: CheckResult): void {
   const rows = events
     .slice(0, eventsShown)
     .map(({ event, count, first_time, last_time, is_new }) =>
-      [event, numberText(count), first_time, last_time].concat(isAsked ? [is_new === true ? 'yes' : 'no'] : []),
+      [shortName(event), numberText(count), first_time, last_time].concat(
+        isAsked ? [is_new === true ? 'yes' : 'no'] : [],
+      ),
     );
   terminal.data('');
   terminal.table(['EVENT', 'COUNT', 'FIRST', 'LAST', ...(isAsked ? ['NEW'] : [])], rows);

@@ -1,6 +1,6 @@
 import type { UndoPlan } from '../../imports/run/results.ts';
 import { numberText } from '../progress-line.ts';
-import { printable, type Terminal } from '../terminal.ts';
+import { printable, shortName, type Terminal } from '../terminal.ts';
 
 const namesShown = 20;
 
@@ -21,7 +21,9 @@ export function showUndoPlan(terminal: Terminal, run: string, plan: UndoPlan): v
     ...(hidden === 0
       ? []
       : [`hidden      ${numberText(hidden).padStart(13)} that others stored first; they stay as they are`]),
-    ...mostFrequent(plan.by_name).map(([name, count]) => `  ${numberText(count).padStart(12)}  ${printable(name)}`),
+    ...mostFrequent(plan.by_name).map(
+      ([name, count]) => `  ${numberText(count).padStart(12)}  ${printable(shortName(name))}`,
+    ),
     `ids         ${numberText(plan.distinct_ids).padStart(13)}`,
     `persons     ${(plan.persons === null ? 'many' : numberText(plan.persons)).padStart(13)} made anew from what stays`,
     `groups      ${numberText(plan.groups).padStart(13)} made anew from what stays`,
