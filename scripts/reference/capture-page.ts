@@ -69,7 +69,7 @@ function events(): string[] {
         ],
         [
           code('sent_at'),
-          'When the client sent it, by its own clock, ISO 8601: the times of live events are set right by the difference to the arrival, which also holds the time on the way: what one device sends in requests of different speed may change its order.',
+          'When the client sent it, by its own clock, ISO 8601: the times of live events are set right by the difference to the arrival, which also holds the time on the way: what one device sends in requests of different speed may change its order. A difference of more than 30 s gives the warning `clock_skew_corrected`.',
         ],
         [code('event'), `The name, required; at most ${nameCharsMax} characters.`],
         [
@@ -78,7 +78,7 @@ function events(): string[] {
         ],
         [
           code('uuid'),
-          'The same uuid, day, name and `distinct_id` are the same event, which is stored once. Default of a live event: a new one. Default of a historical event: one made of its content, so that the same event sent again is stored once.',
+          'The same uuid, day, name and `distinct_id` are the same event, which is stored once: the first one stays. One that comes again with another time or other properties gives the warning `sent_again_with_other_content`, if not too many events (about 65,000) came between. Default of a live event: a new one. Default of a historical event: one made of its content, so that the same event sent again is stored once.',
         ],
         [code('timestamp'), 'ISO 8601. Default: the time of arrival.'],
         [

@@ -10,6 +10,13 @@ const endMicros = (dayOfDate(2300, 1, 1) as number) * dayMicros;
 /** How far ahead of the arrival a time may lie: clocks set to the wrong zone stay, the rest is an error. */
 const aheadMicros = 23 * 3600 * 1_000_000;
 
+/** How far sent_at and arrival have to be apart for a correction by it to be reported, ms. */
+const skewReportedMs = 30_000;
+
+export function isSkewReported({ sentAt, receivedAt }: Pick<TimeQuestion, 'sentAt' | 'receivedAt'>): boolean {
+  return sentAt !== undefined && Math.abs(receivedAt - sentAt) > skewReportedMs;
+}
+
 export function isStorableTime(micros: number): boolean {
   return micros >= earliestMicros && micros < endMicros;
 }
@@ -97,14 +104,16 @@ function liveTime(
 ): Resolved {
   const { offset, sentAt } = question;
   let micros: number;
+  let isReported = false;
   if (offset !== undefined) micros = Math.round(arrival - offset * 1000);
   else if (known !== undefined) {
     const corrected = sentAt !== undefined && question.ignoreSentAt !== true;
     micros = corrected ? known + arrival - sentAt * 1000 : known;
+    isReported = corrected && isSkewReported(question);
   } else return { micros: arrival, warning: own === undefined ? undefined : 'ignored_invalid_timestamp' };
   if (isTooFarAhead(micros, question.receivedAt)) return { micros: arrival, warning: 'event_timestamp_in_future' };
   if (!isStorableTime(micros)) return { micros: arrival, warning: 'ignored_invalid_timestamp' };
-  return { micros, warning: undefined };
+  return { micros, warning: isReported ? 'clock_skew_corrected' : undefined };
 }
 
 /** The time inside a version 7 UUID, µs since the epoch. */

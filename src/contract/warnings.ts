@@ -38,6 +38,17 @@ export const ingestionWarnings = {
   // Stored, but changed.
   distinct_id_truncated: { severity: 'warning', meaning: 'The distinct_id was cut to 200 characters.' },
   ignored_invalid_timestamp: { severity: 'warning', meaning: 'The timestamp cannot be read; the arrival time stands.' },
+  clock_skew_corrected: {
+    severity: 'warning',
+    meaning:
+      'sent_at and the arrival are more than 30 s apart, and the time was corrected by that. It may be time on the way as well as ' +
+      'a wrong clock: events of one device from different requests may have changed their order.',
+  },
+  sent_again_with_other_content: {
+    severity: 'warning',
+    meaning:
+      'An event with the same uuid, name and distinct_id came before, with another time or other properties. The first one stays.',
+  },
   event_timestamp_in_future: { severity: 'warning', meaning: 'More than 23 h ahead; the arrival time stands.' },
   historical_timestamp_missing: {
     severity: 'warning',

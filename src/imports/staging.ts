@@ -92,4 +92,6 @@ export interface DayIndex {
     /** Whether persons may be merged by it; undefined: an earlier version wrote it, and they may. */
     readonly merges?: boolean;
   }[];
+  /** Duplicates with other properties or another time than the event that is loaded; undefined: none. */
+  readonly changed?: number;
 }

@@ -15,6 +15,8 @@ import { updateGroups } from './steps/update-groups.ts';
 import { updatePersons } from './steps/update-persons.ts';
 import { validateEvent } from './steps/validate-event.ts';
 import { wantForDraft, wantForSpliced } from './steps/want-records.ts';
+import { warnOfOtherContent } from './steps/warn-of-other-content.ts';
+import { warnOfSkew } from './steps/warn-of-skew.ts';
 import { writeRows } from './steps/write-rows.ts';
 
 /** Steps between which there may be a wait, see window-builder.ts. */
@@ -71,6 +73,8 @@ export function createOrder(deps: StepDeps): Order {
       // Rows hold no person, so that it does not matter that persons go on changing.
       writeRows(deps),
       tellStored(deps),
+      warnOfSkew(deps),
+      warnOfOtherContent(deps),
       eachDraft((draft, { context }) => observers.saw(draft, context.receivedAt)),
       // Last: warnings are of events that were stored. The others have a dead letter.
       eachDraft(({ warnings }, { context }) => results.warn(context, warnings)),

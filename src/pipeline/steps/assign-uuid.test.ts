@@ -73,6 +73,7 @@ describe('times', () => {
     await bench.drain();
     expect(bench.recording.rows.map((row) => row.micros / 1000 - receivedAt)).toEqual([-3_600_000, 0, 0, 0]);
     expect((await bench.warnings()).map(({ type, count }) => [type, count])).toEqual([
+      ['clock_skew_corrected', 1],
       ['event_timestamp_in_future', 1],
       ['ignored_invalid_timestamp', 1],
     ]);

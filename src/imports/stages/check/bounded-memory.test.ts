@@ -89,7 +89,7 @@ describe('what the check keeps in memory has a bound', () => {
     const fixed = hashOf('fixed');
     const add = (n: number, name: Words, id: Words): boolean => {
       hashIdentity(uuid(n), name, id, key);
-      return keys.add(key.low, key.high);
+      return keys.add(key.low, key.high, n) === undefined;
     };
     let repeated = 0;
     for (let n = 0; n < 100_000; n += 1) {
@@ -100,6 +100,6 @@ describe('what the check keeps in memory has a bound', () => {
     expect(repeated).toBe(0);
     expect(keys.size).toBe(300_000);
     expect(add(99_999, fixed, fixed)).toBe(false);
-    expect([keys.add(0, 0), keys.add(0, 0)]).toEqual([true, false]);
+    expect([keys.add(0, 0, 7), keys.add(0, 0, 8)]).toEqual([undefined, 7]);
   });
 });

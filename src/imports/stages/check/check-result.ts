@@ -23,6 +23,8 @@ export interface Checked {
   readonly faults: number;
   /** Events that are there on another day as well. */
   readonly repeated: number;
+  /** Duplicates with other properties or another time than the event that is loaded. */
+  readonly changed: number;
   readonly options: LoadConditions & Pick<RunOptions, 'choice'>;
   /** Of the joins of the choice, in their order. */
   readonly tables: readonly JoinTable[];
@@ -137,7 +139,7 @@ function summaries(
 }
 
 function warningsOf(checked: Checked): string[] {
-  const { sum, repeated, devices } = checked;
+  const { sum, repeated, changed, devices } = checked;
   const { events, inFuture } = sum.counts;
   const [busiest] = mostOf(sum.busiest, 1);
   const unmapped = [...sum.unmappedEvents.keys(), ...sum.unmappedProperties.keys()];
@@ -146,6 +148,7 @@ function warningsOf(checked: Checked): string[] {
   const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
     ...noteFindings(sum.notes).map(({ detail }) => [true, () => detail] as const),
     [repeated > 0, () => repeatedSentence(repeated)],
+    [changed > 0, () => changedSentence(changed)],
     [checked.leftOut.length > 0, () => leftOutSentence(checked.leftOut)],
     [
       inFuture > 0,
@@ -192,6 +195,14 @@ function repeatedSentence(count: number): string {
   return (
     `About ${integer(count)} events are there on several days with the same uuid, name and distinct_id; ` +
     'all of them will be stored.'
+  );
+}
+
+function changedSentence(count: number): string {
+  const [are, their, events] = count === 1 ? ['is', 'its', 'event'] : ['are', 'their', 'events'];
+  return (
+    `${count} duplicate ${events} ${are} not equal to the first event of ${their} uuid, name and distinct_id: properties or times ` +
+    'differ. The earliest one is loaded.'
   );
 }
 

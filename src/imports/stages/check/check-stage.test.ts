@@ -216,6 +216,39 @@ describe('the check', () => {
     expect(result.warnings.join(' ')).toContain('on several days');
   });
 
+  it.each([1, 2])(
+    'duplicates with another content than the event that is loaded are named, %i threads',
+    async (threads) => {
+      const uuid = '0190a000-0000-4000-8000-000000000001';
+      const record = (timestamp: string, n: number, id = uuid): string =>
+        JSON.stringify({ uuid: id, event: 'bought', distinct_id: 'u', timestamp, properties: { n } });
+      const first = record('2024-03-01T12:00:00Z', 1);
+      const checked = async (...files: readonly (readonly string[])[]): Promise<string> => {
+        await using test = await checkTest({ format: 'posthog' });
+        for (const [index, lines] of files.entries()) await test.stage(`file ${index}`, lines, 1);
+        // The day is written before an interruption, and its sum is read again.
+        const stop = (name: string): void => {
+          if (name === 'import_day_committed') throw new Error('stopped');
+        };
+        const limits = { ...small, threadBytesMin: 1 };
+        await expect(test.check({ limits, threads, failpoint: stop })).rejects.toThrow('stopped');
+        const { warnings } = await test.check({ limits, threads });
+        return warnings.filter((warning) => warning.includes('duplicate')).join(' ');
+      };
+      const other = record('2024-03-01T12:00:00Z', 2);
+      const later = record('2024-03-01T12:00:01Z', 1);
+      expect(await checked([first, other], [later, first])).toMatch(
+        /^2 duplicate events are not equal to the first event/,
+      );
+      expect(
+        await checked(
+          [first, record('2024-03-01T12:00:00Z', 1)],
+          [first, record('2024-03-01T12:00:00Z', 2, uuid.replace('1', '2'))],
+        ),
+      ).toBe('');
+    },
+  );
+
   it('a link of two ids that the target has on another day is left out; one of its own day, and any other event, is not', async () => {
     const link = (n: number, day: number, event = '$identify') => ({
       uuid: `0190a000-0000-4000-8000-00000000000${n}`,

@@ -136,7 +136,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const onDay = progress.day;
     const replaced = await replacedRuns(ready, leased, parts);
     const stored = await storedEvents(ready, leased, sum, replaced);
-    const repeated = await prepareDays({ ...ready, onDay, stored, links, workers }, leased, {
+    const { repeated, changed } = await prepareDays({ ...ready, onDay, stored, links, workers }, leased, {
       ...spilled,
       events: sum.counts.events,
     });
@@ -148,6 +148,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       devices,
       faults,
       repeated,
+      changed,
       options: { ...leased.run.options, ...alreadyReplaced(leased.run) },
       words: ready.words,
       times: read.format.times,

@@ -22,6 +22,8 @@ export interface DayTotals {
   /** Of JSON. */
   readonly bytes: number;
   readonly duplicates: number;
+  /** Of these, with other properties or another time than the first one. */
+  readonly changed: number;
   /** By index of the name. */
   readonly expected: ReadonlyMap<number, ExpectedSum>;
 }
@@ -61,7 +63,7 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
   let bytes = 0;
   let events = 0;
   let merges = 0;
-  const totals = { events: 0, bytes: 0, duplicates: 0, expected };
+  const totals = { events: 0, bytes: 0, duplicates: 0, changed: 0, expected };
 
   const copy = (block: Block, from: number, to: number): void => {
     copied += block.json.copy(lines, copied, block.start[from], block.start[to]);
@@ -87,7 +89,10 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
         const name = nameAt(block, at, names);
         const isLeftOut = segment !== undefined && isRepeated(segment, name, low, high, block.micros[at] as number);
         if (!isLeftOut) onKey(low, high);
-        const isNew = !isLeftOut && keys.add(low, high) && !isElsewhere(name, low, high);
+        const content = ((block.contentLow[at] as number) ^ (block.contentHigh[at] as number)) >>> 0;
+        const first = isLeftOut ? undefined : keys.add(low, high, content);
+        if (first !== undefined && first !== content) totals.changed += 1;
+        const isNew = !isLeftOut && first === undefined && !isElsewhere(name, low, high);
         const size = (block.start[at + 1] as number) - (block.start[at] as number);
         const isFull = events === frameEvents || bytes + size > frameBytes;
         if (!isNew || isFull) {

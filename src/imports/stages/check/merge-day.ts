@@ -43,6 +43,8 @@ export interface MergedDay {
   readonly events: number;
   readonly bytes: number;
   readonly duplicates: number;
+  /** As DayIndex says. */
+  readonly changed: number;
   /** As DayState says. */
   readonly expected: string;
   /** Sample of the keys of its events, in halves. */
@@ -72,9 +74,9 @@ export async function mergeDay(deps: MergeDeps, task: MergeTask): Promise<Merged
   });
   const runs = await narrow(deps, task, isRepeated);
   await deps.staging.write(stagingKeys.day(task.run, task.day), dayChunks(deps, task, runs, writer));
-  const { events, bytes, duplicates } = writer.totals;
+  const { events, bytes, duplicates, changed } = writer.totals;
   const expected = expectedText(writer.totals, task.names);
-  return { frames: writer.frames, events, bytes, duplicates, expected, keys: keys.save() };
+  return { frames: writer.frames, events, bytes, duplicates, changed, expected, keys: keys.save() };
 }
 
 async function* dayChunks(

@@ -3,6 +3,7 @@ import type { LeasedRun } from '../../run/leased-run.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import { inOrder } from '../load/in-order.ts';
+import { readDayIndex } from '../load/read-day.ts';
 import type { CheckWorkers } from './check-workers.ts';
 import { eventsOf, sampleKeys, type DayLimits, type MergedDay, type MergeTask } from './merge-day.ts';
 import type { DayRun } from './merge-runs.ts';
@@ -30,14 +31,20 @@ export interface PrepareDeps {
   readonly onDay: (day: string, events: number) => void;
 }
 
-/**
- * Writes the files of all days that are not there yet, several at a time, and their rows, oldest first. Gives how many events are
- * there on another day as well.
- */
-export async function prepareDays(deps: PrepareDeps, leased: LeasedRun, spilled: SpilledDays): Promise<number> {
+/** What equal uuids came with. */
+export interface Repetitions {
+  /** Events that are there on another day as well. */
+  readonly repeated: number;
+  /** Duplicates with other properties or another time than the event that is loaded. */
+  readonly changed: number;
+}
+
+/** Writes the files of all days that are not there yet, several at a time, and their rows, oldest first. */
+export async function prepareDays(deps: PrepareDeps, leased: LeasedRun, spilled: SpilledDays): Promise<Repetitions> {
   const { workers } = deps;
   const done = new Set((await leased.days()).map(({ day }) => day));
   const repeated = createRepeatedKeys(spilled.events);
+  let changed = 0;
   const tasks = tasksOf(deps, leased.run.id, spilled);
   const stop = new AbortController();
   const signal = AbortSignal.any([leased.signal, stop.signal]);
@@ -53,11 +60,12 @@ export async function prepareDays(deps: PrepareDeps, leased: LeasedRun, spilled:
     done: async ({ index, task, merged, keys }) => {
       for (let at = 0; at < keys.length; at += 2) repeated.add(keys[at] ?? 0, keys[at + 1] ?? 0, index);
       if (merged !== undefined) await saveDay(deps, leased, task, merged);
+      changed += (merged ?? (await readDayIndex(deps.staging, leased.run.id, task.day))).changed ?? 0;
       deps.onDay(task.day, eventsOf(task.runs));
     },
     onFailure: () => stop.abort(new Error('another day could not be prepared')),
   });
-  return repeated.count;
+  return { repeated: repeated.count, changed };
 }
 
 function tasksOf(
@@ -81,10 +89,10 @@ async function saveDay(
   { staging, failpoint }: PrepareDeps,
   leased: LeasedRun,
   { day }: MergeTask,
-  { frames, events, bytes, duplicates, expected }: MergedDay,
+  { frames, events, bytes, duplicates, changed, expected }: MergedDay,
 ): Promise<void> {
   failpoint('import_day_written');
-  const index: DayIndex = { day, frames };
+  const index: DayIndex = { day, frames, ...(changed > 0 && { changed }) };
   await staging.write(stagingKeys.dayIndex(leased.run.id, day), [Buffer.from(JSON.stringify(index))]);
   failpoint('import_day_index_written');
   await leased.saveDay(day, {

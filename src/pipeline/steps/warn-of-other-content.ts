@@ -1,0 +1,29 @@
+import { canonicalUuid } from '../../base/uuids.ts';
+import { fieldFrom, fieldTo, stringAt } from '../../batch/spans.ts';
+import { findRun } from '../../eventstore/run-marker.ts';
+import { state } from '../open-record.ts';
+import { createRecentContents } from '../recent-contents.ts';
+import type { Step, StepDeps } from '../step.ts';
+
+/**
+ * The store keeps the first of equal events and does not say so: a client that corrects an event by sending it again would never know.
+ * Events of imports are compared by the check and by verify.
+ */
+export function warnOfOtherContent({ results }: Pick<StepDeps, 'results'>): Step {
+  const recent = createRecentContents();
+  return ({ context, scan, states }) => {
+    const { json } = scan;
+    for (let index = 0; index < states.length; index++) {
+      if (states[index] === state.ended) continue;
+      const properties = fieldFrom(scan, index, 'properties');
+      const isImported =
+        context.lane === 'historical' &&
+        properties >= 0 &&
+        findRun(json, properties, fieldTo(scan, index, 'properties'), false) !== '';
+      if (isImported || !recent.isOther(context.projectId, scan, index)) continue;
+      const given = stringAt(json, fieldFrom(scan, index, 'uuid'), fieldTo(scan, index, 'uuid'));
+      const eventUuid = canonicalUuid(given) ?? given;
+      results.warn(context, [{ type: 'sent_again_with_other_content', details: { eventUuid } }]);
+    }
+  };
+}
