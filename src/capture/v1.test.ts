@@ -109,6 +109,15 @@ describe('a v1 request that is taken', () => {
     ]);
   });
 
+  it('keeps of $performance_event, which v1 drops, what the pipeline counts: it is nothing to be replayed', async () => {
+    const noise = { event: '$performance_event', distinct_id: 'u', properties: { duration: 1 } };
+    await send(batch([event(0), event(1, noise), event(2, { ...noise, distinct_id: ' ' })]));
+    expect((await capture.events()).slice(-2)).toEqual([
+      { event: '$performance_event', distinct_id: 'u', uuid: uuid(1) },
+      { event: '$performance_event', distinct_id: uuid(2), uuid: uuid(2) },
+    ]);
+  });
+
   it('takes nothing when every event is dropped, and still answers 200', async () => {
     const before = (await capture.records()).length;
     const answer = await send(batch([event(1, { distinct_id: '' })]));
