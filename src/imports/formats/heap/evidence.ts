@@ -2,8 +2,11 @@ import type { Evidence } from '../evidence.ts';
 
 export const evidence: Evidence = {
   times: {
-    rule: 'The time of an event is `time`, of a user last_modified, else joindate.',
-    sources: ['https://help.heap.io/heap-connect/heap-connect-guide/data-schema'],
+    rule: 'The time of an event is `time`, by the clock of the device, which Heap does not correct; of a user last_modified, else joindate.',
+    sources: [
+      'https://help.heap.io/heap-connect/heap-connect-guide/data-schema',
+      'https://help.heap.io/data-types/event-faqs/why-do-i-see-events-and-users-from-the-future',
+    ],
   },
   zone: {
     rule: 'No statement about the zone of times without one: UTC, unless the option says otherwise.',
@@ -25,7 +28,10 @@ export const evidence: Evidence = {
     ],
   },
   counts: {
-    rule: 'Exports are retroactive, tables are filled again: the same row again is stored once. Nothing is skipped.',
-    sources: ['https://help.heap.io/heap-connect/heap-connect-guide/data-schema'],
+    rule: 'Exports are retroactive, tables are filled again, and the tables behind the views (…_raw) may hold a row twice: the same row again is stored once. Only events that were chosen to be synced are in an export. Nothing is skipped.',
+    sources: [
+      'https://help.heap.io/heap-connect/heap-connect-guide/data-schema',
+      'https://docs.heapanalytics.com/docs/overview-and-schema-bigquery',
+    ],
   },
 };

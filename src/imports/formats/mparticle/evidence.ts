@@ -2,8 +2,11 @@ import type { Evidence } from '../evidence.ts';
 
 export const evidence: Evidence = {
   times: {
-    rule: 'The time is timestamp_unixtime_ms of the event.',
-    sources: ['https://docs.mparticle.com/schema/mparticle.inbound.eventsapi.schema.json'],
+    rule: 'The time is timestamp_unixtime_ms of the event. That of the batch, when it was made or received, counts for the user, and for events without one.',
+    sources: [
+      'https://docs.mparticle.com/schema/mparticle.inbound.eventsapi.schema.json',
+      'https://support.mparticle.com/hc/en-us/articles/7004272100365-What-is-the-Difference-Between-Batch-and-Event-Timestamp',
+    ],
   },
   zone: {
     rule: 'Milliseconds since 1970.',

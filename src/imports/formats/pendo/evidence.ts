@@ -18,7 +18,10 @@ export const evidence: Evidence = {
     sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
   },
   counts: {
-    rule: 'The export of all events holds the tagged ones too: import it alone. The same event again is stored once.',
-    sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
+    rule: 'The export of all events holds the tagged ones too: import it alone. Pendo sends a day again some nine days later, when it is final: the same event again is stored once.',
+    sources: [
+      'https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions',
+      'https://support.pendo.io/hc/en-us/articles/14617105854875-Data-Sync-event-export-handling',
+    ],
   },
 };

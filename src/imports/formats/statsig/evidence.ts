@@ -6,9 +6,9 @@ export const evidence: Evidence = {
     sources: ['https://docs.statsig.com/api-reference/events/log-custom-events'],
   },
   zone: {
-    rule: 'Milliseconds since 1970 or ISO 8601. No statement about times without a zone: UTC, unless the option says otherwise.',
+    rule: 'Milliseconds since 1970 or ISO 8601. Times without a zone are UTC in what Statsig writes to a warehouse; of other exports it does not say so: UTC with a warning, unless the option says otherwise.',
+    sources: ['https://docs.statsig.com/statsig-warehouse-native/configuration/query-tools'],
     option: 'time_zone',
-    note: 'zone_assumed',
   },
   ids: {
     rule: 'No statement about ids: the uuid is the id of the event or its timeUUID, else it follows from the content.',
