@@ -79,30 +79,27 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
   };
 
   return {
-    take: ({ block, names, segment, from: first, to }) => {
+    take: ({ block, names, segment, from: begin, to }) => {
       const done: Buffer[] = [];
       // What lies side by side is copied in one piece.
-      let from = first;
-      for (let at = first; at < to; at += 1) {
+      let from = begin;
+      for (let at = begin; at < to; at += 1) {
         const low = block.keyLow[at] as number;
         const high = block.keyHigh[at] as number;
         const name = nameAt(block, at, names);
         const isLeftOut = segment !== undefined && isRepeated(segment, name, low, high, block.micros[at] as number);
         if (!isLeftOut) onKey(low, high);
-        const content = ((block.contentLow[at] as number) ^ (block.contentHigh[at] as number)) >>> 0;
-        const first = isLeftOut ? undefined : keys.add(low, high, content);
-        if (first !== undefined && first !== content) totals.changed += 1;
+        const first = isLeftOut ? undefined : keys.add(low, high, contentAt(block, at));
+        if (first !== undefined && first !== contentAt(block, at)) totals.changed += 1;
         const isNew = !isLeftOut && first === undefined && !isElsewhere(name, low, high);
-        const size = (block.start[at + 1] as number) - (block.start[at] as number);
+        const size = sizeAt(block, at);
         const isFull = events === frameEvents || bytes + size > frameBytes;
         if (!isNew || isFull) {
           copy(block, from, at);
           from = isNew ? at : at + 1;
         }
-        if (!isNew) {
-          if (!isLeftOut) totals.duplicates += 1;
-          continue;
-        }
+        if (!isNew && !isLeftOut) totals.duplicates += 1;
+        if (!isNew) continue;
         if (isFull) {
           if (events > 0) done.push(closeFrame());
           if (size > lines.length) lines = Buffer.allocUnsafe(size);
@@ -130,6 +127,15 @@ type Frame = DayIndex['frames'][number];
 function addFrame(frames: Frame[], chunk: Buffer, of: Pick<Frame, 'events' | 'bytes' | 'merges'>): void {
   const start = frames.at(-1)?.end ?? 0;
   frames.push({ start, end: start + chunk.length, ...of, crc32: crc32(chunk) });
+}
+
+function sizeAt({ start }: Block, at: number): number {
+  return (start[at + 1] as number) - (start[at] as number);
+}
+
+/** Stands for properties and time of an event. */
+function contentAt({ contentLow, contentHigh }: Block, at: number): number {
+  return ((contentLow[at] as number) ^ (contentHigh[at] as number)) >>> 0;
 }
 
 /** Index of an event's name in the run of the import. */
