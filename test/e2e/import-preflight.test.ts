@@ -48,6 +48,7 @@ async function openScene(): Promise<Scene> {
     MILLRACE_HISTORICAL_AGREEMENT: 'required',
     MILLRACE_IMPORT_DISK_BUDGET: '4000',
     MILLRACE_IMPORT_DIRS: allowed,
+    ...patience,
   });
   opened.defer(() => server.kill());
   const file = join(allowed, 'export.ndjson');
@@ -106,6 +107,14 @@ interface Row {
   readonly advises?: RegExp;
   readonly ends?: ExitReason;
 }
+
+/** What is there is found however busy the machine is. */
+const patience = { MILLRACE_IMPORT_PREFLIGHT_MS: '30000' };
+/** As long as a person waits. */
+const impatient = ({ args, ...row }: Row): Row => ({
+  ...row,
+  args: async (on) => [...(await args(on)), '--preflight-ms', '2500'],
+});
 
 const own = ({ server }: Scene): string[] => ['--to', server.url];
 const keyed = (scene: Scene): string[] => [...own(scene), '--project-key', projectKey];
@@ -180,11 +189,9 @@ const rows: Readonly<Record<string, Row>> = {
     advises: /start it, or correct --to/,
     ends: 'unreachable',
   }),
-  'a target that never answers': elsewhere('silent', {
-    code: 'target_unreachable',
-    says: /no answer within 2\.5 s/,
-    ends: 'unreachable',
-  }),
+  'a target that never answers': impatient(
+    elsewhere('silent', { code: 'target_unreachable', says: /no answer within 2\.5 s/, ends: 'unreachable' }),
+  ),
   'https where http is spoken': {
     args: (on) => ['mixpanel', on.file, '--to', on.server.url.replace('http:', 'https:'), '--project-key', projectKey],
     code: 'target_unreachable',
@@ -247,7 +254,9 @@ async function tryImport(row: Row, more: readonly string[] = []) {
   const state = join(scene.dir, `state-${Math.random().toString(36).slice(2)}`);
   const args = await row.args(scene);
   const where = args.includes('--state-dir') ? [] : ['--state-dir', state];
-  const { code, stdout, stderr } = await spawnCommand(['import', ...args, ...where, '--json', ...more]);
+  const { code, stdout, stderr } = await spawnCommand(['import', ...args, ...where, '--json', ...more], {
+    env: patience,
+  });
   const [first = ''] = stdout.split('\n');
   if (first === '') return { code, stderr, result: undefined, begun: [] };
   const begun = (await readdir(state).catch(() => [])).filter((name) => !name.startsWith('preflight-'));
