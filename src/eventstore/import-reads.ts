@@ -1,4 +1,4 @@
-import type { EventStore } from './eventstore.ts';
+import type { EventStore, StoreReader } from './eventstore.ts';
 
 /** Reading back what an import stored. Every answer goes through FINAL: a row that a later merge will remove never counts. */
 export interface ImportedCount {
@@ -66,17 +66,24 @@ function hex(number: string): string {
   return `leftPad(lower(hex(${number})), 16, '0')`;
 }
 
-/** Events of some UTC days (`2024-03-01`, the days of their own time; both ends included) that one run stored, by day and name. */
+/** What an event adds to `content` of the count, 16 hex digits. */
+export const contentSql = (contents: ContentsKind): string => hex(contentHashes[contents]);
+
+/**
+ * Events of some UTC days (`2024-03-01`, the days of their own time; both ends included) that one run stored, by day and name. `table`:
+ * where else than in `events`, as it stands in the query.
+ */
 export async function importedCounts(
-  store: EventStore,
+  store: StoreReader,
   projectId: number,
   of: { readonly run: string; readonly from: string; readonly to: string },
   contents: ContentsKind,
+  table = 'events FINAL',
 ): Promise<ImportedCount[]> {
   const rows = await store.query<Omit<ImportedCount, 'day' | 'count'> & { day_text: string; events: string }>(
     `SELECT toString(day) AS day_text, event, count() AS events, ${hex(`groupBitXor(${identityHash})`)} AS checksum,
   ${hex(`groupBitXor(${contentHashes[contents]})`)} AS content
-FROM events FINAL
+FROM ${table}
 PREWHERE ${ofProject} AND day >= toDate32({from:String}) AND day <= toDate32({to:String})
 WHERE import_run = {run:String}
 GROUP BY day, event
@@ -111,7 +118,7 @@ export async function importedEvents(
   const { day, event, after } = where;
   const rows = await store.query<IdentityRow>(
     `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
-  toUnixTimestamp64Micro(timestamp) AS micros, import_run AS run, ${hex(contentHashes[contents])} AS content
+  toUnixTimestamp64Micro(timestamp) AS micros, import_run AS run, ${contentSql(contents)} AS content
 FROM events FINAL
 PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${beyond(after)}
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id

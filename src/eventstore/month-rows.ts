@@ -70,7 +70,8 @@ FROM events FINAL PREWHERE ${ofMonth}`,
   return { events, checksum: row?.checksum ?? '0', meanBytes: events === 0 ? 0 : Number(row?.bytes ?? 0) / events };
 }
 
-const columns = `toInt32(day) AS day_number, event, toString(uuid) AS uuid_text, distinct_id,
+/** For `rowOf`. */
+export const rowColumns = `toInt32(day) AS day_number, event, toString(uuid) AS uuid_text, distinct_id,
   toUnixTimestamp64Micro(timestamp) AS micros, toUnixTimestamp64Micro(received_at) AS received,
   historical_migration, properties`;
 const order = 'day, event, cityHash64(distinct_id), uuid, distinct_id, received_at, timestamp';
@@ -79,7 +80,7 @@ const beyond = `day >= toDate32({day:Int32}) AND (day > toDate32({day:Int32}) OR
   AND (${order}) > (toDate32({day:Int32}), {event:String}, cityHash64({id:String}), {uuid:UUID}, {id:String},
     fromUnixTimestamp64Micro({received:Int64}, 'UTC'), fromUnixTimestamp64Micro({micros:Int64}, 'UTC'))`;
 
-interface PageRow {
+export interface PageRow {
   readonly day_number: number;
   readonly event: string;
   readonly uuid_text: string;
@@ -98,7 +99,7 @@ export async function readMonthPage(
 ): Promise<MonthPage> {
   const { after } = page;
   const rows = await store.query<PageRow>(
-    `SELECT ${columns} FROM events ${page.shown ? 'FINAL' : ''} PREWHERE ${ofMonth}
+    `SELECT ${rowColumns} FROM events ${page.shown ? 'FINAL' : ''} PREWHERE ${ofMonth}
 ${after === undefined ? '' : `WHERE ${beyond}`} ORDER BY ${order} LIMIT {limit:UInt32}`,
     { project: projectId, month, limit: page.limit, ...(after && placeOf(after)) },
   );
@@ -115,7 +116,7 @@ function keyOf(row: PageRow): MonthRowKey {
   return { day, event, distinct_id, uuid, received, micros };
 }
 
-function rowOf(projectId: number, row: PageRow): EventRow {
+export function rowOf(projectId: number, row: PageRow): EventRow {
   return {
     projectId,
     historical: row.historical_migration,

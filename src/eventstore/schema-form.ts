@@ -12,6 +12,8 @@ export interface SchemaForm {
   readonly tokenWindow: string;
   /** Statements that make the table through which all shards are read; none on one server. */
   readonly readThrough: (table: string, columns: string) => readonly string[];
+  /** The same for a table with the columns of another one. */
+  readonly readThroughAs: (table: string, like: string) => readonly string[];
   /** Statements that change that table; none on one server. */
   readonly alterReadThrough: (table: string, change: string) => readonly string[];
   /** What a cluster has besides. */
@@ -28,6 +30,7 @@ export const singleForm: SchemaForm = {
   wholeEngine: () => 'MergeTree',
   tokenWindow: `non_replicated_deduplication_window = ${tokens}`,
   readThrough: () => [],
+  readThroughAs: () => [],
   alterReadThrough: () => [],
   extra: [],
 };
@@ -51,6 +54,8 @@ export function clusterForm({ cluster, database, weights }: ClusterPlace, shardK
   const everywhere = ` ON CLUSTER '${cluster}'`;
   const wholeEngine = (table: string): string =>
     `ReplicatedMergeTree('/clickhouse/tables/all/{database}/${table}', '{shard}-{replica}')`;
+  const distributed = (table: string): string =>
+    `ENGINE = Distributed('${cluster}', '${database}', '${table}_local', ${shardKeySql})`;
   return {
     everywhere,
     rowsOf: (table) => `${table}_local`,
@@ -62,7 +67,11 @@ export function clusterForm({ cluster, database, weights }: ClusterPlace, shardK
       `CREATE TABLE IF NOT EXISTS ${table}${everywhere} (
   ${columns}
 )
-ENGINE = Distributed('${cluster}', '${database}', '${table}_local', ${shardKeySql})`,
+${distributed(table)}`,
+    ],
+    readThroughAs: (table, like) => [
+      `CREATE TABLE IF NOT EXISTS ${table}${everywhere} AS ${like}
+${distributed(table)}`,
     ],
     alterReadThrough: (table, change) => [`ALTER TABLE ${table}${everywhere} ${change}`],
     extra: [

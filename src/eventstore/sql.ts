@@ -1,4 +1,4 @@
-import type { RunDays, StoreHealth } from './eventstore.ts';
+import type { RunDays, RunRef, StoreHealth } from './eventstore.ts';
 import { eventColumns } from './rows.ts';
 
 /** The SQL that both transports share. No value of a client ever becomes part of it. */
@@ -40,6 +40,15 @@ export function insertSql(token: string, source: string, target = theTable): str
 
 const runIdForm = /^[A-Za-z0-9-]{1,100}$/;
 const dayForm = /^\d{4}-\d\d-\d\d$/;
+
+/** Throws unless the run can stand in an SQL text. */
+export function checkRun<Run extends RunRef>(run: Run): Run {
+  const isProject = Number.isInteger(run.projectId) && run.projectId >= 0 && run.projectId < 2 ** 31;
+  if (isProject && runIdForm.test(run.runId)) return run;
+  throw new TypeError(
+    `expected a project and the id of a run, 1 to 100 letters, digits and -, got ${run.projectId}, ${JSON.stringify(run.runId)}`,
+  );
+}
 
 /**
  * Marks the rows, so that no read sees them; merges leave them out. One statement for all days: it goes through every part of the

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { createLog } from '../../src/telemetry/log.ts';
 import { startChdb, type ChdbOptions, type ChdbSupervisor } from '../../src/eventstore/chdb/supervisor.ts';
 import { connectChdb } from '../../src/eventstore/chdb/connect-chdb.ts';
-import type { EventStore } from '../../src/eventstore/eventstore.ts';
+import type { RunStore } from '../../src/eventstore/run-tables.ts';
 
 export interface TempChdb {
   readonly supervisor: ChdbSupervisor;
-  readonly store: EventStore;
+  readonly store: RunStore;
   readonly root: string;
   readonly dir: string;
   readonly spoolDir: string;

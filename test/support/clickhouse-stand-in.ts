@@ -168,6 +168,7 @@ export class ClickhouseStandIn {
 
   async #command(shard: Shard, sql: string): Promise<string> {
     if (!this.#isCluster) return (await shard.writer.queryAsync(sql)).text();
+    if (sql.startsWith('SYSTEM SYNC REPLICA ')) return '';
     // Tables that every server has whole, and statements for all of them.
     const isForAll = sql.includes(' ON CLUSTER ') || /^INSERT INTO (schema_version|cluster_layout) /.test(sql);
     for (const each of isForAll ? this.#shards : [shard]) {
@@ -179,10 +180,11 @@ export class ClickhouseStandIn {
 
 /** The statement without what needs other servers. */
 function alone(sql: string, shard: string, shards: number): string {
+  const [, table] = /ENGINE = Distributed\('[^']+', '[^']+', '([^']+)'/.exec(sql) ?? [];
   const reads =
     shards === 1
       ? `ENGINE = Distributed('${standInCluster}', '${shard}',`
-      : "ENGINE = Merge(REGEXP('^shard_[0-9]+$'), '^events_local$') --";
+      : `ENGINE = Merge(REGEXP('^shard_[0-9]+$'), '^${table}$') --`;
   return (
     sql
       .replace(/ ON CLUSTER '[^']+'/, '')

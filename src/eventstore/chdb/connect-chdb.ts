@@ -4,9 +4,11 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { parseLines } from '../json-lines.ts';
 import { insertError, queryError } from '../engine-errors.ts';
-import type { EventStore, QueryParam, RowBatch, StoreHealth } from '../eventstore.ts';
+import type { QueryParam, RowBatch, RunRef, StoreHealth } from '../eventstore.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { encodeFrame, FrameReader, type Frame } from '../../base/frames.ts';
+import { createRunTables, type RunStore } from '../run-tables.ts';
+import { singleForm } from '../schema-form.ts';
 import { checkToken, deleteRunSql } from '../sql.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
@@ -22,24 +24,32 @@ const retryMs = 50;
  * The event store in the embedded engine, whose process startChdb keeps running. Any number of clients, in any thread, may
  * use one socket. Rows go through a file in `spoolDir`, so that no byte of them comes near an SQL text.
  */
-export function connectChdb(socketPath: string, spoolDir: string, options: ConnectOptions = {}): EventStore {
+export function connectChdb(socketPath: string, spoolDir: string, options: ConnectOptions = {}): RunStore {
   const link = new EngineLink(socketPath);
   const waitMs = options.waitMs ?? 10_000;
+  const ask = async (request: Call): Promise<Buffer> => {
+    const answer = await link.call(request, waitMs);
+    if (!answer.header.ok) throw queryError(answer.header.message);
+    return answer.body;
+  };
+  const query = async <Row>(sql: string, params: Readonly<Record<string, QueryParam>> = {}): Promise<Row[]> =>
+    parseLines<Row>(await ask({ kind: 'query', sql, params: wireParams(params) }));
   return {
     async insertBatch(batch, token) {
       checkToken(token);
-      if (batch.rows > 0) await insertThroughFile(link, spoolDir, batch, token, waitMs);
+      if (batch.rows > 0) await insertThroughFile({ link, spoolDir, waitMs }, batch, token);
     },
     async deleteRun(rows) {
       deleteRunSql(rows);
-      const answer = await link.call({ kind: 'delete-run', rows }, waitMs);
-      if (!answer.header.ok) throw queryError(answer.header.message);
+      await ask({ kind: 'delete-run', rows });
     },
-    async query<Row>(sql: string, params: Readonly<Record<string, QueryParam>> = {}) {
-      const answer = await link.call({ kind: 'query', sql, params: wireParams(params) }, waitMs);
-      if (!answer.header.ok) throw queryError(answer.header.message);
-      return parseLines<Row>(answer.body);
-    },
+    query,
+    runTables: createRunTables({
+      form: singleForm,
+      change: async (change) => void (await ask({ kind: 'change-run-table', change })),
+      insert: (run, batch, token) => insertThroughFile({ link, spoolDir, waitMs }, batch, token, run),
+      shardRows: query,
+    }),
     async health() {
       try {
         const answer = await link.call({ kind: 'health' }, healthWaitMs);
@@ -54,12 +64,17 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
   };
 }
 
+interface Way {
+  readonly link: EngineLink;
+  readonly spoolDir: string;
+  readonly waitMs: number;
+}
+
 async function insertThroughFile(
-  link: EngineLink,
-  spoolDir: string,
+  { link, spoolDir, waitMs }: Way,
   batch: RowBatch,
   token: string,
-  waitMs: number,
+  run?: RunRef,
 ): Promise<void> {
   const file = `${randomUUID()}.native`;
   const path = join(spoolDir, file);
@@ -67,7 +82,7 @@ async function insertThroughFile(
     await writeFile(path, batch.chunks, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
       throw new StoreUnavailableError(`The spool file ${path} cannot be written; is the disk full?`, { cause });
     });
-    const answer = await link.call({ kind: 'insert', file, rows: batch.rows, token }, waitMs);
+    const answer = await link.call({ kind: 'insert', file, rows: batch.rows, token, ...(run && { run }) }, waitMs);
     if (!answer.header.ok) throw insertError(answer.header.message);
   } finally {
     await rm(path, { force: true });
@@ -86,6 +101,7 @@ type Answer = Frame<StoreResponse>;
 type Call =
   | Omit<Extract<StoreRequest, { kind: 'insert' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'delete-run' }>, 'id'>
+  | Omit<Extract<StoreRequest, { kind: 'change-run-table' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'query' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'health' }>, 'id'>;
 

@@ -1,16 +1,17 @@
 import { join } from 'node:path';
 import { backgroundArgs } from './background-args.ts';
 import type { ProcessOptions } from './messages.ts';
-import { forgetUnstoredToken } from './forget-unstored-token.ts';
+import { forgetUnstoredTokens } from './forget-unstored-token.ts';
 import type { Engine } from './serve-engine.ts';
 import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
+import { runTableName, runTableSql } from '../run-tables.ts';
 import { migrateStore } from '../schema.ts';
-import { damagedPartsSql, deleteRunSql, insertSql, type DamagedPart } from '../sql.ts';
+import { damagedPartsSql, deleteRunSql, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
 
 /**
- * Sessions of the embedded engine. One session is one serial lane, so there is one for inserts, one for deletes, which take
- * longer and must not hold up inserts, and several for reading.
+ * Sessions of the embedded engine. One session is one serial lane, so there is one for inserts, one for deletes and one for the
+ * tables of runs, which take longer and must not hold up inserts, and several for reading.
  *
  * Reads go through the streaming call: the one-shot call with parameters runs one at a time in the whole process. Settings
  * are set once per session and never changed by a call, except those of an insert, which stand in its text.
@@ -54,25 +55,26 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
     rows: async <Row>(sql: string) => parseLines<Row>(await collect(writer, sql, {})),
   };
   await migrateStore(access);
-  await forgetUnstoredToken(access);
+  await forgetUnstoredTokens(access);
   const remover = open(options.dir, connectionArgs);
   await run(remover, 'USE millrace');
+  const importer = open(options.dir, connectionArgs);
+  await run(importer, 'USE millrace');
   const pool = readerPool(await openReaders(open, options, connectionArgs));
   const inserts = stopwatch();
   const queries = stopwatch();
-  let lastInsert: Promise<void> = Promise.resolve();
-  let lastDelete: Promise<void> = Promise.resolve();
+  const [inLineToInsert, inLineToDelete, inLineOfRuns] = [serialLane(), serialLane(), serialLane()];
   return {
-    insert(file, rows, token) {
-      const turn = lastInsert.then(() => inserts.time(() => insertFile(writer, options.spoolDir, file, rows, token)));
-      lastInsert = turn.catch(() => undefined);
-      return turn;
+    insert(file, rows, token, of) {
+      const [inLine, session] = of === undefined ? [inLineToInsert, writer] : [inLineOfRuns, importer];
+      const target = of && { table: runTableName(of), settings: [] };
+      return inLine(() => inserts.time(() => insertFile(session, options.spoolDir, { file, rows, token, target })));
     },
-    deleteRun(rows) {
-      const turn = lastDelete.then(() => run(remover, deleteRunSql(rows)));
-      lastDelete = turn.catch(() => undefined);
-      return turn;
-    },
+    deleteRun: (rows) => inLineToDelete(() => run(remover, deleteRunSql(rows))),
+    changeRunTable: (change) =>
+      inLineOfRuns(async () => {
+        for (const sql of runTableSql(change)) await run(importer, sql);
+      }),
     query: (sql, params) =>
       pool((session) =>
         queries.time(() =>
@@ -110,10 +112,29 @@ async function openReaders(open: OpenSession, options: ProcessOptions, args: rea
   return sessions;
 }
 
-async function insertFile(writer: Session, spoolDir: string, file: string, rows: number, token: string): Promise<void> {
+/** One after another; a failed one does not stop the next. */
+function serialLane(): (work: () => Promise<void>) => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}
+
+interface FileInsert {
+  readonly file: string;
+  readonly rows: number;
+  readonly token: string;
+  /** Undefined: `events`. */
+  readonly target: InsertTarget | undefined;
+}
+
+async function insertFile(writer: Session, spoolDir: string, insert: FileInsert): Promise<void> {
+  const { file, rows, token, target } = insert;
   if (!spoolName.test(file)) throw new TypeError(`expected the name of a spool file, got ${JSON.stringify(file)}`);
   const path = join(spoolDir, file).replace(/[\\']/g, '\\$&');
-  const result = await writer.queryAsync(insertSql(token, `FROM INFILE '${path}'`));
+  const result = await writer.queryAsync(insertSql(token, `FROM INFILE '${path}'`, target));
   // An engine that found no file, or only a part of it, would otherwise look like success.
   if (result.rowsRead !== rows) {
     throw new Error(`expected the engine to read ${rows} rows from the spool file, it read ${result.rowsRead}`);

@@ -1,14 +1,16 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DamagedPart } from '../sql.ts';
-import type { RunDays } from '../eventstore.ts';
+import type { RunDays, RunRef } from '../eventstore.ts';
+import type { RunTableChange } from '../run-tables.ts';
 import { healthOf } from '../sql.ts';
 import { encodeFrame, FrameReader } from '../../base/frames.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
 /** The engine as the socket sees it. */
 export interface Engine {
-  insert(file: string, rows: number, token: string): Promise<void>;
+  insert(file: string, rows: number, token: string, run?: RunRef): Promise<void>;
   deleteRun(rows: RunDays): Promise<void>;
+  changeRunTable(change: RunTableChange): Promise<void>;
   /** JSON lines. */
   query(sql: string, params: Readonly<Record<string, WireParam>>): Promise<Buffer>;
   damagedParts(): Promise<DamagedPart[]>;
@@ -48,10 +50,13 @@ function send(socket: Socket, header: StoreResponse, body?: Buffer): void {
 async function perform(engine: Engine, request: StoreRequest): Promise<Buffer | undefined> {
   switch (request.kind) {
     case 'insert':
-      await engine.insert(request.file, request.rows, request.token);
+      await engine.insert(request.file, request.rows, request.token, request.run);
       return undefined;
     case 'delete-run':
       await engine.deleteRun(request.rows);
+      return undefined;
+    case 'change-run-table':
+      await engine.changeRunTable(request.change);
       return undefined;
     case 'query':
       return await engine.query(request.sql, request.params);

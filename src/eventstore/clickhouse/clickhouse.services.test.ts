@@ -2,18 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import {
-  countRows,
-  eventStoreConformance,
-  insertRows,
-  newProject,
-  testRow,
-  type StoreUnderTest,
-} from '../conformance.ts';
+import { countRows, eventStoreConformance, insertRows, newProject, testRow } from '../conformance.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { explorerConformance } from '../explorer-conformance.ts';
 import { readsConformance } from '../reads-conformance.ts';
 import type { EventRow } from '../rows.ts';
+import { runTablesConformance, type RunStoreUnderTest } from '../run-tables-conformance.ts';
 import { connectClickhouse } from './connect-clickhouse.ts';
 
 /**
@@ -31,7 +25,7 @@ const pids = (process.env.CLICKHOUSE_REPLICA_PIDS ?? '').split(';').map((shard) 
     .map(Number),
 );
 
-async function open(): Promise<StoreUnderTest> {
+async function open(): Promise<RunStoreUnderTest> {
   const store = await connectClickhouse(url, { cluster, replicas });
   return { store, close: () => store.close() };
 }
@@ -42,6 +36,7 @@ describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster
   eventStoreConformance(name, open);
   readsConformance(name, open);
   explorerConformance(name, open);
+  runTablesConformance(name, open);
 });
 
 /** Of one server, whatever the others are like. */

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ClickhouseStandIn, standInCluster, type StandInOptions } from '../../../test/support/clickhouse-stand-in.ts';
 import { countRows, eventStoreConformance, insertRows, newProject, testRow } from '../conformance.ts';
-import { StoreUnavailableError, type EventStore } from '../eventstore.ts';
+import { StoreUnavailableError } from '../eventstore.ts';
 import { explorerConformance } from '../explorer-conformance.ts';
 import { readsConformance } from '../reads-conformance.ts';
 import { EventRowWriter, type EventRow } from '../rows.ts';
+import { runTablesConformance } from '../run-tables-conformance.ts';
+import type { RunStore } from '../run-tables.ts';
 import { migrations } from '../schema.ts';
 import { ClusterLayoutError, clusterLayout, slotsOf } from './cluster-layout.ts';
 import { connectClickhouse } from './connect-clickhouse.ts';
@@ -16,7 +18,7 @@ import { createShardHash, shardKeySql } from './shard-key.ts';
 import { splitByShard } from './split-by-shard.ts';
 
 interface Cluster {
-  readonly store: EventStore;
+  readonly store: RunStore;
   readonly standIn: ClickhouseStandIn;
   readonly url: string;
   close(): Promise<void>;
@@ -50,8 +52,11 @@ for (const shards of [1, 2]) {
   const name = `a ClickHouse cluster, ${shards} shard${shards === 1 ? '' : 's'} (stand-in, not replicated)`;
   eventStoreConformance(name, () => open({ shards }));
   readsConformance(name, () => open({ shards }));
-  // The texts of its queries are the same for any number of shards.
-  if (shards > 1) explorerConformance(name, () => open({ shards }));
+  // The texts of their queries are the same for any number of shards.
+  if (shards > 1) {
+    explorerConformance(name, () => open({ shards }));
+    runTablesConformance(name, () => open({ shards }));
+  }
 }
 
 const hostileIds = ['', 'a', 'ab', 'abc', 'abcd', 'user-1', '😀 ümläut', '\0\n\t', "'; --", 'x'.repeat(1000), '1:2'];

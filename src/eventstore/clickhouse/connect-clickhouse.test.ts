@@ -4,6 +4,7 @@ import { eventStoreConformance, insertRows, newProject, testRow } from '../confo
 import { StoreUnavailableError } from '../eventstore.ts';
 import { explorerConformance } from '../explorer-conformance.ts';
 import { readsConformance } from '../reads-conformance.ts';
+import { runTablesConformance } from '../run-tables-conformance.ts';
 import { connectClickhouse } from './connect-clickhouse.ts';
 
 async function open(): Promise<{ store: Awaited<ReturnType<typeof connectClickhouse>>; close(): Promise<void> }> {
@@ -21,6 +22,7 @@ async function open(): Promise<{ store: Awaited<ReturnType<typeof connectClickho
 eventStoreConformance('ClickHouse over HTTP', open);
 readsConformance('ClickHouse over HTTP', open);
 explorerConformance('ClickHouse over HTTP', open);
+runTablesConformance('ClickHouse over HTTP', open);
 
 describe('a ClickHouse server', () => {
   it('that cannot be reached is unavailable, and neither its address nor the password is told', async () => {

@@ -1,4 +1,5 @@
-import type { EventStore } from '../eventstore.ts';
+import { createRunTables, runTableName, runTableSql, type RunStore } from '../run-tables.ts';
+import { singleForm } from '../schema-form.ts';
 import { migrateStore } from '../schema.ts';
 import { damagedPartsSql, deleteRunSql, healthOf, insertSql, type DamagedPart } from '../sql.ts';
 import { connectCluster } from './connect-cluster.ts';
@@ -20,7 +21,7 @@ const queryTimeoutMsDefault = 30_000;
  * The event store on ClickHouse, over HTTP. `url`: http(s)://user:password@host:8123/database; the database exists.
  * Throws StoreUnavailableError when the server cannot be reached, StoreSchemaTooNewError when its tables are newer.
  */
-export async function connectClickhouse(url: string, options: ClickhouseOptions = {}): Promise<EventStore> {
+export async function connectClickhouse(url: string, options: ClickhouseOptions = {}): Promise<RunStore> {
   const { queryTimeoutMs = queryTimeoutMsDefault, cluster = '', replicas = '', migrates = true } = options;
   const address = checkUrl(url);
   if (cluster !== '') return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates });
@@ -41,7 +42,7 @@ function checkUrl(url: string): URL {
   throw new TypeError('expected CLICKHOUSE_URL to be like http://user:password@host:8123/database, got something else');
 }
 
-function serverStore(server: ClickhouseServer): EventStore {
+function serverStore(server: ClickhouseServer): RunStore {
   return {
     async insertBatch(batch, token) {
       const sql = insertSql(token, '');
@@ -49,6 +50,15 @@ function serverStore(server: ClickhouseServer): EventStore {
     },
     deleteRun: async (rows) => await server.command(deleteRunSql(rows)),
     query: (sql, params) => server.rows(sql, params),
+    runTables: createRunTables({
+      form: singleForm,
+      async change(change) {
+        for (const sql of runTableSql(change)) await server.command(sql);
+      },
+      insert: (run, batch, token) =>
+        server.insert(insertSql(token, '', { table: runTableName(run), settings: [] }), batch),
+      shardRows: (sql) => server.rows(sql),
+    }),
     async health() {
       try {
         return healthOf(await server.rows<DamagedPart>(damagedPartsSql));

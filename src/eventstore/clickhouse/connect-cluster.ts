@@ -1,5 +1,6 @@
-import type { EventStore, RowBatch, StoreHealth } from '../eventstore.ts';
-import { clusterForm } from '../schema-form.ts';
+import type { RowBatch, StoreHealth } from '../eventstore.ts';
+import { createRunTables, runTableName, runTableSql, type RunStore, type RunTables } from '../run-tables.ts';
+import { clusterForm, type SchemaForm } from '../schema-form.ts';
 import { migrateStore } from '../schema.ts';
 import { damagedPartsOf, deleteRunSql, healthOf, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type ClusterRow,
 } from './cluster-layout.ts';
 import { Replicas } from './replicas.ts';
-import { connectServer, type ClickhouseServer, type ReadSettings, type ServerOptions } from './server.ts';
+import { connectServer, type ClickhouseServer, type ServerOptions, type ServerSettings } from './server.ts';
 import { shardKeySql } from './shard-key.ts';
 import { splitByShard } from './split-by-shard.ts';
 
@@ -42,7 +43,7 @@ const target: InsertTarget = {
  * What is read must be all that is stored: a shard that does not answer fails the query, and of each shard the replica is asked that
  * inserts go to, unless it is away or behind.
  */
-const readSettings: ReadSettings = {
+const readSettings: ServerSettings = {
   skip_unavailable_shards: 0,
   prefer_localhost_replica: 0,
   load_balancing: 'in_order',
@@ -59,7 +60,7 @@ const readSettings: ReadSettings = {
 };
 
 /** The event store on a cluster: rows go straight to a replica of their shard, reads through the Distributed table of any server. */
-export async function connectCluster(url: URL, options: ClusterOptions): Promise<EventStore> {
+export async function connectCluster(url: URL, options: ClusterOptions): Promise<RunStore> {
   const { cluster } = options;
   const database = decodeURIComponent(url.pathname.slice(1)) || 'default';
   for (const [what, name] of [
@@ -89,7 +90,7 @@ export async function connectCluster(url: URL, options: ClusterOptions): Promise
     await servers.close();
     throw error;
   }
-  return clusterStore(servers, opening);
+  return clusterStore(servers, opening, clusterForm({ cluster, database, weights: [] }, shardKeySql));
 }
 
 /** Opens once, for whoever asks first, and again after a failure. */
@@ -150,12 +151,12 @@ function openCluster(servers: Servers, url: URL, layout: ClusterLayout): Cluster
   return { shards, all, slots: slotsOf(layout) };
 }
 
-function clusterStore(servers: Servers, opening: () => Promise<Cluster>): EventStore {
+function clusterStore(servers: Servers, opening: () => Promise<Cluster>, form: SchemaForm): RunStore {
   return {
     async insertBatch(batch, token) {
       // Checks the token, also when there is nothing to insert.
       insertSql(token, '', target);
-      if (batch.rows > 0) await insertByShard(await opening(), batch, token);
+      if (batch.rows > 0) await insertByShard(await opening(), batch, token, target);
     },
     async deleteRun(rows) {
       const sql = deleteRunSql(rows, localTable);
@@ -163,6 +164,7 @@ function clusterStore(servers: Servers, opening: () => Promise<Cluster>): EventS
       await Promise.all(shards.map((shard) => shard.use((server) => server.command(sql))));
     },
     query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
+    runTables: clusterRunTables(opening, form),
     async health() {
       try {
         return await clusterHealth((await opening()).shards);
@@ -174,12 +176,70 @@ function clusterStore(servers: Servers, opening: () => Promise<Cluster>): EventS
   };
 }
 
+/** A server that is away makes or drops the table once it is back; the others wait for it so long. */
+const tableSettings: ServerSettings = {
+  distributed_ddl_task_timeout: '30',
+  distributed_ddl_output_mode: 'null_status_on_timeout',
+};
+
+function clusterRunTables(opening: () => Promise<Cluster>, form: SchemaForm): RunTables {
+  return createRunTables({
+    form,
+    async change(change) {
+      const { all, shards } = await opening();
+      const statements = runTableSql(change, form);
+      if (change.kind === 'attach') {
+        const rows = form.rowsOf(runTableName(change.run));
+        await Promise.all(shards.map((shard) => attachOnShard(shard, rows, statements)));
+      } else for (const sql of statements) await all.use((server) => server.command(sql, tableSettings));
+    },
+    async insert(run, batch, token) {
+      await insertByShard(await opening(), batch, token, { ...target, table: form.rowsOf(runTableName(run)) });
+    },
+    async shardRows<Row>(sql: string) {
+      const { shards } = await opening();
+      return (await Promise.all(shards.map((shard) => shard.use((server) => server.rows<Row>(sql))))).flat();
+    },
+  });
+}
+
+/** A replica attaches what it has: all that was inserted has to be there first. As with an insert, most replicas have it in the end. */
+async function attachOnShard(shard: Replicas, rows: string, statements: readonly string[]): Promise<void> {
+  await shard.use(async (server) => {
+    await server.command(caughtUpSql(rows));
+    for (const sql of statements) await server.command(sql);
+  });
+  const caughtUp = shard.servers.map((server) => server.command(caughtUpSql(localTable)));
+  await mostOf(caughtUp);
+}
+
+const caughtUpSql = (table: string): string => `SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`;
+
+/** Resolves once most of them have; rejects, with the last reason, once most of them cannot. */
+function mostOf(works: readonly Promise<void>[]): Promise<void> {
+  const most = Math.floor(works.length / 2) + 1;
+  let [done, failed] = [0, 0];
+  return new Promise((resolve, reject) => {
+    for (const work of works) {
+      work.then(
+        () => ++done === most && resolve(),
+        (error: unknown) => ++failed > works.length - most && reject(error as Error),
+      );
+    }
+  });
+}
+
 /** Resolves once every shard has its rows. When one fails, the same call adds what is missing: each has a token of its own. */
-async function insertByShard({ shards, slots }: Cluster, batch: RowBatch, token: string): Promise<void> {
+async function insertByShard(
+  { shards, slots }: Cluster,
+  batch: RowBatch,
+  token: string,
+  into: InsertTarget,
+): Promise<void> {
   const parts = shards.length === 1 ? [batch] : splitByShard(batch, slots);
   const insert = async (part: RowBatch | undefined, at: number): Promise<void> => {
     if (part === undefined) return;
-    const sql = insertSql(shards.length === 1 ? token : `${token}:s${at}`, '', target);
+    const sql = insertSql(shards.length === 1 ? token : `${token}:s${at}`, '', into);
     await shards[at]?.use((server) => server.insert(sql, part));
   };
   const ended = await Promise.allSettled(parts.map(insert));

@@ -14,19 +14,19 @@ import { whileAnswering } from './while-answering.ts';
 /** One ClickHouse server over HTTP: what its client does, with our errors. */
 export interface ClickhouseServer {
   insert(sql: string, batch: RowBatch): Promise<void>;
-  command(sql: string): Promise<void>;
+  command(sql: string, settings?: ServerSettings): Promise<void>;
   rows<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
   /** Whether it answers at all, within a few seconds. */
   answers(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-export type ReadSettings = ClickHouseSettings;
+export type ServerSettings = ClickHouseSettings;
 
 export interface ServerOptions {
   readonly queryTimeoutMs: number;
   /** For reading, besides those of every query. */
-  readonly readSettings?: ReadSettings;
+  readonly readSettings?: ServerSettings;
 }
 
 const insertTimeoutMs = 300_000;
@@ -72,7 +72,7 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
           throw engineFailure(error, insertError);
         }
       }),
-    command: (sql) => whileAnswering(isAnswering, (signal) => command(writer, sql, signal)),
+    command: (sql, settings = {}) => whileAnswering(isAnswering, (signal) => command(writer, sql, settings, signal)),
     rows: (sql, params = {}) => whileAnswering(isAnswering, (signal) => rows(reader, sql, params, signal)),
     answers: isAnswering,
     async close() {
@@ -82,9 +82,14 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
   };
 }
 
-async function command(client: ClickHouseClient, sql: string, signal: AbortSignal): Promise<void> {
+async function command(
+  client: ClickHouseClient,
+  sql: string,
+  settings: ServerSettings,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await client.command({ query: sql, abort_signal: signal });
+    await client.command({ query: sql, clickhouse_settings: settings, abort_signal: signal });
   } catch (error) {
     throw engineFailure(error, queryError);
   }

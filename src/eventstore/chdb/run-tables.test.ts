@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
+import { runThroughKills, type Kill } from '../../../test/support/run-table-kills.ts';
+import { countsOf, expectedCounts, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
+import { newProject } from '../conformance.ts';
+import { runTablesConformance } from '../run-tables-conformance.ts';
+
+// Each insert and each month that is attached waits for the disk, which a busy machine shares.
+vi.setConfig({ testTimeout: 120_000 });
+afterAll(() => vi.resetConfig());
+
+runTablesConformance('chDB', () => tempChdb());
+
+/** Of three months, with repeated identities. */
+function segmentsOf(run: { readonly projectId: number; readonly runId: string }, rows: number) {
+  return [0, 1].map((segment) =>
+    Array.from({ length: rows }, (_, n) =>
+      runRow(run, segment * rows + n, { keyDay: 19_783 + (n % 3) * 31, distinctId: `user-${n % 50}` }),
+    ),
+  );
+}
+
+describe('kill -9 of the embedded engine while a run goes through its table', () => {
+  let chdb: TempChdb;
+  beforeAll(async () => {
+    chdb = await tempChdb();
+  });
+  afterAll(async () => await chdb.close());
+
+  it('between any two statements: each row is in the table once, and in events once', async () => {
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const statements = 1 + 2 + 3 + 1;
+    const kills = Array.from({ length: statements + 1 }, (_, beforeStatement): Kill => ({ beforeStatement }));
+    expect(await runThroughKills(chdb, { run, segments: segmentsOf(run, 200) }, kills)).toBe(kills.length);
+  });
+
+  it('in the middle of inserts, attaching and dropping: each row is in the table once, and in events once', async () => {
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const kills = [20, 100, 250, 500].map((afterMs): Kill => ({ afterMs }));
+    expect(await runThroughKills(chdb, { run, segments: segmentsOf(run, 4000) }, kills)).toBeGreaterThan(0);
+  });
+});
+
+it('a segment that was killed between its token and its part is stored when it is inserted again', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'run-tables-'));
+  const run = { projectId: newProject(), runId: randomUUID() };
+  const rows = [10_000, 20_000].map((keyDay, n) => runRow(run, n, { keyDay }));
+  const first = await tempChdb({}, root);
+  await first.store.runTables.create(run);
+  await insertSegment(first.store, run, '0', rows);
+  const sql = "SELECT path FROM system.parts WHERE table LIKE 'run%' AND active ORDER BY min_block_number DESC LIMIT 1";
+  const [part] = await first.store.query<{ path: string }>(sql);
+  await first.close();
+  // As the kill leaves it: the token is noted, the part never got its name.
+  await rm(part?.path ?? '', { recursive: true });
+  const second = await tempChdb({}, root);
+  expect(await countsOf(second.store, run, 'rows')).toHaveLength(1);
+  await insertSegment(second.store, run, '0', rows);
+  expect(await countsOf(second.store, run, 'rows')).toEqual(expectedCounts(run, rows));
+  await second.close();
+  await rm(root, { recursive: true, force: true });
+});

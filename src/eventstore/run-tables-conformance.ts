@@ -1,0 +1,350 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  attachAll,
+  countsOf,
+  expectedCounts,
+  insertSegment,
+  runRow,
+  sourceStart as start,
+  unmarked,
+} from '../../test/support/run-table-rows.ts';
+import { countRows, dayMicros, insertRows, newProject, testRow } from './conformance.ts';
+import type { RunRef } from './eventstore.ts';
+import { EventRowWriter, type EventRow } from './rows.ts';
+import { readRunTableDay, runTableDifferences, runTableDuplicates } from './run-table-reads.ts';
+import type { RunStore } from './run-tables.ts';
+
+/** What every adapter promises of the tables of runs. Each test has a run and a project of its own in one store. */
+export interface RunStoreUnderTest {
+  readonly store: RunStore;
+  close(): Promise<void>;
+}
+
+function newRun(projectId = newProject()): RunRef {
+  return { projectId, runId: randomUUID() };
+}
+
+export function runTablesConformance(name: string, open: () => Promise<RunStoreUnderTest>): void {
+  describe(`tables of runs: ${name}`, () => {
+    let under: RunStoreUnderTest;
+    beforeAll(async () => {
+      under = await open();
+    });
+    afterAll(async () => under.close());
+    const store = (): RunStore => under.store;
+    lifeTests(store);
+    insertTests(store);
+    attachTests(store);
+    readTests(store);
+  });
+}
+
+function lifeTests(store: () => RunStore): void {
+  const isListed = async ({ projectId, runId }: RunRef): Promise<boolean> =>
+    (await store().runTables.list()).some((run) => run.projectId === projectId && run.runId === runId);
+
+  it('a table is made once, listed as long as it is there, and dropped once', async () => {
+    const run = newRun();
+    expect(await isListed(run)).toBe(false);
+    for (let i = 0; i < 2; i++) await store().runTables.create(run);
+    expect(await isListed(run)).toBe(true);
+    expect(await store().runTables.partitions(run)).toEqual([]);
+    for (let i = 0; i < 2; i++) await store().runTables.drop(run);
+    expect(await isListed(run)).toBe(false);
+    expect(await store().runTables.partitions(run)).toEqual([]);
+  });
+
+  it('runs whose ids look like names of tables have tables of their own', async () => {
+    const project = newProject();
+    const runs = ['a', 'a-rows', 'a-local', 'A', 'a-rows-local', 'x'.repeat(100), '-'.repeat(100)].map((runId) => ({
+      projectId: project,
+      runId,
+    }));
+    for (const run of runs) await store().runTables.create(run);
+    for (const [at, run] of runs.entries()) await insertSegment(store(), run, '0', [runRow(run, at)]);
+    for (const run of runs) expect(await countsOf(store(), run, 'rows')).toMatchObject([{ count: 1 }]);
+    const listed = (await store().runTables.list()).filter(({ projectId }) => projectId === project);
+    expect(listed.map(({ runId }) => runId).toSorted()).toEqual(runs.map(({ runId }) => runId).toSorted());
+    for (const run of runs) await store().runTables.drop(run);
+  });
+
+  it('a table that was dropped and made again is empty, and takes the same segments', async () => {
+    const run = newRun();
+    const rows = [runRow(run, 1)];
+    for (let i = 0; i < 2; i++) {
+      await store().runTables.create(run);
+      expect(await countsOf(store(), run, 'rows')).toEqual([]);
+      await insertSegment(store(), run, '0', rows);
+      expect(await countsOf(store(), run, 'rows')).toEqual(expectedCounts(run, rows));
+      await store().runTables.drop(run);
+    }
+  });
+
+  it.each([
+    [1, "run'1"],
+    [1, ''],
+    [1, 'x'.repeat(101)],
+    [1, 'events; DROP TABLE events'],
+    [1, 'a_b'],
+    [1, 'é'],
+    [1.5, 'a'],
+    [-1, 'a'],
+    [2 ** 31, 'a'],
+  ])('refuses the project %s with the run %s', async (projectId, runId) => {
+    const run = { projectId, runId };
+    const { create, drop, attach, insert, partitions } = store().runTables;
+    const batch = new EventRowWriter().take();
+    for (const work of [() => create(run), () => drop(run), () => attach(run, 202_403), () => partitions(run)]) {
+      await expect(work()).rejects.toThrow(/expected a project and the id of a run/);
+    }
+    await expect(insert(run, batch, '0')).rejects.toThrow(/expected a project and the id of a run/);
+  });
+
+  it.each([0, 202_400.5, 20_240_301, NaN])('refuses the month %s', async (month) => {
+    await expect(store().runTables.attach(newRun(), month)).rejects.toThrow(/expected a month such as 202403/);
+  });
+
+  it.each(['', 'a b', "a'b", 'x'.repeat(101)])('refuses the segment %s', async (segment) => {
+    await expect(store().runTables.insert(newRun(), new EventRowWriter().take(), segment)).rejects.toThrow(
+      /expected a/,
+    );
+  });
+}
+
+function insertTests(store: () => RunStore): void {
+  it('a segment is stored once however often it is inserted, also after a partial write, in any order of segments', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const rows = Array.from({ length: 40 }, (_, i) =>
+      runRow(run, i, { keyDay: 15_000 + (i % 20) * 31, distinctId: `user-${i % 7}` }),
+    );
+    const other = [runRow(run, 1000)];
+    await insertSegment(store(), run, '1', other);
+    // A part of the months, as a write that ended in the middle leaves it.
+    await insertSegment(
+      store(),
+      run,
+      '0',
+      rows.filter((_, i) => i % 20 < 6),
+    );
+    for (let i = 0; i < 2; i++) await insertSegment(store(), run, '0', rows);
+    await insertSegment(store(), run, '1', other);
+    expect(await countsOf(store(), run, 'rows')).toEqual(expectedCounts(run, [...rows, ...other]));
+    await store().runTables.drop(run);
+  });
+
+  it('two runs take the same segment', async () => {
+    const runs = [newRun(), newRun()];
+    for (const run of runs) {
+      await store().runTables.create(run);
+      await insertSegment(store(), run, '0', [runRow(run, 0)]);
+      expect(await countsOf(store(), run, 'rows')).toMatchObject([{ count: 1 }]);
+      await store().runTables.drop(run);
+    }
+  });
+
+  it('200,000 rows of a year in one segment are counted exactly, and attached', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const rows = Array.from({ length: 200_000 }, (_, i) =>
+      runRow(run, i, { keyDay: 19_050 + ((i * 7) % 365), distinctId: `user-${i % 5000}`, event: `event ${i % 2}` }),
+    );
+    await insertSegment(store(), run, '0', rows);
+    const expected = expectedCounts(run, rows);
+    expect(await countsOf(store(), run, 'rows')).toEqual(expected);
+    const partitions = await store().runTables.partitions(run);
+    expect(partitions.reduce((all, each) => all + each.rows, 0)).toBe(200_000);
+    for (const { bytes, parts } of partitions) expect([bytes > 0, parts > 0]).toEqual([true, true]);
+    expect(await attachAll(store(), run)).toHaveLength(13);
+    expect(await countsOf(store(), run, 'shown')).toEqual(expected);
+    await store().runTables.drop(run);
+  });
+
+  it('parts are never merged, so that no row of an identity is lost to the report', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const same = runRow(run, 0, { keyDay: 19_783 });
+    for (let i = 0; i < 12; i++) await insertSegment(store(), run, `${i}`, [{ ...same, receivedAtMicros: start + i }]);
+    const [partition] = await store().runTables.partitions(run);
+    expect(partition).toMatchObject({ month: 202_403, rows: 12, parts: 12 });
+    await store().runTables.drop(run);
+  });
+}
+
+const hostile = [
+  '',
+  `'; TRUNCATE TABLE events; --`,
+  'nul\u0000byte',
+  '\0',
+  "tab\tquote'double\"back\\slash\\' tick`",
+  '😀 𝒳 ümläut 中文 \u2028',
+  '123456789012345678901234567890',
+  'x'.repeat(70_000),
+];
+
+function attachTests(store: () => RunStore): void {
+  it('texts, digits and days of every kind come to events byte for byte, and stay there when the table goes', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const days = [-25_567, -1, 0, 19_783, 84_000, 120_529];
+    const rows = hostile.flatMap((text, t) =>
+      days.map((keyDay, d) =>
+        runRow(run, t * days.length + d, {
+          keyDay,
+          timestampMicros: keyDay * dayMicros + 3 * t + 1,
+          event: text.slice(0, 200),
+          distinctId: text,
+          properties: `{"big":12345678901234567890.1234567890123456789e400,${JSON.stringify(text)}:${JSON.stringify(text)}}`,
+        }),
+      ),
+    );
+    await insertSegment(store(), run, '0', rows);
+    const expected = expectedCounts(run, rows);
+    expect(await countsOf(store(), run, 'rows')).toEqual(expected);
+    expect(await attachAll(store(), run)).toEqual([190_001, 196_912, 197_001, 202_403, 219_912, 229_912]);
+    await store().runTables.drop(run);
+    expect(await countsOf(store(), run, 'shown')).toEqual(expected);
+    const stored = await store().query<{ u: string; distinct_id: string; properties: string }>(
+      'SELECT toString(uuid) AS u, distinct_id, properties FROM events WHERE project_id = {project:Int32}',
+      { project: run.projectId },
+    );
+    const byUuid = new Map(stored.map((row) => [row.u, row]));
+    for (const { uuid, distinctId, properties } of rows) {
+      expect(byUuid.get(uuid)).toEqual({ u: uuid, distinct_id: distinctId, properties });
+    }
+  });
+
+  it('a month that is attached again changes nothing that reads show; a month without rows is none', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const rows = [0, 1, 2, 3].map((n) => runRow(run, n, { keyDay: n < 2 ? 19_783 : 19_820 }));
+    await insertSegment(store(), run, '0', rows);
+    for (const month of [202_403, 202_403, 195_001, 202_404, 202_403]) await store().runTables.attach(run, month);
+    expect(await countsOf(store(), run, 'shown')).toEqual(expectedCounts(run, rows));
+    expect((await countRows(store(), run.projectId)).shown).toBe(4);
+    expect((await store().runTables.partitions(run)).map(({ month }) => month)).toEqual([202_403, 202_404]);
+    await store().runTables.drop(run);
+  });
+
+  it('of equal identities of a source the first is shown, whatever the order of inserts', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const same = runRow(run, 5);
+    const later = [9, 7].map((n) => runRow(run, n, { uuid: same.uuid }));
+    for (const [at, row] of [later[0], same, later[1]].entries()) {
+      if (row !== undefined) await insertSegment(store(), run, `${at}`, [row, runRow(run, 100 + at)]);
+    }
+    await attachAll(store(), run);
+    const shown = await countsOf(store(), run, 'shown');
+    expect(shown).toMatchObject([{ count: 4 }]);
+    expect(shown).toEqual(await countsOf(store(), run, 'events'));
+    const [row] = await store().query<{ properties: string }>(
+      'SELECT properties FROM events FINAL WHERE project_id = {project:Int32} AND uuid = {uuid:UUID}',
+      { project: run.projectId, uuid: same.uuid },
+    );
+    expect(row?.properties).toBe(same.properties);
+    await store().runTables.drop(run);
+  });
+
+  it('beside live rows and another run each event is shown once, and the differences name what somebody else stored', async () => {
+    const project = newProject();
+    const [first, second] = [newRun(project), newRun(project)];
+    const cell = { keyDay: 19_783, event: 'seen' };
+    const rows = Array.from({ length: 10 }, (_, n) => runRow(first, n, { ...cell, distinctId: `user-${n}` }));
+    const at = (n: number): EventRow => rows[n] as EventRow;
+    const live = { importRun: '', historical: false };
+    await insertRows(store(), `live-${project}`, [
+      { ...at(0), ...live, receivedAtMicros: start - 1, properties: '{"live":true}' },
+      { ...at(1), ...live, receivedAtMicros: start + 1_000_000, properties: '{"live":true}' },
+      testRow(project, cell),
+    ]);
+    const same = rows.slice(2, 4).map((row, n) => {
+      const { keyDay, event, uuid, distinctId, properties } = row;
+      return runRow(second, n - 1000, { keyDay, event, uuid, distinctId, properties: unmarked(properties, first) });
+    });
+    for (const [run, own] of [
+      [second, same],
+      [first, rows],
+    ] as const) {
+      await store().runTables.create(run);
+      await insertSegment(store(), run, '0', own);
+    }
+    const differences = async () => {
+      const page = { contents: 'crc32', limit: 100 } as const;
+      const { items } = await runTableDifferences(store(), first, { day: '2024-03-01', event: 'seen' }, page);
+      return items
+        .toSorted((a, b) => Number(a.place - b.place))
+        .map(({ place, shown }) => [Number(place) - start, shown]);
+    };
+    await attachAll(store(), second);
+    const other = { runId: '' };
+    const missing = [4, 5, 6, 7, 8, 9].map((n) => [n, undefined]);
+    // The rows of the other run say the same.
+    expect(await differences()).toEqual([[0, other], [1, other], ...missing]);
+    for (let i = 0; i < 2; i++) await attachAll(store(), first);
+    expect(await differences()).toEqual([[0, other]]);
+    expect((await countRows(store(), project)).shown).toBe(11);
+    expect(await countsOf(store(), first, 'shown')).toMatchObject([{ count: 7 }]);
+    expect(await countsOf(store(), second, 'shown')).toMatchObject([{ count: 2 }]);
+    for (const run of [first, second]) await store().runTables.drop(run);
+  });
+}
+
+function readTests(store: () => RunStore): void {
+  it('duplicates are named with their places, by pages', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const rows = Array.from({ length: 60 }, (_, n) =>
+      runRow(run, n, { keyDay: 19_783 + (n % 3) * 20, distinctId: `user-${n % 5}`, event: `event ${n % 2}` }),
+    );
+    const repeated = rows.slice(0, 20).map((row, n) => ({ ...row, receivedAtMicros: start + 500 - n }));
+    await insertSegment(store(), run, '0', [...rows, ...repeated.slice(0, 10)]);
+    await insertSegment(store(), run, '1', repeated.slice(10));
+    await insertSegment(store(), run, '2', [{ ...(rows[0] as EventRow), receivedAtMicros: start + 400 }]);
+    const found = [];
+    for (let after; ;) {
+      const page = await runTableDuplicates(store(), run, { after, limit: 7 });
+      found.push(...page.items);
+      after = page.next;
+      if (after === undefined) break;
+    }
+    const expected = rows.slice(0, 20).map(({ uuid }, n) => [uuid, [n, ...(n === 0 ? [400] : []), 500 - n]]);
+    const places = found.map(({ uuid, places: all }) => [uuid, all.map((place) => Number(place) - start)]);
+    expect(new Map(places as [string, number[]][])).toEqual(new Map(expected as [string, number[]][]));
+    expect(found.map(({ rows: count }) => count).toSorted()).toEqual([...Array<number>(19).fill(2), 3]);
+    expect(found).toHaveLength(20);
+    await store().runTables.drop(run);
+  });
+
+  it('a day is read in the order of time, each event once, by pages that meet without a gap', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const keyDay = 19_783;
+    const rows = Array.from({ length: 50 }, (_, n) =>
+      runRow(run, n, {
+        keyDay,
+        timestampMicros: keyDay * dayMicros + (((n * 31) % 50) >> 1),
+        event: n % 2 === 0 ? 'a\0' : "it's",
+        distinctId: hostile[n % 7] as string,
+      }),
+    );
+    await insertSegment(store(), run, '0', rows);
+    await insertSegment(store(), run, '1', [
+      { ...(rows[3] as EventRow), receivedAtMicros: start + 100, properties: '{"second":1}' },
+      runRow(run, 60, { keyDay: keyDay + 1 }),
+    ]);
+    const read: EventRow[] = [];
+    for (let after; ;) {
+      const page = await readRunTableDay(store(), run, '2024-03-01', { after, limit: 7 });
+      read.push(...page.items);
+      after = page.next;
+      if (after === undefined) break;
+    }
+    const times = read.map(({ timestampMicros }) => timestampMicros);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const byUuid = (a: EventRow, b: EventRow): number => (a.uuid < b.uuid ? -1 : 1);
+    expect(read.toSorted(byUuid)).toEqual(rows.toSorted(byUuid));
+    await store().runTables.drop(run);
+  });
+}

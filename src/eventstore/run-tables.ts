@@ -1,0 +1,171 @@
+import { assert } from '../base/assert.ts';
+import type { EventStore, RowBatch, RunRef } from './eventstore.ts';
+import { singleForm, type SchemaForm } from './schema-form.ts';
+import { checkRun, checkToken } from './sql.ts';
+
+/**
+ * Port: one table for each import run, of the same form as `events`. Rows are inserted as segments of the source are converted, in any
+ * order, counted and compared there (run-table-reads.ts), and then attached to `events` month by month without being copied.
+ *
+ * Promises (checked by run-tables-conformance.ts for every adapter)
+ * - Each call may be repeated after whatever end, `kill -9` of the engine included: what it has done is done once.
+ * - `insert` of the same segment, whole or after a partial write, leaves every row stored once. Once it resolves, the rows survive a
+ *   kill, and the loss of a minority of a shard's replicas.
+ * - `attach` adds a month's rows to `events` under the rules of that table: of equal identities the one received first is shown. Once it
+ *   resolves, they are as safe as inserted ones. Attached again they change nothing that reads (FINAL) show.
+ * - Nothing of a run becomes SQL text but its project and its id, which are checked.
+ *
+ * Where a row stands in the source is its `received_at`: start of the run + number of the record in µs. So the first of the source wins,
+ * whatever the order of inserts. A column of its own cannot hold it: the engine attaches parts only between tables of equal columns.
+ *
+ * The table never merges its parts. A merge would drop all but one row of an identity, and with them the report of duplicates. An
+ * engine without that rule (MergeTree) would keep them, but its merged parts look free of duplicates once they are attached: FINAL
+ * shows them twice in ClickHouse before 26.3.17. `events` merges the parts after they are attached.
+ */
+export interface RunTables {
+  /** Makes the table; nothing where it is there. */
+  create(run: RunRef): Promise<void>;
+  /** Runs that have a table or a part of one, as a crash leaves it; by project and id. */
+  list(): Promise<RunRef[]>;
+  /** Frees its disk, but for what `events` has been given. Nothing where there is no table. */
+  drop(run: RunRef): Promise<void>;
+  /**
+   * Rows of that run and project only. `segment`: names the content of the batch, 1 to 100 characters of `[A-Za-z0-9_:.-]`, the same at
+   * every retry. A segment is recognised among the last 10,000 months of segments; months beyond that stand there twice, with equal
+   * places. Rejects like `insertBatch`.
+   */
+  insert(run: RunRef, batch: RowBatch, segment: string): Promise<void>;
+  /** `month`: 202403. A month without rows is none. Rejects where `events` has got other columns since the table was made. */
+  attach(run: RunRef, month: number): Promise<void>;
+  /** Ascending; empty where there is no table. */
+  partitions(run: RunRef): Promise<RunPartition[]>;
+}
+
+export interface RunPartition {
+  /** Of the events' `day`: 202403 is March 2024. */
+  readonly month: number;
+  /** Stored rows, those of equal identities too. */
+  readonly rows: number;
+  /** On the disk of one replica of each shard; after `attach` shared with `events` until that merges them. */
+  readonly bytes: number;
+  /** Parts that `attach` adds. */
+  readonly parts: number;
+}
+
+export interface RunStore extends EventStore {
+  readonly runTables: RunTables;
+}
+
+export type RunTableChange =
+  | { readonly kind: 'create' | 'drop'; readonly run: RunRef }
+  | { readonly kind: 'attach'; readonly run: RunRef; readonly month: number };
+
+/** What an adapter does for these tables. */
+export interface RunTableTransport {
+  /** Runs `runTableSql`: `create` and `drop` on the whole store, `attach` on each shard. */
+  change(change: RunTableChange): Promise<void>;
+  insert(run: RunRef, batch: RowBatch, token: string): Promise<void>;
+  /** Rows of one replica of each shard, one after the other. */
+  shardRows<Row>(sql: string): Promise<Row[]>;
+  readonly form: Pick<SchemaForm, 'rowsOf'>;
+}
+
+export function createRunTables({ change, insert, shardRows, form }: RunTableTransport): RunTables {
+  return {
+    create: async (run) => await change(checked({ kind: 'create', run })),
+    drop: async (run) => await change(checked({ kind: 'drop', run })),
+    attach: async (run, month) => await change(checked({ kind: 'attach', run, month })),
+    async insert(run, batch, segment) {
+      const token = segmentToken(run, segment);
+      if (batch.rows > 0) await insert(run, batch, token);
+    },
+    async list() {
+      const names = await shardRows<{ name: string }>(tableNamesSql);
+      const runs = names.map(({ name }) => runOfTable(name)).filter((run) => run !== undefined);
+      const byName = new Map(runs.map((run) => [runTableName(run), run]));
+      return [...byName.values()].sort((a, b) => a.projectId - b.projectId || (a.runId < b.runId ? -1 : 1));
+    },
+    async partitions(run) {
+      const rows = await shardRows<PartitionRow>(partitionsSql(form.rowsOf(runTableName(run))));
+      const months = Map.groupBy(rows, ({ month }) => Number(month));
+      const sum = (of: readonly PartitionRow[], key: 'rows' | 'bytes' | 'parts'): number =>
+        of.reduce((all, row) => all + Number(row[key]), 0);
+      return [...months]
+        .map(([month, of]) => ({ month, rows: sum(of, 'rows'), bytes: sum(of, 'bytes'), parts: sum(of, 'parts') }))
+        .sort((a, b) => a.month - b.month);
+    },
+  };
+}
+
+/** Throws before anything is asked of the store. */
+function checked(change: RunTableChange): RunTableChange {
+  runTableSql(change);
+  return change;
+}
+
+function segmentToken(run: RunRef, segment: string): string {
+  checkRun(run);
+  if (segment.length > 0 && segment.length <= 100) return checkToken(segment);
+  throw new TypeError(`expected a segment of 1 to 100 characters, got ${JSON.stringify(segment)}`);
+}
+
+/** Letters, digits and `_`; no two runs share one, also where the adapter adds `_local`. */
+export function runTableName(run: RunRef): string {
+  const { projectId, runId } = checkRun(run);
+  return `run_${projectId}_${runId.replaceAll('-', '_')}_rows`;
+}
+
+const tableForm = /^run_(?<project>\d+)_(?<id>\w+)_rows(_local)?$/;
+const tableNamesSql = String.raw`SELECT name FROM system.tables
+WHERE database = currentDatabase() AND match(name, '^run_[0-9]+_[A-Za-z0-9_]+_rows(_local)?$')`;
+
+function runOfTable(name: string): RunRef | undefined {
+  const { project, id } = tableForm.exec(name)?.groups ?? {};
+  if (project === undefined || id === undefined) return undefined;
+  return { projectId: Number(project), runId: id.replaceAll('_', '-') };
+}
+
+interface PartitionRow {
+  readonly month: string;
+  readonly rows: string;
+  readonly bytes: string;
+  readonly parts: string;
+}
+
+const partitionsSql = (table: string): string =>
+  `SELECT partition_id AS month, sum(rows) AS rows, sum(bytes_on_disk) AS bytes, count() AS parts FROM system.parts
+WHERE database = currentDatabase() AND table = '${table}' AND active GROUP BY partition_id`;
+
+/** More parts of a month than a run has segments; beyond it inserts are refused, and larger segments are the remedy. */
+const partsMax = 10_000;
+
+/** In this order; each of them may run again. */
+export function runTableSql(change: RunTableChange, form: SchemaForm = singleForm): readonly string[] {
+  const table = runTableName(change.run);
+  const [rows, events] = [form.rowsOf(table), form.rowsOf('events')];
+  switch (change.kind) {
+    case 'create':
+      return [
+        // A path of its own for each table that has had the name: a replica that was away at a drop must not bring its rows back.
+        `CREATE TABLE IF NOT EXISTS ${rows}${form.everywhere} AS ${events}
+ENGINE = ${form.engine('ReplacingMergeTree', `${table}/{uuid}`, 'first_wins')}
+PARTITION BY toYYYYMM(day)
+ORDER BY (project_id, day, event, cityHash64(distinct_id), uuid)
+SETTINGS ${form.tokenWindow}, fsync_after_insert = 1, fsync_part_directory = 1,
+  max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
+  parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax}`,
+        ...form.readThroughAs(table, 'events'),
+      ];
+    case 'drop': {
+      const tables = rows === table ? [table] : [rows, table];
+      return tables.map(
+        (name) => `DROP TABLE IF EXISTS ${name}${form.everywhere} SYNC SETTINGS max_table_size_to_drop = 0`,
+      );
+    }
+    case 'attach': {
+      const { month } = change;
+      assert(Number.isInteger(month) && month >= 190_001 && month <= 229_912, `a month such as 202403, got ${month}`);
+      return [`ALTER TABLE ${events} ATTACH PARTITION ID '${month}' FROM ${rows}`];
+    }
+  }
+}
