@@ -13,6 +13,7 @@ const proofs: Readonly<Record<string, string>> = {
   undo: 'a run that is taken back leaves what would be there without it, through kills',
   move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or doubled',
   package: 'the package installs with npm alone, and serves, imports and tries transformations',
+  'run-tables': 'runs go through their tables to the events exactly, with the engine killed at any moment',
   'console-scale': 'the console stays quick with a million events, and its memory where it is',
   fuzz: 'generated requests of every kind get no fault and no silence, and the good events among them are stored once',
   'hostile-requests': 'no request without a key costs the main thread more than 50 ms of the processor',

@@ -115,7 +115,7 @@ ${after === undefined ? '' : beyond} ORDER BY ${order} LIMIT {limit:UInt32}`,
       ...(after && { ...identityParams({ ...after, day }), micros: BigInt(after.timestampMicros) }),
     },
   );
-  const items = rows.map((row) => ({ ...rowOf(run.projectId, row), importRun: run.runId }));
+  const items = rows.map((row) => Object.assign(rowOf(run.projectId, row), { importRun: run.runId }));
   return { items, next: items.length === limit ? items.at(-1) : undefined };
 }
 

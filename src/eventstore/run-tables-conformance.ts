@@ -247,6 +247,17 @@ function attachTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
+  it('a month that lies in one insert, with an identity twice, shows it once', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const first = runRow(run, 1);
+    const rows = [runRow(run, 2, { uuid: first.uuid }), first, runRow(run, 3)];
+    await insertSegment(store(), run, '0', rows);
+    await attachAll(store(), run);
+    expect(await countsOf(store(), run, 'shown')).toEqual(expectedCounts(run, rows.slice(1)));
+    await store().runTables.drop(run);
+  });
+
   it('beside live rows and another run each event is shown once, and the differences name what somebody else stored', async () => {
     const project = newProject();
     const [first, second] = [newRun(project), newRun(project)];
@@ -298,7 +309,7 @@ function readTests(store: () => RunStore): void {
     const rows = Array.from({ length: 60 }, (_, n) =>
       runRow(run, n, { keyDay: 19_783 + (n % 3) * 20, distinctId: `user-${n % 5}`, event: `event ${n % 2}` }),
     );
-    const repeated = rows.slice(0, 20).map((row, n) => ({ ...row, receivedAtMicros: start + 500 - n }));
+    const repeated = rows.slice(0, 20).map((row, n) => Object.assign({}, row, { receivedAtMicros: start + 500 - n }));
     await insertSegment(store(), run, '0', [...rows, ...repeated.slice(0, 10)]);
     await insertSegment(store(), run, '1', repeated.slice(10));
     await insertSegment(store(), run, '2', [{ ...(rows[0] as EventRow), receivedAtMicros: start + 400 }]);

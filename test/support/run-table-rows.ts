@@ -78,5 +78,5 @@ export async function countsOf(store: RunStore, run: RunRef, of: 'rows' | 'event
     of === 'shown'
       ? await importedCounts(store, run.projectId, { run: run.runId, ...allDays }, 'crc32')
       : await runTableCounts(store, run, allDays, { of, contents: 'crc32' });
-  return counts.map((each) => ({ ...each, content: contentText('crc32', each.content) })).toSorted(byCell);
+  return counts.map((each) => Object.assign(each, { content: contentText('crc32', each.content) })).toSorted(byCell);
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import { runThroughKills, type Kill } from '../../../test/support/run-table-kills.ts';
 import { countsOf, expectedCounts, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
@@ -15,6 +15,22 @@ afterAll(() => vi.resetConfig());
 
 runTablesConformance('chDB', () => tempChdb());
 
+it('attaching copies no file, and the engine takes none of the parts for merged', async () => {
+  const chdb = await tempChdb();
+  const run = { projectId: newProject(), runId: randomUUID() };
+  await chdb.store.runTables.create(run);
+  for (const segment of [0, 1]) await insertSegment(chdb.store, run, `${segment}`, [runRow(run, segment)]);
+  const partsSql = "SELECT path, toUInt32(level) AS level FROM system.parts WHERE table LIKE 'run%' AND active";
+  const parts = await chdb.store.query<{ path: string; level: number }>(partsSql);
+  await chdb.store.runTables.attach(run, 202_403);
+  for (const { path, level } of parts) {
+    const { nlink } = await stat(join(path, 'data.bin'));
+    expect([nlink, level]).toEqual([2, 0]);
+  }
+  expect(parts).toHaveLength(2);
+  await chdb.close();
+});
+
 /** Of three months, with repeated identities. */
 function segmentsOf(run: { readonly projectId: number; readonly runId: string }, rows: number) {
   return [0, 1].map((segment) =>
@@ -25,11 +41,12 @@ function segmentsOf(run: { readonly projectId: number; readonly runId: string },
 }
 
 describe('kill -9 of the embedded engine while a run goes through its table', () => {
+  // Of its own for each test: a supervisor waits longer after each kill.
   let chdb: TempChdb;
-  beforeAll(async () => {
+  beforeEach(async () => {
     chdb = await tempChdb();
   });
-  afterAll(async () => await chdb.close());
+  afterEach(async () => await chdb.close());
 
   it('between any two statements: each row is in the table once, and in events once', async () => {
     const run = { projectId: newProject(), runId: randomUUID() };
