@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { attachAll, countsOf, expectedCounts, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
 import { countRows, eventStoreConformance, insertRows, newProject, testRow } from '../conformance.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { explorerConformance } from '../explorer-conformance.ts';
@@ -188,6 +190,57 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
     const other = await connectClickhouse(url, { cluster, replicas: turned });
     for (const each of [store, other]) expect(await countRows(each, project)).toEqual({ all: 0, shown: 0 });
+    await store.close();
+    await other.close();
+  });
+
+  it('a run goes through its table while a replica stands still, which has it all once it is back', async () => {
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const rows = Array.from({ length: 200 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
+    const victim = pids[1]?.at(-1) ?? 0;
+    process.kill(victim, 'SIGSTOP');
+    try {
+      await store.runTables.create(run);
+      for (let i = 0; i < 2; i++) await insertSegment(store, run, '0', rows.slice(0, 100));
+      await insertSegment(store, run, '1', rows.slice(100));
+      expect(await countsOf(store, run, 'rows')).toEqual(expectedCounts(run, rows));
+      expect(await attachAll(store, run)).toEqual([202_403]);
+      expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
+    } finally {
+      process.kill(victim, 'SIGCONT');
+    }
+    const copies = async (): Promise<number> => {
+      const [row] = await store.query<{ rows: string }>(
+        `SELECT count() AS rows FROM clusterAllReplicas('${cluster}', currentDatabase(), events_local) WHERE project_id = {project:Int32}`,
+        { project: run.projectId },
+      );
+      return Number(row?.rows);
+    };
+    await expect.poll(copies, { timeout: 60_000 }).toBe(600);
+    await store.runTables.drop(run);
+    expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
+    await store.close();
+  });
+
+  it('a month that is attached at another replica, which was behind, is whole', async () => {
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const other = await connectClickhouse(url, { cluster, replicas: turned });
+    await store.runTables.create(run);
+    const rows = Array.from({ length: 400 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
+    const last = pids[1]?.at(-1) ?? 0;
+    process.kill(last, 'SIGSTOP');
+    try {
+      for (let i = 0; i < 4; i++) await insertSegment(store, run, `${i}`, rows.slice(i * 100, i * 100 + 100));
+    } finally {
+      process.kill(last, 'SIGCONT');
+    }
+    await other.runTables.attach(run, 202_403);
+    for (const each of [store, other]) {
+      expect(await countsOf(each, run, 'shown')).toEqual(expectedCounts(run, rows));
+    }
+    await store.runTables.drop(run);
     await store.close();
     await other.close();
   });
