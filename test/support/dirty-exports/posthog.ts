@@ -7,6 +7,7 @@ import { withRepeats } from './repeats.ts';
 /** Events of PostHog, as captured and as batch exports write them. `zone`: of times that do not say it. */
 export const posthogRecords = (zone = 'UTC'): MakeRecords => withRepeats((draw, n) => drawRecord(draw, n, zone));
 
+const aboutProfiles: ReadonlySet<string> = new Set(['$identify', '$groupidentify']);
 const eventMember = /"event":"(?:[^"\\]|\\.)*"/;
 
 function drawRecord(draw: Draw, n: number, zone: string): DirtyRecord {
@@ -75,7 +76,8 @@ function event(
         probe: storedProbe,
         identity: String(n),
         isCounted: !hasId,
-        isNobodys: isNobody || isPersonless,
+        // As in PostHog, what is about a profile makes one, also of such an id.
+        isNobodys: isPersonless || (isNobody && !aboutProfiles.has(event)),
       },
       ...(tied !== undefined && { link: { device: tied, user: stored(id), ms: time.ms } }),
     },

@@ -15,7 +15,7 @@ export const evidence: Evidence = {
     sources: ['https://posthog.com/docs/data-pipelines/batch-exports'],
   },
   links: {
-    rule: 'distinct_id stays. Ids of one exported person are joined again by the id of the person.',
+    rule: 'distinct_id stays. Ids of one exported person are joined again by the id of the person. Events of ids that mean nobody make no person, except those about a profile, such as `$identify`.',
     sources: ['https://posthog.com/docs/data-pipelines/batch-exports'],
     option: 'link_persons',
   },
