@@ -4,7 +4,12 @@ import { ApiError } from '../contract/errors.ts';
 import { livePaths, readyPaths } from './health.ts';
 
 export interface StartingServer {
-  /** Gives the port back; the service listens on it next. May be called again. */
+  /**
+   * The next `listen` of `next` takes the socket of this server, so that no connection is refused in between. Connections that are
+   * open here are answered by `next` from then on, once each.
+   */
+  handOverTo(next: Server): void;
+  /** Closes the connections, and the port with them unless it was handed over. May be called again. */
   close(): Promise<void>;
 }
 
@@ -15,7 +20,14 @@ const retryAfterSeconds = 2;
  * process is alive and not ready, and any other request is asked to be tried again. Errors: those of listening on the port.
  */
 export async function startStartingServer(place: { host: string; port: number }): Promise<StartingServer> {
+  let next: Server | undefined;
   const server = createServer((request, response) => {
+    // The service takes over the port: no client may keep a connection to this server.
+    response.setHeader('connection', 'close');
+    if (next?.listening === true) {
+      next.emit('request', request, response);
+      return;
+    }
     const path = (request.url ?? '').replace(/[?#].*$/s, '').replace(/(.)\/$/, '$1');
     const isLive = livePaths.includes(path);
     const isProbe = isLive || readyPaths.includes(path);
@@ -23,8 +35,6 @@ export async function startStartingServer(place: { host: string; port: number })
     response.writeHead(isLive ? 200 : 503, {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
-      // The service takes over the port: no client may keep a connection to this server.
-      connection: 'close',
       ...retry,
     });
     response.end(JSON.stringify(isLive ? { status: 'ok', starting: true } : isProbe ? notReady : starting.body()));
@@ -32,7 +42,22 @@ export async function startStartingServer(place: { host: string; port: number })
   server.listen(place);
   await once(server, 'listening');
   let closing: Promise<void> | undefined;
-  return { close: () => (closing ??= closed(server)) };
+  return {
+    handOverTo(service) {
+      next = service;
+      listenOnceOn(service, server);
+    },
+    close: () => (closing ??= closed(server)),
+  };
+}
+
+/** Whoever calls `listen` of the server knows addresses only; the socket is there already. */
+function listenOnceOn(server: Server, owner: Server): void {
+  server.listen = () => {
+    // What was set here hides the method of its class.
+    Reflect.deleteProperty(server, 'listen');
+    return server.listen(owner);
+  };
 }
 
 /** As /readyz?verbose answers later. */

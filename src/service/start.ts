@@ -139,9 +139,9 @@ async function startParts(
   const ownApi = createUnlistenedApi(() => ({ ...deps, ...access, ...api(), health: {} }), parts);
   plugins.serveApi(has('api') ? (request) => server.inject(request) : ownApi);
   parts.defer(() => server.close());
-  // Its routes are built first, so that the port is without a listener for a moment only.
+  // Its routes are built first: from then on it can answer what comes in on the port.
   await server.ready();
-  await startingServer?.close();
+  startingServer?.handOverTo(server.server);
   await server.listen({ host: settings.host, port: settings.port });
   // Last: loading its modules would hold up all of the above; what is accepted meanwhile waits in the log.
   pipeline?.start();

@@ -1,9 +1,12 @@
 /** What /readyz says of a process that is there and does nothing: real program, real children, stopped by a signal. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { hasProc, runningStorePid, sandboxPids } from '../support/processes.ts';
-import { personalKey, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+import { freePort, personalKey, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 interface Ready {
   readonly httpStatus: number;
@@ -51,6 +54,29 @@ it.skipIf(!hasProc)(
     expect((await server.terminate()).code).toBe(0);
   },
 );
+
+it('a start that has answered once refuses no connection and breaks none', async () => {
+  await using data = await tempDataDir();
+  const port = await freePort();
+  const over = new AbortController();
+  const starting = startServer(data.path, { MILLRACE_PORT: String(port) }).finally(() => over.abort());
+  starting.catch(() => undefined);
+  const seen: string[] = [];
+  while (!over.signal.aborted) {
+    const answer = await livez(port).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+    if (seen.length > 0 || answer !== 'ECONNREFUSED') seen.push(answer);
+  }
+  const server = await starting;
+  expect(new Set(seen)).toEqual(new Set(['starting', 'started']));
+  expect((await server.terminate()).code).toBe(0);
+});
+
+/** Over a connection of its own. */
+async function livez(port: number): Promise<'starting' | 'started'> {
+  const request = get({ host: '127.0.0.1', port, path: '/livez', agent: false });
+  const [response] = await once(request, 'response');
+  return (await text(response)).includes('"starting":true') ? 'starting' : 'started';
+}
 
 it('a lane that is full makes the service not ready', async () => {
   await using data = await tempDataDir();
