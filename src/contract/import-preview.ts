@@ -37,7 +37,7 @@ const record = Type.Object({
   record: Type.Unknown({ description: 'The same parsed; null: it is no JSON, or too long to show.' }),
   outcome: Type.Enum(['events', 'skipped', 'rejected'], {
     description:
-      'skipped: left out on purpose; rejected: nobody can read it. Single events may be refused all the same.',
+      'skipped: skipped on purpose; rejected: nobody can read it. Single events may be refused all the same.',
   }),
   reason: orNull(Type.String(), 'Of what is skipped or rejected.'),
   events: Type.Array(
@@ -57,7 +57,7 @@ export const importPreviewResultSchema = Type.Object({
   bytes_total: orNull(Type.Integer(), 'Of all of them; null: the source does not say.'),
   part: Type.String({ description: 'The one that the records come from; empty: none has any.' }),
   events: Type.Integer({ description: 'What the records become, without those refused or dropped.' }),
-  skipped: Type.Integer({ description: 'Records that are left out on purpose.' }),
+  skipped: Type.Integer({ description: 'Records that are skipped on purpose.' }),
   rejected: Type.Integer({ description: 'Records that cannot be read, or of which an event is refused.' }),
   truncated: Type.Boolean({ description: 'Fewer records than were asked for, as they are so large.' }),
   better_format: orNull(Type.String(), 'Where none of the records can be read: another format that reads them.'),

@@ -28,7 +28,7 @@ export const importSource = 'import';
 
 type Figures = Pick<ConfigCounts, 'succeeded' | 'failed' | 'dropped'>;
 
-/** `metrics`: events loaded, records and events rejected, and what was left out on purpose. */
+/** `metrics`: events loaded, records and events rejected, and what was skipped on purpose. */
 export function createImportConfigWatcher({ db, clock, log, days }: ImportConfigWatcherDeps): ImportConfigWatcher {
   const logs = createPluginLogs(db, { days, clock, log });
   const counted = new Map<string, Figures>();

@@ -112,7 +112,7 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByText('Speed, tolerance and target').click();
     expect(await page.getByLabel('Events per second').inputValue()).toBe('5');
     expect(await lookFaults(under, 'imports-connection')).toEqual([]);
-    await button('Go on to the preview').click();
+    await button('Continue to the preview').click();
 
     // A ready-made format is recognised; rules of one's own are taken all the same.
     await page.getByText('Recognised by the first records').waitFor();
@@ -123,16 +123,16 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByText('"leads"').first().waitFor();
     expect(await lookFaults(under, 'imports-mapping')).toEqual([]);
     await choosesLess(under);
-    await button('Go on to the check').click();
+    await button('Continue to the check').click();
 
     await button('Check all records').click();
     await page.getByText('The check has passed.').waitFor({ timeout: 30_000 });
     await page.reload();
     await page.getByText('The check has passed.').waitFor();
     expect(await lookFaults(under, 'imports-check')).toEqual([]);
-    await button('Go on to the agreement').click();
+    await button('Continue to the agreement').click();
     await page.getByText('no agreement is needed').waitFor();
-    await button('Go on to the start').click();
+    await button('Continue to the start').click();
     await button('Start the import').click();
 
     await button('Pause').click();
@@ -237,7 +237,7 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByText(/events, 0 skipped, 3 rejected/).waitFor();
     await page.goBack();
     await button('Skip 3 rejected and continue').click();
-    await button('Go on to the start').click();
+    await button('Continue to the start').click();
     // Ten good ones, of which one comes twice.
     await page.getByText('9 events of 13 records will be sent').waitFor();
 

@@ -20,7 +20,7 @@ describe('millrace import into the real service', () => {
     child?.kill('SIGKILL');
     expect((await killed).code).toBe(null);
     const again = await made.spawn(server.url, args);
-    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('goes on in load')]);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('resumes in load')]);
     expect(resultOf(again)).toMatchObject({
       state: 'completed',
       totals: { records: count, events: count, loaded: count, rejected: 0, verified: count },

@@ -102,7 +102,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       expect([code, stderr]).toEqual([exitCodes.paused.code, expect.not.stringContaining('error:')]);
       const shown = await runCommand(['import', 'resume', '--state-dir', made.state]);
       const done = await follow(copied(shown, /\n {2}(millrace import .*)/));
-      expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('goes on in load')]);
+      expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('resumes in load')]);
     }, mixpanelLines(2000)));
 
   it('a trial: promote prints the command of its full form, without its limit', () =>

@@ -65,7 +65,7 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
     expect(paused.screen).toContain('pausing; Ctrl-C once more ends at once');
     expect(endpoint.kept.length).toBeLessThan(count);
     const again = await atTerminal(made, to);
-    expect([again.code, again.screen]).toEqual([exitCodes.unverified.code, expect.stringContaining('goes on in load')]);
+    expect([again.code, again.screen]).toEqual([exitCodes.unverified.code, expect.stringContaining('resumes in load')]);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
   });
 

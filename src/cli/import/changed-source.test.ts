@@ -121,7 +121,7 @@ describe.concurrent('a check, and then the import', () => {
     const checked = await check(made);
     expect([checked.code, endpoint.kept]).toEqual([0, []]);
     const done = await made.start(endpoint.url);
-    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('goes on in load')]);
+    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('resumes in load')]);
     expect(stagesOf(done)).not.toEqual(expect.arrayContaining(['export']));
     expect(stagesOf(done)).not.toEqual(expect.arrayContaining(['check']));
     expect(resultOf(done).id).toBe(resultOf(checked).id);

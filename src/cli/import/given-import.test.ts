@@ -98,7 +98,7 @@ describe('the command that an interrupted import prints', () => {
         .replace('phx_…', personalKey),
     );
     const done = await runCommand(words.slice(1));
-    expect(done.stderr).toContain('goes on in');
+    expect(done.stderr).toContain('resumes in');
     expect(resultOf(done)).toMatchObject({ id: resultOf(paused).id, state: 'completed' });
     expect(done.code).toBe(exitCodes.rejected.code);
     expect(await readFile(join(made.dir, 'the report.html'), 'utf8')).toContain('<html');

@@ -30,7 +30,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
       const again = await made.start(endpoint.url);
       expect([again.code, again.stderr]).toEqual([
         exitCodes.unverified.code,
-        expect.stringContaining('goes on in load'),
+        expect.stringContaining('resumes in load'),
       ]);
       expect(resultOf(again).totals).toMatchObject({ records: count, loaded: count, rejected: 0 });
       expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));

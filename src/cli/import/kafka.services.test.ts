@@ -101,7 +101,7 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
     await send(topic, upTo(first + 3000).slice(first));
     const again = await runCommand(words);
     settled(again);
-    expect(again.stderr).toContain('goes on in export');
+    expect(again.stderr).toContain('resumes in export');
     expect(resultOf(again).totals).toMatchObject({ records: first, loaded: first, rejected: 0 });
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(first));
 

@@ -67,7 +67,7 @@ export async function runHere(
     const first = viewOfRun(run, Date.now());
     if (how === 'done') await refuseUndone(dir, request);
     if (how === 'done') terminal.note(`${dir.id} is done already; --again starts anew`);
-    else terminal.note(how === 'new' ? `import ${dir.id} begins` : `import ${dir.id} goes on in ${run.stage}`);
+    else terminal.note(how === 'new' ? `import ${dir.id} begins` : `import ${dir.id} resumes in ${run.stage}`);
     const view = how === 'done' ? first : await reported(terminal, { db, dir, ...here, first }, options);
     if (how !== 'done' && view.state === 'completed') await tellChanges(terminal, { db, dir, request }, run);
     await finish(terminal, dir, view, options);

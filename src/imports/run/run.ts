@@ -202,7 +202,7 @@ export interface Run {
 export interface RunTotals {
   /** Records of the source: staged + those that could not be staged as records. */
   readonly records: number;
-  /** Records left out on purpose, by reason. */
+  /** Records skipped on purpose, by reason. */
   readonly skipped: Readonly<Record<string, number>>;
   /** Records or events that did not get in: unreadable, refused by the check, refused by the target. */
   readonly rejected: number;

@@ -44,7 +44,7 @@ export function AgreementStep({ projectId, source, events, onBack, onDone }: Agr
           <AskFor projectId={projectId} source={source} events={events} />
         </div>
       </Section>
-      <WizardFooter onBack={onBack} onNext={onDone} next="Go on to the start" />
+      <WizardFooter onBack={onBack} onNext={onDone} next="Continue to the start" />
     </div>
   );
 }

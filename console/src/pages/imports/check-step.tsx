@@ -114,7 +114,7 @@ function CheckedFooter({ place, run, verdict, onAgain, onBack, onDone }: Checked
   if (run === undefined || !isHeldByCheck(run)) {
     const isPassed = run?.state === 'completed' && verdict === 'passed';
     return (
-      <WizardFooter onBack={onBack} onNext={onDone} next="Go on to the agreement" disabled={!isPassed}>
+      <WizardFooter onBack={onBack} onNext={onDone} next="Continue to the agreement" disabled={!isPassed}>
         <Button onClick={onAgain}>Check again</Button>
       </WizardFooter>
     );

@@ -113,7 +113,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
 
 /** An import with half of its files would be taken for the whole. */
 function nextLabel(waiting: number): string {
-  if (waiting === 0) return 'Go on to the preview';
+  if (waiting === 0) return 'Continue to the preview';
   return `Waiting for ${waiting} ${waiting === 1 ? 'file' : 'files'}`;
 }
 

@@ -62,7 +62,7 @@ export function PreviewStep(props: PreviewStepProps) {
       <WizardFooter
         onBack={onBack}
         onNext={() => save.mutate()}
-        next="Go on to the check"
+        next="Continue to the check"
         busy={save.isPending}
         // What is chosen may leave out all of the first ones.
         disabled={preview.data === undefined || preview.data.events + preview.data.skipped === 0}

@@ -8,7 +8,7 @@ it('a check that leaves everything out on purpose says what it left out', () => 
   const totals = { ...noTotals, records: 6, skipped: { 'a total of another table': 6 } };
   const [problem] = findProblems({ totals }, conditions);
   expect(problem?.sentence).toContain(
-    'found 6 records, 0 of them rejected, 6 left out on purpose (a total of another table), and',
+    'found 6 records, 0 of them rejected, 6 skipped on purpose (a total of another table), and',
   );
 });
 

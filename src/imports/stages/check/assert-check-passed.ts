@@ -109,7 +109,7 @@ function storedAgain(same: SameRecords, { kind }: RunOptions['target'], { replac
 }
 
 function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords): string {
-  const left = Object.entries(skipped).map(([reason, count]) => `, ${integer(count)} left out on purpose (${reason})`);
+  const left = Object.entries(skipped).map(([reason, count]) => `, ${integer(count)} skipped on purpose (${reason})`);
   const found =
     records === 0
       ? 'no records at all'

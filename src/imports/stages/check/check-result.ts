@@ -257,7 +257,7 @@ function joinSentences({ options, tables }: Checked): readonly Sentence[] {
 
 function linksSentence(count: number): string {
   return (
-    `${integer(count)} links between ids ($identify, $create_alias, $groupidentify) are not in the list of events and are left out: ` +
+    `${integer(count)} links between ids ($identify, $create_alias, $groupidentify) are not in the list of events and are removed: ` +
     'ids that they tie together stay persons of their own. Add their names to the list to keep them.'
   );
 }

@@ -74,7 +74,7 @@ function figures({ totals: { records, events, profiles, source_bytes: sourceByte
   const items: readonly (readonly [name: string, value: string, small: string])[] = [
     ['Records read', integer(records.read), bytesText(sourceBytes)],
     ['Rejected', integer(records.rejected + events.rejected), rejectedNote(records, events)],
-    ['Records skipped', integer(records.skipped), 'left out on purpose'],
+    ['Records skipped', integer(records.skipped), 'skipped on purpose'],
     ['Events', integer(events.converted), `${integer(events.duplicates)} duplicates`],
     ...(persons + groups === 0
       ? []
