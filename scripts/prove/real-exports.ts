@@ -21,7 +21,7 @@ import { createGzip } from 'node:zlib';
 import { Session } from 'chdb';
 import { formNames, formOf, probePattern, textOf } from '../../test/support/dirty-exports/dirty-exports.ts';
 import type { DirtyRecord } from '../../test/support/dirty-exports/dirty-record.ts';
-import { personText, storedPersons } from '../../test/support/dirty-exports/persons.ts';
+import { personText, storedGroups, storedPersons } from '../../test/support/dirty-exports/persons.ts';
 import { createOracle, type Oracle, type OraclePerson } from '../../test/support/dirty-exports/oracle.ts';
 import { launchService, provedKeys, stopService, untilServiceReady } from './proved-service.ts';
 
@@ -85,7 +85,11 @@ function show(cell: Cell | undefined): void {
 /** One generation and one service for all numbers of threads, each with a project of its own. */
 async function prove(format: string, seed: number, cells: readonly { threads: string; cell: string }[]): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'millrace-prove-real-'));
-  const { expected, persons: expectedPersons } = await writeExport(join(dir, 'export'), format, seed);
+  const {
+    expected,
+    persons: expectedPersons,
+    groups: expectedGroups,
+  } = await writeExport(join(dir, 'export'), format, seed);
   const service = await launchService(join(dir, 'data'), { MILLRACE_LOG_LEVEL: 'error' });
   const runs: { readonly cell: string; readonly project: number; readonly seconds: number; readonly said: Figures }[] =
     [];
@@ -103,7 +107,8 @@ async function prove(format: string, seed: number, cells: readonly { threads: st
   const store = new Session(join(dir, 'data', 'events'));
   for (const { cell, project, seconds, said } of runs) {
     const persons = storedPersons(join(dir, 'data'), project);
-    const got = { ...said, ...(await storedFigures(store, project)), ...partition(persons) };
+    const groups = expectedGroups.size === 0 ? {} : groupFigures(storedGroups(join(dir, 'data'), project));
+    const got = { ...said, ...(await storedFigures(store, project)), ...partition(persons), ...groups };
     showDifference(expectedPersons, persons);
     const result: Cell = { cell, seconds, expected, got };
     done.set(cell, result);
@@ -148,7 +153,9 @@ async function writeExport(path: string, format: string, seed: number): Promise<
   }
   oracle.end();
   const persons = oracle.persons();
-  return { expected: { ...expectedFigures(oracle, persons), stored_sum: sum.text() }, persons };
+  const groups = oracle.groups();
+  const figures = { ...expectedFigures(oracle, persons), stored_sum: sum.text() };
+  return { expected: groups.size === 0 ? figures : { ...figures, ...groupFigures(groups) }, persons, groups };
 }
 
 /** With its line breaks and tabs as they are: no JSON, but what some sources write. */
@@ -161,6 +168,8 @@ type Persons = readonly OraclePerson[];
 interface Made {
   readonly expected: Figures;
   readonly persons: Persons;
+  /** Empty: those of this form are not compared. */
+  readonly groups: ReadonlyMap<string, string>;
 }
 
 function expectedFigures(oracle: Oracle, persons: Persons): Figures & Record<'records' | 'skipped', number> {
@@ -193,6 +202,13 @@ function partition(persons: Persons): Figures {
     ids: persons.reduce((all, { ids }) => all + ids.length, 0),
     persons_sum: sum.text(),
   };
+}
+
+/** `groups`: what was said last, by key. */
+function groupFigures(groups: ReadonlyMap<string, string>): Figures {
+  const sum = createSum();
+  for (const [key, said] of groups) sum.add([key, said].join('\u0001'));
+  return { groups: groups.size, groups_sum: sum.text() };
 }
 
 interface TextSum {

@@ -99,8 +99,10 @@ export async function startService(plugin: ServiceName, number: number): Promise
 function expectedOf({ format: slug, sent, held }: Exports): Set<string> {
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected the format ${slug}`);
-  // Each link as often as it is found: the earliest is looked for below.
-  const memory = { ...createReaderMemory(), links: { isNew: () => true, has: () => false } };
+  // Each link as often as it is found: the one that stays is looked for below.
+  const latest = new Set<string>();
+  const isLatest = (uuid: string): boolean => latest.add(uuid).size > 0;
+  const memory = { ...createReaderMemory(), links: { isNew: () => true, isLatest, has: () => false } };
   const read = format.createReader({}, format.names, memory);
   const records = sent();
   if (records.length !== held())
@@ -114,8 +116,11 @@ function expectedOf({ format: slug, sent, held }: Exports): Set<string> {
     for (const each of result.events) {
       const uuid = String(each.uuid);
       const text = identity(uuid, each.event, each.distinct_id, String(each.timestamp));
-      if (each.event !== '$identify') found.add(text);
-      // Of a link the earliest time counts. All that stands before the time is the same, and times sort as texts.
+      // All that stands before the time is the same, and times sort as texts.
+      if (latest.has(uuid)) {
+        if (text > (links.get(uuid) ?? '')) links.set(uuid, text);
+      } else if (each.event !== '$identify') found.add(text);
+      // Of a link the earliest time counts.
       else if (text < (links.get(uuid) ?? '~')) links.set(uuid, text);
     }
   }

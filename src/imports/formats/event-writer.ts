@@ -41,8 +41,6 @@ export interface EventWriter {
   id(...parts: readonly string[]): string;
   /** An id that stays apart from the earlier ones of the same parts in the file: for records that have no id of their own. */
   countedId(...parts: readonly string[]): string;
-  /** The same in the run: for what follows from the records before, in whatever file. */
-  countedInRun(...parts: readonly string[]): string;
   /** The counted id of a record by its content. */
   contentId(record: unknown): string;
   /** What `contentId` does, for a table. */
@@ -111,10 +109,9 @@ function createPutters(names: NameTable): Pick<EventWriter, 'put' | 'putAll' | '
 function createCountedIds(
   slug: string,
   memory: ReaderMemory,
-): Pick<EventWriter, 'countedId' | 'countedInRun' | 'contentId' | 'contentUuid'> {
+): Pick<EventWriter, 'countedId' | 'contentId' | 'contentUuid'> {
   const contentKind = `${slug}-content`;
   const occurrences = memory.occurrences('file');
-  const inRun = memory.occurrences('run');
   const counted = (counter: IdCounter, parts: readonly string[]): string => {
     const first = fastId(...parts);
     const occurrence = counter.next(first);
@@ -122,7 +119,6 @@ function createCountedIds(
   };
   return {
     countedId: (...parts) => counted(occurrences, [slug, ...parts]),
-    countedInRun: (...parts) => counted(inRun, [slug, ...parts]),
     contentId: (record) => counted(occurrences, [contentKind, canonicalJson(record)]),
     contentUuid: { is: 'content', namespace: namespaceOf(contentKind), occurrences },
   };

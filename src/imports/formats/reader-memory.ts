@@ -7,10 +7,8 @@ import { createOccurrences, type IdCounter } from './occurrences.ts';
 export interface ReaderMemory {
   /** Each call makes a table of its own, which counts in the whole run, or from 1 on in each file. */
   occurrences(within: Within): IdCounter;
-  /** Links between ids that were made already. */
+  /** Events that the reader makes once of what many records say, and those that were made already. */
   readonly links: Links;
-  /** What was said last. */
-  readonly contents: Contents;
 }
 
 /** Of what the same ids are counted. */
@@ -22,36 +20,26 @@ export interface Links {
    * keeps one. `micros`: µs since the epoch, if the time of a link matters.
    */
   isNew(uuid: string, micros?: number): boolean;
+  /** The same for the latest so far, of which the check keeps one. Only for events whose name is in `latestStay`. */
+  isLatest(uuid: string, micros: number): boolean;
   /** Whether one with this UUID was made. */
   has(uuid: string): boolean;
 }
 
-export interface Contents {
-  /** Whether it is not what was said last of the same thing. */
-  isChange(thing: string, content: string): boolean;
-}
-
-const thingsMax = 50_000;
+/** Names of made events of which the latest stays; of others the earliest does. */
+export const latestStay: ReadonlySet<string> = new Set(['$groupidentify']);
 
 /** Of all records that the reader gets. `file`: who moves on to another file, raises its number. */
 export function createReaderMemory(file: { readonly number: number } = { number: 0 }): ReaderMemory {
-  const last = new Map<string, string>();
   return {
     occurrences: (within) => (within === 'run' ? createOccurrences() : countedInFile(file)),
     links: createLinks(),
-    contents: {
-      isChange: (thing, content) => {
-        if (last.get(thing) === content) return false;
-        if (last.size >= thingsMax) last.clear();
-        last.set(thing, content);
-        return true;
-      },
-    },
   };
 }
 
 export function createLinks(): Links {
   const earliest = new Map<string, number>();
+  const latest = new Map<string, number>();
   return {
     isNew: (uuid, micros = Infinity) => {
       const known = earliest.get(uuid);
@@ -59,7 +47,13 @@ export function createLinks(): Links {
       earliest.set(uuid, micros);
       return true;
     },
-    has: (uuid) => earliest.has(uuid),
+    isLatest: (uuid, micros) => {
+      const known = latest.get(uuid);
+      if (known !== undefined && micros <= known) return false;
+      latest.set(uuid, micros);
+      return true;
+    },
+    has: (uuid) => earliest.has(uuid) || latest.has(uuid),
   };
 }
 

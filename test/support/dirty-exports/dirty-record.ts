@@ -20,14 +20,14 @@ export interface StoredRecord {
   readonly says?: readonly Said[];
 }
 
-/** What is an event whenever it is not what was said last of the same thing, in the order of the records. */
+/** What many records say of a group: of all that say the same on a day, in UTC, the event of the latest is stored. */
 export interface Said {
   readonly thing: string;
   readonly content: string;
   readonly event: ExpectedEvent;
 }
 
-/** A record that has no event of its own: skipped, unless what it says is new. */
+/** A record that has no event of its own: skipped, unless it is the latest of a day that says so. */
 export interface SaidRecord {
   readonly is: 'said';
   readonly says: readonly Said[];

@@ -10,6 +10,8 @@ export interface Oracle {
   end(): void;
   /** A device belongs to its first user by the time of the events. */
   persons(): readonly OraclePerson[];
+  /** What was said last of each thing, by the time of the events. */
+  groups(): ReadonlyMap<string, string>;
 }
 
 export interface OraclePerson {
@@ -33,7 +35,7 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   const inFile = new Map<string, number>();
   const first = new Map<string, DeviceLink>();
   const ids = new Map<string, Times | undefined>();
-  const last = new Map<string, string>();
+  const said = createSaid(totals);
   const joins: Join[] = [];
   const identityOf = ({ identity, isCounted = false }: ExpectedEvent): string => {
     if (!isCounted) return identity;
@@ -57,17 +59,6 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     const known = ids.get(distinctId);
     ids.set(distinctId, setsTime ? joined(known, { latest: ms, first: ms }) : known);
   };
-  /** How many of them are new. */
-  const addSaid = (says: readonly Said[]): number => {
-    const changed = says.filter(({ thing, content }) => last.get(thing) !== content);
-    for (const { thing, content, event } of changed) {
-      last.set(thing, content);
-      addPerson(event);
-      totals.stored += 1;
-      onStored(event);
-    }
-    return changed.length;
-  };
   const addLinks = (expected: Expected): void => {
     if (expected.is === 'skipped' || expected.is === 'said') return;
     if (expected.join !== undefined) joins.push(expected.join);
@@ -77,15 +68,18 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   return {
     totals,
     startFile: () => inFile.clear(),
-    end: () => earliest.forEach(store),
+    end: () => {
+      earliest.forEach(store);
+      for (const { event } of said.stored()) store(event);
+    },
     add: ({ expected }) => {
       totals.records += 1;
       addLinks(expected);
-      const isNew = 'says' in expected && addSaid(expected.says ?? []) > 0;
+      if ('says' in expected) said.add(expected.says ?? [], expected.is === 'said');
       if (expected.is === 'stored') for (const each of [expected.event, ...(expected.others ?? [])]) addEvent(each);
-      else if (expected.is === 'said') totals.skipped += isNew ? 0 : 1;
-      else if (expected.is !== 'joined') totals[expected.is] += 1;
+      else if (expected.is !== 'joined' && expected.is !== 'said') totals[expected.is] += 1;
     },
+    groups: said.last,
     persons: () =>
       partition(ids.keys(), [...joins, ...[...first].map(([device, { user }]): Join => [device, user])]).map(
         (each) => ({
@@ -93,6 +87,39 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
           times: each.map((id) => ids.get(id)).reduce(joined, undefined),
         }),
       ),
+  };
+}
+
+interface SaidOfThings {
+  /** `isAlone`: the record has nothing else, and is skipped if its event is not stored. */
+  add(says: readonly Said[], isAlone: boolean): void;
+  stored(): Iterable<Said>;
+  /** Content by thing. */
+  last(): ReadonlyMap<string, string>;
+}
+
+function createSaid(totals: { stored: number; skipped: number }): SaidOfThings {
+  /** By thing, content and day. */
+  const said = new Map<string, Said & { readonly isAlone: boolean }>();
+  return {
+    add: (says, isAlone) => {
+      for (const each of says) {
+        const key = [each.thing, each.content, Math.floor(each.event.ms / 86_400_000)].join('\u0001');
+        const known = said.get(key);
+        const isLater = known === undefined || each.event.ms > known.event.ms;
+        if (isLater ? known?.isAlone === true : isAlone) totals.skipped += 1;
+        if (known === undefined) totals.stored += 1;
+        if (isLater) said.set(key, { ...each, isAlone });
+      }
+    },
+    stored: () => said.values(),
+    last: () => {
+      const last = new Map<string, Said>();
+      for (const each of said.values()) {
+        if (each.event.ms >= (last.get(each.thing)?.event.ms ?? -Infinity)) last.set(each.thing, each);
+      }
+      return new Map([...last].map(([thing, { content }]) => [thing, content]));
+    },
   };
 }
 

@@ -21,6 +21,18 @@ export function storedPersons(dataDir: string, project: number): readonly Oracle
   return [...persons.values()];
 }
 
+/** Of each group that a service keeps, its property `probe` as text. */
+export function storedGroups(dataDir: string, project: number): ReadonlyMap<string, string> {
+  using db = new DatabaseSync(join(dataDir, 'metadata.sqlite'), { readOnly: true });
+  const rows = db.prepare('select group_key, registers from groups where project_id = ?').all(project);
+  return new Map(
+    rows.map(({ group_key: key, registers }) => [
+      String(key),
+      String(parseRegisters(String(registers)).get('probe')?.v),
+    ]),
+  );
+}
+
 function timesIn(text: unknown): OraclePerson['times'] {
   const registers = parseRegisters(typeof text === 'string' ? text : '{}');
   const [latest, first] = ['latest', 'initial_first'].map((name) => registers.get(name)?.v);

@@ -130,14 +130,21 @@ describe('events of Amplitude', () => {
     expect(session(-1, 'd1')).toBeUndefined();
   });
 
-  it('groups, and their properties whenever they change', () => {
-    const at = (group_properties: object) => ({ ...base, groups: { company: ['acme', 'other'] }, group_properties });
-    const size = (number: number) => at({ company: { acme: { size: number } } });
-    const events = eventsOf(readAll(amplitude, [size(1), size(1), size(2), size(1), at({ company: { acme: {} } })]));
-    const changes = events.filter(({ event }) => event === '$groupidentify');
-    expect(changes.map(({ properties }) => properties['$group_set'])).toEqual([{ size: 1 }, { size: 2 }, { size: 1 }]);
-    expect(new Set(changes.map((each) => each.uuid)).size).toBe(3);
-    expect(changes[0]).toMatchObject({
+  it('groups, and what is said of them at ever later times of a day', () => {
+    const at = (hour: number, group_properties: object) => ({
+      ...base,
+      event_time: `2024-05-01 ${10 + hour}:00:00`,
+      groups: { company: ['acme', 'other'] },
+      group_properties,
+    });
+    const size = (hour: number, number: number) => at(hour, { company: { acme: { size: number } } });
+    const records = [size(2, 1), size(1, 1), size(3, 2), size(4, 1), at(5, { company: { acme: {} } })];
+    const events = eventsOf(readAll(amplitude, records));
+    const said = events.filter(({ event }) => event === '$groupidentify');
+    expect(said.map(({ properties }) => properties['$group_set'])).toEqual([{ size: 1 }, { size: 2 }, { size: 1 }]);
+    // Of those with the same uuid the check keeps the latest.
+    expect(said[2]?.uuid).toBe(said[0]?.uuid);
+    expect(said[0]).toMatchObject({
       distinct_id: '$company_acme',
       properties: { $group_type: 'company', $group_key: 'acme', $groups: { company: 'acme' } },
     });

@@ -63,7 +63,7 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
   const propertyNames = namesOf(names.properties);
   const personNames = options['user_properties'] === 'yes' ? namesOf(names.person_properties) : undefined;
   const addColumns = createColumns(names);
-  const readGroups = createGroupReader(writer, memory.contents);
+  const readGroups = createGroupReader(writer, memory.links);
   const sessionId = createSessionIds();
   const read = readObjects((given) => {
     const record = exportedRecord(given);

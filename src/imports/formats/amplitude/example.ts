@@ -36,7 +36,7 @@ export const amplitudeExample: Format['example'] = {
       properties: { $anon_distinct_id: 'd1' },
     },
     {
-      uuid: '9691e10b-8152-5d79-b580-ccbbb2d65489',
+      uuid: '614dffaf-9c88-5cf0-b290-722d7a562d5d',
       event: '$groupidentify',
       distinct_id: '$company_acme',
       timestamp: '2021-03-04T05:06:07.089Z',

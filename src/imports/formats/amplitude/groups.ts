@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import type { EventWriter } from '../event-writer.ts';
-import type { Contents } from '../reader-memory.ts';
+import type { Links } from '../reader-memory.ts';
 import { idOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 
@@ -24,10 +24,13 @@ export function addGroups(record: Json, properties: Properties): void {
   if (several) properties['amplitude_groups'] = groups;
 }
 
-/** `$groupidentify` for each group whose properties are not those of its last record. */
+/**
+ * `$groupidentify` for each group with properties. Most records repeat what others say of the group, and records come in no order of time:
+ * of each content, the latest of a UTC day stays. So the last word of every day is there, whatever else was said in between.
+ */
 export function createGroupReader(
   writer: EventWriter,
-  contents: Contents,
+  links: Links,
 ): (record: Json, timestamp: string) => readonly WireEvent[] {
   return (record, timestamp) => {
     const types = record['group_properties'];
@@ -36,20 +39,19 @@ export function createGroupReader(
     for (const [type, keys] of Object.entries(types)) {
       if (type === '' || !isObject(keys)) continue;
       for (const [key, values] of Object.entries(keys)) {
-        const event = isObject(values) && key.trim() !== '' ? changed(type, key, values, timestamp) : undefined;
+        const event = isObject(values) && key.trim() !== '' ? said(type, key, values, timestamp) : undefined;
         if (event !== undefined) events.push(event);
       }
     }
     return events;
   };
 
-  function changed(type: string, key: string, values: Json, timestamp: string): WireEvent | undefined {
+  function said(type: string, key: string, values: Json, timestamp: string): WireEvent | undefined {
     const content = canonicalJson(values) ?? '';
     if (content === '{}') return undefined;
-    if (!contents.isChange(`${type}\u001f${key}`, content)) return undefined;
     const properties = { $group_type: type, $group_key: key, $group_set: values, $groups: { [type]: key } };
-    // Values that come back after others are a change again, which must not be taken for the first one.
-    const uuid = writer.countedInRun('$groupidentify', type, key, content);
-    return writer.event(uuid, '$groupidentify', `$${type}_${key}`, timestamp, properties);
+    const idParts = ['$groupidentify', type, key, content, timestamp.slice(0, 10)];
+    const event = writer.generated(idParts, '$groupidentify', `$${type}_${key}`, timestamp, properties);
+    return links.isLatest(event.uuid, Date.parse(timestamp) * 1000) ? event : undefined;
   }
 }

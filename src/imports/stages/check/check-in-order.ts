@@ -118,7 +118,7 @@ async function spillSegment(
       findings: JSON.stringify(tally.findings()),
       rejected: rejected.count > 0 ? rejected.finish() : [],
       // The reader remembers the rest.
-      handOver: { memories: { counted: [], contents: new Map() }, links: links.save(ledger), names, devices: [] },
+      handOver: { memories: { counted: [] }, links: links.save(ledger), names, devices: [] },
     },
   );
 }

@@ -61,7 +61,7 @@ export interface SegmentPlace {
 export interface SegmentCheck {
   readonly file: SpillFile;
   readonly tally: SegmentTally;
-  readonly ledger: Pick<RecordLedger, 'eventsOfLinked'>;
+  readonly ledger: Pick<RecordLedger, 'linksOf'>;
   readonly rejected: RejectedFile;
   /** Compressed blocks of the spill, converted while they are taken. */
   chunks(lines: Buffer): AsyncGenerator<Buffer>;

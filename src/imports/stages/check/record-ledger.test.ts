@@ -31,7 +31,7 @@ describe('the counts of a segment', () => {
     expect(continuedLines(without)).toBe(0);
   });
 
-  it('count a line once, however many events it has, and keep how many those are beside a link', () => {
+  it('count a line once, however many events it has, and keep how many links it has if it has nothing else', () => {
     const ledger = createRecordLedger();
     ledger.stored(1);
     ledger.stored(2, true);
@@ -40,6 +40,6 @@ describe('the counts of a segment', () => {
     ledger.refused(3);
     ledger.stored(4, true);
     expect([ledger.lines, ledger.events]).toEqual([4, 4]);
-    expect([1, 2, 4].map((line) => ledger.eventsOfLinked(line))).toEqual([0, 3, 1]);
+    expect([1, 2, 4].map((line) => ledger.linksOf(line))).toEqual([0, Infinity, 1]);
   });
 });

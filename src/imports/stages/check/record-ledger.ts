@@ -15,24 +15,27 @@ export interface RecordLedger {
   readonly lines: number;
   /** Events in the buffer. */
   readonly events: number;
-  /** Events of a line with a link, stored or refused, the link included. */
-  eventsOfLinked(line: number): number;
+  /** Links of a line that has nothing but links; Infinity: it has other events, stored or refused; 0: it has no link. */
+  linksOf(line: number): number;
 }
 
 export function createRecordLedger(): RecordLedger {
-  const linked = new Map<number, number>();
+  const linksByLine = new Map<number, number>();
   let last = -1;
   let lines = 0;
   let events = 0;
   let own = 0;
+  let links = 0;
   const count = (line: number, isLink: boolean): void => {
     if (line !== last) {
       lines += 1;
       last = line;
       own = 0;
+      links = 0;
     }
     own += 1;
-    if (isLink || linked.has(line)) linked.set(line, own);
+    if (isLink) links += 1;
+    if (links > 0) linksByLine.set(line, links === own ? links : Infinity);
   };
   return {
     stored: (line, isLink = false) => {
@@ -40,7 +43,7 @@ export function createRecordLedger(): RecordLedger {
       events += 1;
     },
     refused: (line) => count(line, false),
-    eventsOfLinked: (line) => linked.get(line) ?? 0,
+    linksOf: (line) => linksByLine.get(line) ?? 0,
     get lines() {
       return lines;
     },

@@ -1,18 +1,18 @@
 import type { WireEvent } from '../../../contract/wire-event.ts';
-import type { Links } from '../../formats/reader-memory.ts';
+import { latestStay, type Links } from '../../formats/reader-memory.ts';
 import type { Words } from './event-keys.ts';
 import { countReason, emptyResult, type Sum } from './findings.ts';
 import { createFirstValues, openValues, type SharedValues } from './first-values.ts';
 import type { RecordLedger } from './record-ledger.ts';
 
-/** Links that one segment made. */
+/** Links that one segment made: events that say once what many records do. */
 export interface SegmentLinks {
   /** Whether the event is one of them. */
   has(event: WireEvent): boolean;
   /** `name`: index of its name in the segment. */
   add(key: Words, link: SegmentLink): void;
   /** Six numbers each. */
-  save(ledger: Pick<RecordLedger, 'eventsOfLinked'>): Float64Array;
+  save(ledger: Pick<RecordLedger, 'linksOf'>): Float64Array;
 }
 
 interface SegmentLink {
@@ -36,7 +36,7 @@ export function createSegmentLinks(made: Pick<Links, 'has'>): SegmentLinks {
     save: (ledger) => {
       const saved = Float64Array.from(numbers);
       for (const [index, line] of lines.entries()) {
-        saved[(index + 1) * numbersPerLink - 1] = ledger.eventsOfLinked(line);
+        saved[(index + 1) * numbersPerLink - 1] = ledger.linksOf(line);
       }
       return saved;
     },
@@ -44,8 +44,8 @@ export function createSegmentLinks(made: Pick<Links, 'has'>): SegmentLinks {
 }
 
 /**
- * Links that several segments made, or one of them at several times: the earliest one stays, of equal times the first in the order of
- * the source, and the others are dropped when days are merged. Segments are added in the order of the source; counted is what stays.
+ * Links that several segments made, or one of them at several times: the earliest one stays, or the latest one where its name is in
+ * `latestStay`, of equal times the first in the order of the source, and the others are dropped when days are merged. Segments are added in the order of the source; counted is what stays.
  */
 export interface RepeatedLinks {
   /** `names`: of the segment. */
@@ -84,7 +84,7 @@ interface Kept {
   readonly micros: number;
   readonly name: string;
   readonly line: number;
-  /** Events of its line. */
+  /** Links of its line, which has nothing else; Infinity: it has. */
   readonly ofLine: number;
 }
 
@@ -97,6 +97,7 @@ export function createRepeatedLinks(): RepeatedLinks {
   let repeated = 0;
   const leaveOut = ({ segment, line, ofLine }: Kept): void => {
     repeated += 1;
+    if (ofLine === Infinity) return;
     const place = `${segment} ${line}`;
     const count = (repeatedOfLine.get(place) ?? 0) + 1;
     if (ofLine > 1) repeatedOfLine.set(place, count);
@@ -110,7 +111,7 @@ export function createRepeatedLinks(): RepeatedLinks {
         const number = numbers.firstOf(low, high, kept.length) ?? kept.length;
         const known = kept[number];
         if (known === undefined) kept.push(link);
-        else if (micros >= known.micros) leaveOut(link);
+        else if (latestStay.has(link.name) ? micros <= known.micros : micros >= known.micros) leaveOut(link);
         else {
           kept[number] = link;
           leaveOut(known);

@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
 import { createLinks, type ReaderMemory, type Within } from '../../formats/reader-memory.ts';
 
 /**
  * What a reader remembers while it reads one segment alone, beside those that read the others, so that it can be added up in the
  * order of segments. Links are made once in each segment; which of them stay is found afterwards (repeated-links.ts). Counted ids
- * and contents are taken for the first ones unless it is known otherwise (`Before`).
+ * are taken for the first ones unless it is known otherwise (`Before`).
  */
 export interface SegmentMemory extends ReaderMemory {
   handOver(): SegmentMemories;
@@ -15,28 +14,22 @@ export interface SegmentMemory extends ReaderMemory {
 export interface SegmentMemories {
   /** Of each table that the reader made, what it counted (`Occurrences.save`), and within what. */
   readonly counted: readonly { readonly within: Within; readonly saved: Uint32Array }[];
-  /** Digest of what was said last, by thing. */
-  readonly contents: ReadonlyMap<string, string>;
 }
 
-/** What the segments before have counted and said. */
+/** What the segments before have counted. */
 export interface Before {
   count(table: number, uuid: string): number;
-  /** Digest of what was said last. */
-  content(thing: string): string | undefined;
 }
 
 /** The same for what one segment asks; structured clone. */
 export interface KnownBefore {
   readonly counts: readonly ReadonlyMap<string, number>[];
-  readonly contents: ReadonlyMap<string, string>;
 }
 
-const nothing: Before = { count: () => 0, content: () => undefined };
+const nothing: Before = { count: () => 0 };
 
 export function createSegmentMemory(before = nothing): SegmentMemory {
   const tables: { readonly within: Within; readonly own: Occurrences }[] = [];
-  const last = new Map<string, string>();
   return {
     occurrences: (within) => {
       const own = createOccurrences();
@@ -44,33 +37,15 @@ export function createSegmentMemory(before = nothing): SegmentMemory {
       return { next: (uuid) => before.count(table, uuid) + own.next(uuid) };
     },
     links: createLinks(),
-    contents: {
-      isChange: (thing, content) => {
-        const known = last.get(thing);
-        if (known === content) return false;
-        last.set(thing, content);
-        return known !== undefined || before.content(thing) !== digestOf(content);
-      },
-    },
-    handOver: () => ({
-      counted: tables.map(({ within, own }) => ({ within, saved: own.save() })),
-      contents: new Map([...last].map(([thing, content]) => [thing, digestOf(content)])),
-    }),
+    handOver: () => ({ counted: tables.map(({ within, own }) => ({ within, saved: own.save() })) }),
   };
 }
 
-function digestOf(content: string): string {
-  return hash('sha1', content, 'base64');
+export function beforeOf({ counts }: KnownBefore): Before {
+  return { count: (table, uuid) => counts[table]?.get(uuid) ?? 0 };
 }
 
-export function beforeOf({ counts, contents }: KnownBefore): Before {
-  return {
-    count: (table, uuid) => counts[table]?.get(uuid) ?? 0,
-    content: (thing) => contents.get(thing),
-  };
-}
-
-/** What all segments so far have counted and said. */
+/** What all segments so far have counted. */
 export interface MemorySum extends Before {
   /** What of it a segment would have had to know; undefined: nothing. */
   known(memories: SegmentMemories): KnownBefore | undefined;
@@ -79,27 +54,18 @@ export interface MemorySum extends Before {
   startFile(): void;
 }
 
-/** Things of which the last content is kept; more are forgotten, and said once more. */
-const thingsMax = 500_000;
-
 export function createMemorySum(): MemorySum {
   const tables: { readonly within: Within; readonly sum: Occurrences }[] = [];
-  const contents = new Map<string, string>();
   return {
     count: (table, uuid) => tables[table]?.sum.countOf(uuid) ?? 0,
-    content: (thing) => contents.get(thing),
     known: (memories) => {
       const counts = memories.counted.map(({ saved }, index) => countsOf(tables[index]?.sum, saved));
-      const things = [...memories.contents.keys()].filter((thing) => contents.has(thing));
-      if (things.length === 0 && counts.every(({ size }) => size === 0)) return undefined;
-      return { counts, contents: new Map(things.map((thing) => [thing, contents.get(thing) ?? ''])) };
+      return counts.every(({ size }) => size === 0) ? undefined : { counts };
     },
     add: (memories) => {
       for (const [index, { within, saved }] of memories.counted.entries()) {
         (tables[index] ??= { within, sum: createOccurrences() }).sum.merge(saved);
       }
-      if (contents.size + memories.contents.size > thingsMax) contents.clear();
-      for (const [thing, digest] of memories.contents) contents.set(thing, digest);
     },
     startFile: () => {
       for (const { within, sum } of tables) if (within === 'file') sum.clear();
