@@ -10,7 +10,7 @@ import { contentWords, identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import type { Transform } from '../../transform.ts';
 import { checkFailure, countsDiffer } from './check-failure.ts';
-import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
+import { createConverter, type ConvertEvent, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
 import type { HeldLines } from './add-faults.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
@@ -230,12 +230,10 @@ function createCounter(
   { tally, ledger, rejected }: Counts & Pick<SegmentCheck, 'rejected'>,
 ): Counter {
   const { runId, eventBytesMax, now } = deps;
-  const convert = createConverter({
-    runId,
-    eventBytesMax,
-    now,
-    names: { onKey: tally.property, onNestedKey: tally.odd.property },
-  });
+  const door = { runId, eventBytesMax, now };
+  const convert = createConverter({ ...door, names: { onKey: tally.property, onNestedKey: tally.odd.property } });
+  const isCounted = createLinkRefusals(deps, createConverter({ ...door, names: unheard }));
+  let ofRecord: readonly WireEvent[] = [];
   const put = createPut(deps, { tally, ledger });
   const held = deps.held.get(place.part);
   const reject = (
@@ -269,11 +267,13 @@ function createCounter(
         const events = storedEvents(tally, result.events, refused);
         if (events.length + refused > 0) tally.convert(place.part, line, text, events);
         noteDevices(deps.devices, events);
+        ofRecord = events;
         return events;
       }
       return [];
     },
     settlePlain: (links) => {
+      ofRecord = links;
       tally.record();
       tally.convertPlain();
       if (links.length > 0) noteDevices(deps.devices, links);
@@ -286,11 +286,28 @@ function createCounter(
       const isLink = deps.links?.has(event) === true;
       if (!isLink) tally.odd.event(event);
       if (converted.kind === 'ready') return put(converted, line, isLink);
+      if (isLink && !isCounted(event, ofRecord)) return true;
       if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
       refuse(converted, line, text());
       return true;
     },
     again: put.again,
+  };
+}
+
+const unheard = { onKey: (): void => {}, onNestedKey: (): void => {} };
+
+/**
+ * Whether a refused link counts among the refused events: where the event of its record is refused, too, as for a time that both have, the
+ * record counts once, and so it does with several links and no event.
+ */
+function createLinkRefusals(
+  { links }: Pick<SegmentCheckDeps, 'links'>,
+  convert: ConvertEvent,
+): (link: WireEvent, ofRecord: readonly WireEvent[]) => boolean {
+  return (link, ofRecord) => {
+    const refused = ofRecord.filter((event) => convert(event).kind === 'refused');
+    return (refused.find((event) => links?.has(event) !== true) ?? refused[0]) === link;
   };
 }
 
