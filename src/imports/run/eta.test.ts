@@ -22,7 +22,8 @@ describe('the time that a stage still takes', () => {
     ['without any total: not known', {}, undefined],
     ['nothing done yet: not known', { done: 0, rate: 0, total: 100 }, undefined, 0],
     ['standing still: not known', { total: 3_000, lastProgressAt: now - 61_000 }, undefined, 1 / 3],
-    ['more done than was said: none left', { total: 900 }, 0, 1],
+    ['all counted but not finished: not known', { total: 1_000 }, undefined, 1],
+    ['more done than was said: not known', { total: 900 }, undefined, 1],
     ['finished: none left', { finishedAt: 1_005_000 }, 0, 1],
   ];
 

@@ -4,7 +4,7 @@ import { stages, type Run, type Stage, type StageProgress } from './run.ts';
 const staleMs = 60_000;
 
 /**
- * Time until this stage is done, in ms; 0 when it is. Undefined: nobody can tell (no total yet, nothing done, standing still).
+ * Time until this stage is done, in ms; 0 when it is. Undefined: not known (no total yet, nothing done, standing still, or all counted and not finished).
  * The present rate where the total is known; else how long the share that is done has taken.
  * @param now ms since the epoch
  */
@@ -13,7 +13,9 @@ export function stageEtaMs(progress: StageProgress, now: number): number | undef
   if (progress.startedAt === undefined) return undefined;
   if (now - (progress.lastProgressAt ?? progress.startedAt) > staleMs) return undefined;
   if (progress.total !== undefined && progress.rate > 0) {
-    return Math.round((Math.max(0, progress.total - progress.done) / progress.rate) * 1000);
+    const left = progress.total - progress.done;
+    // The stage still works on what it has counted: the rate says nothing about that.
+    return left <= 0 ? undefined : Math.round((left / progress.rate) * 1000);
   }
   const share = shareDone(progress);
   if (share === undefined || share <= 0) return undefined;

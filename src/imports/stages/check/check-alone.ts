@@ -1,7 +1,8 @@
 import { freeMemory } from '../../../base/free-memory.ts';
 import type { RejectedRecord } from '../../staging.ts';
-import { checkSegment } from './check-segment.ts';
+import { checkSegment, type OnLines } from './check-segment.ts';
 import { findUnmapped } from './find-unmapped.ts';
+import { paced } from './paced-progress.ts';
 import { openReader, type ReaderOptions } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
 import { createSegmentLinks } from './repeated-links.ts';
@@ -21,6 +22,8 @@ export interface AloneSetup {
   readonly runId: string;
   readonly reader: ReaderOptions;
   readonly eventBytesMax: number;
+  /** Time between two reports of how far a segment is. */
+  readonly progressMs: number;
 }
 
 /** Structured clone. */
@@ -64,12 +67,22 @@ export interface HandOver {
 
 /**
  * Checks one segment without looking at any other, so that it does not matter which thread does it, or when. `tools` are used by
- * one at a time. `before`: in place of the task's.
+ * one at a time. `before`: in place of the task's. `onLines` is told how far it is.
  */
 export async function checkAlone(
-  { runId, reader, eventBytesMax }: AloneSetup,
+  { runId, reader, eventBytesMax, progressMs }: AloneSetup,
   task: SegmentTask,
-  { tools, signal, before }: { readonly tools: CheckTools; readonly signal: AbortSignal; readonly before?: Before },
+  {
+    tools,
+    signal,
+    onLines,
+    before,
+  }: {
+    readonly tools: CheckTools;
+    readonly signal: AbortSignal;
+    readonly onLines: OnLines;
+    readonly before?: Before;
+  },
 ): Promise<CheckedSegment> {
   const memory = createSegmentMemory(before ?? (task.before && beforeOf(task.before)));
   const links = createSegmentLinks(memory.links);
@@ -94,6 +107,7 @@ export async function checkAlone(
     signal,
     held: new Map(task.held === undefined ? [] : [[task.part, task.held]]),
     transform: undefined,
+    onLines: paced(progressMs, onLines),
   };
   const { part, linesBefore } = task;
   const segment = checkSegment(deps, { part, linesBefore });

@@ -9,6 +9,7 @@ import { createCheckTools } from './check-tools.ts';
 import type { Ready } from './check-stage.ts';
 import { findUnmapped } from './find-unmapped.ts';
 import { handOverOf } from './hand-over-file.ts';
+import { paced } from './paced-progress.ts';
 import type { OpenedReader } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
 import { createSegmentLinks, type RepeatedLinks } from './repeated-links.ts';
@@ -44,8 +45,10 @@ export async function checkInOrder(
     for (const [index, segment] of part.segments.entries()) {
       leased.signal.throwIfAborted();
       const lines = await deps.readSegment(deps.staging, leased.run.id, part, index);
-      if (index < part.checked) await replaySegment(segmentDeps, lines);
-      else await spillSegment(checking, segmentDeps, { part, index, linesBefore, lines });
+      const onLines = paced(deps.limits.progressMs, (count) => progress.within(segment, count));
+      const own = { ...segmentDeps, onLines };
+      if (index < part.checked) await replaySegment(own, lines);
+      else await spillSegment(checking, own, { part, index, linesBefore, lines });
       const handOver = await handOverOf(deps.staging, leased.run.id, { part, index });
       checking.links.add(number, handOver.links, handOver.names);
       number += 1;

@@ -4,12 +4,16 @@ import type { CheckResult } from '../../run/results.ts';
 
 /** Shows how far the check is. Records are counted while they are converted, bytes again while days are made. */
 export interface CheckProgress {
+  /** So many lines of a segment are read. Fewer than before, because it is checked again, change nothing. */
+  within(segment: CountedSegment, lines: number): void;
   /** A segment is done, now or before an interruption. */
-  segment(segment: Pick<Segment, 'records' | 'continued' | 'rawBytes'>): void;
+  segment(segment: CountedSegment): void;
   part(): void;
   day(): void;
   finish(result: Pick<CheckResult, 'totals' | 'problem_codes'>): void;
 }
+
+export type CountedSegment = Pick<Segment, 'records' | 'continued' | 'rawBytes'>;
 
 export interface CheckSize {
   readonly parts: number;
@@ -23,11 +27,12 @@ const pointsMax = 600;
 export function createCheckProgress(leased: LeasedRun, clock: Clock, size: CheckSize): CheckProgress {
   const startedAt = leased.run.progress.check?.startedAt ?? clock.now();
   const points: { at: number; done: number }[] = [{ at: clock.now(), done: 0 }];
-  let done = 0;
-  let bytes = 0;
+  const begun = new Map<CountedSegment, Counted>();
+  const whole = { done: 0, bytes: 0 };
   let partsDone = 0;
   const show = (finished?: Pick<CheckResult, 'totals' | 'problem_codes'>): void => {
     const now = clock.now();
+    const { done, bytes } = sumOf([whole, ...begun.values()]);
     points.push({ at: now, done });
     while (points.length > 2 && ((points[1]?.at ?? now) < now - rateWindowMs || points.length > pointsMax))
       points.shift();
@@ -47,9 +52,17 @@ export function createCheckProgress(leased: LeasedRun, clock: Clock, size: Check
     else leased.progress({ ...progress, finishedAt: now, ...problemsOf(finished) }, finished.totals);
   };
   return {
-    segment: ({ records, continued = 0, rawBytes }) => {
-      done += records - continued;
-      bytes += rawBytes;
+    within: (segment, lines) => {
+      const counted = countedOf(segment, lines);
+      if (counted.bytes <= (begun.get(segment)?.bytes ?? 0)) return;
+      begun.set(segment, counted);
+      show();
+    },
+    segment: (segment) => {
+      const { done, bytes } = countedOf(segment, segment.records);
+      begun.delete(segment);
+      whole.done += done;
+      whole.bytes += bytes;
       show();
     },
     part: () => {
@@ -59,6 +72,26 @@ export function createCheckProgress(leased: LeasedRun, clock: Clock, size: Check
     day: () => show(),
     finish: show,
   };
+}
+
+interface Counted {
+  readonly done: number;
+  readonly bytes: number;
+}
+
+/** Never more than the segment counts when it is done, so that what is shown only grows. */
+function countedOf({ records, continued = 0, rawBytes }: CountedSegment, lines: number): Counted {
+  const share = records === 0 ? 1 : Math.min(1, lines / records);
+  return { done: Math.min(lines, records - continued), bytes: Math.floor(rawBytes * share) };
+}
+
+function sumOf(all: readonly Counted[]): Counted {
+  const sum = { done: 0, bytes: 0 };
+  for (const { done, bytes } of all) {
+    sum.done += done;
+    sum.bytes += bytes;
+  }
+  return sum;
 }
 
 function problemsOf({ problem_codes: problems }: Pick<CheckResult, 'problem_codes'>) {

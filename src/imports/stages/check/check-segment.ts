@@ -49,7 +49,11 @@ export interface SegmentCheckDeps {
   readonly held: HeldLines;
   /** Changes events before they are looked at; undefined: none does. */
   readonly transform: Transform | undefined;
+  /** Told now and then how many lines of the segment are read; undefined: progress is not shown. */
+  readonly onLines?: OnLines | undefined;
 }
+
+export type OnLines = (lines: number) => void;
 
 export interface SegmentPlace {
   /** Key of the part. */
@@ -110,7 +114,7 @@ async function* direct(
   { part, linesBefore }: SegmentPlace,
   { counter, tally, ledger, file, lines }: Sink & Counts & { readonly lines: Buffer },
 ): AsyncGenerator<Buffer> {
-  const { plain, buffer, signal } = deps;
+  const { plain, buffer, signal, onLines } = deps;
   const isText = isUtf8(lines);
   const takePlain = isText && plain !== undefined ? createPlainTaker(plain, buffer, { tally, ledger }) : undefined;
   let line = linesBefore;
@@ -120,7 +124,10 @@ async function* direct(
   for (let at = 0, end = 0; at < lines.length; at = end + 1) {
     end = lineEnd(lines, at);
     line += 1;
-    if (line % recordsPerTurn === 0) await turn(signal);
+    if (line % recordsPerTurn === 0) {
+      onLines?.(line - linesBefore);
+      await turn(signal);
+    }
     try {
       const taken = takePlain?.(lines, at, end, line) ?? 'odd';
       if (taken === 'taken') continue;
@@ -194,7 +201,7 @@ async function* transformed(
 }
 
 function* readRecords(
-  { read }: SegmentCheckDeps,
+  { read, onLines }: SegmentCheckDeps,
   { linesBefore }: SegmentPlace,
   counter: Counter,
   lines: Buffer,
@@ -202,6 +209,7 @@ function* readRecords(
   let line = linesBefore;
   for (const each of segmentLines(lines)) {
     line += 1;
+    if (line % recordsPerTurn === 0) onLines?.(line - linesBefore);
     if (each.kind !== 'record') counter.noRecord(each, line);
     else {
       counter.record();
@@ -357,7 +365,7 @@ function settleBlank(tally: SegmentTally, reason: string, held: RejectedRecord |
 /** Takes what is checked already through the reader, which has to remember it, and writes nothing. */
 export async function replaySegment(deps: SegmentCheckDeps, lines: Buffer): Promise<void> {
   if (deps.transform !== undefined) {
-    for await (const { result } of transformRecords(deps.transform, readAgain(deps.read, lines), deps.signal)) {
+    for await (const { result } of transformRecords(deps.transform, readAgain(deps, lines), deps.signal)) {
       if (result.kind === 'events') noteDevices(deps.devices, result.events);
     }
     return;
@@ -365,15 +373,24 @@ export async function replaySegment(deps: SegmentCheckDeps, lines: Buffer): Prom
   let count = 0;
   for (const each of segmentLines(lines)) {
     count += 1;
-    if (count % recordsPerTurn === 0) await turn(deps.signal);
+    if (count % recordsPerTurn === 0) {
+      deps.onLines?.(count);
+      await turn(deps.signal);
+    }
     if (each.kind !== 'record') continue;
     const result = readSafely(deps.read, each.record);
     if (result.kind === 'events') noteDevices(deps.devices, result.events);
   }
 }
 
-function* readAgain(read: RecordReader, lines: Buffer): Generator<ReadRecord> {
+function* readAgain(
+  { read, onLines }: Pick<SegmentCheckDeps, 'read' | 'onLines'>,
+  lines: Buffer,
+): Generator<ReadRecord> {
+  let count = 0;
   for (const each of segmentLines(lines)) {
+    count += 1;
+    if (count % recordsPerTurn === 0) onLines?.(count);
     if (each.kind === 'record') yield { line: 0, text: '', result: readSafely(read, each.record) };
   }
 }

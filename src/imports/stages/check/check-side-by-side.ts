@@ -3,6 +3,7 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 import { inOrder } from '../load/in-order.ts';
 import type { CheckedSegment, HandOver, SegmentTask } from './check-alone.ts';
 import type { Checking } from './check-in-order.ts';
+import type { OnLines } from './check-segment.ts';
 import type { CheckWorkers } from './check-workers.ts';
 import { createPlaces } from './places.ts';
 import { handOverOf } from './hand-over-file.ts';
@@ -52,7 +53,9 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<voi
     inMemory(async () => {
       signal.throwIfAborted();
       const lines = await deps.readSegment(deps.staging, leased.run.id, place.part, place.index);
-      return await workers.check(taskOf(checking, place, lines, before), sum);
+      const segment = place.part.segments[place.index];
+      const onLines: OnLines = (count) => segment && progress.within(segment, count);
+      return await workers.check(taskOf(checking, place, lines, before), sum, onLines);
     });
   await inOrder(inTurn(left), {
     // As many again may be checked and wait for one before them, or for what is being written.

@@ -36,6 +36,8 @@ import { readSpillIndex } from './spill-index.ts';
 export interface CheckLimits extends SpillLimits, DayLimits {
   /** Of records before compression, for which it is worth it to start a thread. */
   readonly threadBytesMin: number;
+  /** Time between two reports of how far a segment is. */
+  readonly progressMs: number;
 }
 
 const standardLimits: CheckLimits = {
@@ -46,6 +48,7 @@ const standardLimits: CheckLimits = {
   frameEvents: 1000,
   frameBytes: 4 << 20,
   threadBytesMin: 16 << 20,
+  progressMs: 500,
 };
 
 export interface CheckDeps {
@@ -174,11 +177,11 @@ function openWorkers(
 ): CheckWorkers {
   const { format, formatOptions, names } = run.options;
   const options = { format, formatOptions, ...(names !== undefined && { names }) };
-  const { bufferBytes, blockBytes, threadBytesMin } = limits;
+  const { bufferBytes, blockBytes, threadBytesMin, progressMs } = limits;
   const { bytes } = sizeOf(parts);
   return openCheckWorkers(
     {
-      setup: { runId: run.id, reader: { options, createdAt: run.createdAt }, eventBytesMax },
+      setup: { runId: run.id, reader: { options, createdAt: run.createdAt }, eventBytesMax, progressMs },
       limits: { bufferBytes, blockBytes },
       staging,
       signal,
@@ -241,7 +244,7 @@ async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boo
     for await (const chunk of staging.read(key)) chunks.push(chunk);
     const result = JSON.parse(Buffer.concat(chunks).toString()) as CheckResult;
     const progress = createCheckProgress(leased, clock, sizeOf(parts));
-    for (const part of parts) for (const segment of part.segments) progress.segment(segment);
+    for (const segment of parts.flatMap(({ segments }) => segments)) progress.segment(segment);
     for (const _ of parts) progress.part();
     await removeSpills(staging, id);
     progress.finish(result);

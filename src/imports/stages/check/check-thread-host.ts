@@ -4,6 +4,7 @@ import { answerOver, callOver } from '../../../base/calls.ts';
 import type { Staging } from '../../staging.ts';
 import { checkFailure, type CheckFailure } from './check-failure.ts';
 import type { AloneSetup, CheckedSegment, SegmentTask } from './check-alone.ts';
+import type { OnLines } from './check-segment.ts';
 import { asBuffer, lendStaging, wholeMemory } from './lent-staging.ts';
 import type { MergedDay, MergeTask } from './merge-day.ts';
 import type { SpillLimits } from './spill-buffer.ts';
@@ -14,8 +15,14 @@ export interface CheckThreadData {
   readonly limits: SpillLimits;
 }
 
+/** What a thread says between calls: how many lines of the segment it has read. */
+export interface LinesRead {
+  readonly linesRead: number;
+}
+
 export interface CheckThread {
-  check(task: SegmentTask): Promise<CheckedSegment>;
+  /** One at a time. */
+  check(task: SegmentTask, onLines: OnLines): Promise<CheckedSegment>;
   merge(task: MergeTask): Promise<MergedDay>;
   /** Rejects when the thread has ended. */
   readonly ended: Promise<never>;
@@ -35,6 +42,11 @@ export function startCheckThread(data: CheckThreadData, staging: Staging): Check
     on: (event: 'message', listener: (message: unknown) => void) => worker.on(event, listener),
   };
   const call = callOver(port);
+  /** Who wants to know how far the segment is that the thread checks. */
+  let tell: OnLines | undefined;
+  port.on('message', (message) => {
+    if (isLinesRead(message)) tell?.(message.linesRead);
+  });
   const lent = lendStaging(staging);
   answerOver(port, lent.answers);
   /** What the thread is doing. */
@@ -52,8 +64,9 @@ export function startCheckThread(data: CheckThreadData, staging: Staging): Check
   };
   return {
     // What check-thread.ts answers: bytes came as plain arrays.
-    check: async (task) => {
+    check: async (task, onLines) => {
       const work = `checking ${task.part} from line ${task.linesBefore + 1} on`;
+      tell = onLines;
       const found = (await during(work, call('check', task))) as CheckedSegment;
       return { ...found, chunks: found.chunks.map(asBuffer), rejected: found.rejected.map(asBuffer) };
     },
@@ -65,6 +78,10 @@ export function startCheckThread(data: CheckThreadData, staging: Staging): Check
       await lent.close();
     },
   };
+}
+
+function isLinesRead(message: unknown): message is LinesRead {
+  return typeof message === 'object' && message !== null && 'linesRead' in message;
 }
 
 /** Lines and what was read move to the thread instead of being copied. */

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerOver, callOver, type Answers } from '../../../base/calls.ts';
 import { checkAlone, type CheckedSegment, type SegmentTask } from './check-alone.ts';
-import type { CheckThreadData } from './check-thread-host.ts';
+import type { CheckThreadData, LinesRead } from './check-thread-host.ts';
 import { asBuffer, lentStaging, wholeMemory } from './lent-staging.ts';
 import { createCheckTools, type CheckTools } from './check-tools.ts';
 import { mergeDay, type MergedDay, type MergeTask } from './merge-day.ts';
@@ -20,12 +20,16 @@ const staging = lentStaging(callOver(port), 'staging');
 const { signal } = new AbortController();
 answerOver(port, createTasks());
 
+function onLines(linesRead: number): void {
+  port.postMessage({ linesRead } satisfies LinesRead);
+}
+
 function createTasks(): Answers {
   let tools: CheckTools | undefined;
   return {
     check: (task: SegmentTask) => {
       tools ??= createCheckTools(limits);
-      return checkAlone(setup, { ...task, lines: asBuffer(task.lines) }, { tools, signal });
+      return checkAlone(setup, { ...task, lines: asBuffer(task.lines) }, { tools, signal, onLines });
     },
     merge: (task: MergeTask) => {
       // Segments are done by then.

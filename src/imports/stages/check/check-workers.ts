@@ -4,6 +4,7 @@ import { RunFailedError } from '../../run/leased-run.ts';
 import type { Staging } from '../../staging.ts';
 import { CheckFailure } from './check-failure.ts';
 import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } from './check-alone.ts';
+import type { OnLines } from './check-segment.ts';
 import { startCheckThread, type CheckThread } from './check-thread-host.ts';
 import { mergeDay, type MergedDay, type MergeTask } from './merge-day.ts';
 import type { Before } from './segment-memory.ts';
@@ -17,7 +18,7 @@ export interface CheckWorkers extends AsyncDisposable {
   /** Days that are merged side by side. */
   readonly merges: number;
   /** The lines of the task are given away. `before`: what is known when it begins, for one thread, which does them in order. */
-  check(task: SegmentTask, before: Before): Promise<CheckedSegment>;
+  check(task: SegmentTask, before: Before, onLines: OnLines): Promise<CheckedSegment>;
   merge(task: MergeTask): Promise<MergedDay>;
 }
 
@@ -37,9 +38,9 @@ function ownWorker({ setup, limits, staging, signal }: WorkersOptions): CheckWor
   return {
     threads: 1,
     merges: 1,
-    check: (task, before) => {
+    check: (task, before, onLines) => {
       tools ??= createCheckTools(limits);
-      return checkAlone(setup, task, { tools, signal, before });
+      return checkAlone(setup, task, { tools, signal, onLines, before });
     },
     merge: (task) => {
       // Segments are done by then.
@@ -69,7 +70,7 @@ function threadWorkers({ setup, limits, staging, signal }: WorkersOptions, count
   return {
     threads: count,
     merges: count * mergesPerThread,
-    check: (task) => toCheck((thread) => thread.check(task)),
+    check: (task, _before, onLines) => toCheck((thread) => thread.check(task, onLines)),
     merge: (task) => toMerge((thread) => thread.merge(task)),
     [Symbol.asyncDispose]: async () => {
       signal.removeEventListener('abort', onAbort);
