@@ -86,6 +86,14 @@ export const recordNotes = {
       `${integer(count)} ${plural(count, 'record has a time', 'records have times')} without a zone (${quoted(samples)}), and the source does ` +
       'not say which one holds: taken as UTC. Give the zone with the format option time_zone.',
   },
+  mixpanel_zone_assumed: {
+    kind: 'assumed',
+    formats: ['mixpanel'],
+    evidence: 'https://docs.mixpanel.com/docs/export-methods',
+    detail: ({ count, samples }) =>
+      `${integer(count)} ${plural(count, 'event lies', 'events lie')} before 2023 (the first on ${samples.join(', ')}): times were taken as UTC. ` +
+      'Projects of Mixpanel made before 1 January 2023 may count them in their own time zone; if so, give it with the format option time_zone.',
+  },
   airbyte_envelope: {
     kind: 'reading',
     formats: 'all',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkTest } from '../../../../test/support/check-stage.ts';
+import type { FormatOptions } from '../../formats/format.ts';
 import { recordNotes } from '../../formats/record-notes.ts';
 import { formats } from '../../formats/registry.ts';
 
@@ -40,6 +41,26 @@ describe('what a source says is missing', () => {
     ]);
     expect(totals).toMatchObject({ records: 3, converted: 2, rejected: 0 });
     expect(Object.values(totals.skipped)).toEqual([1]);
+  });
+
+  it('times of Mixpanel before 2023 are a finding while no zone is given', async () => {
+    const lines = ['2022-12-30', '2022-12-31', '2023-01-01'].map((day) =>
+      JSON.stringify({
+        event: 'a',
+        properties: { time: Date.parse(`${day}T10:00:00Z`) / 1000, distinct_id: 'u', $insert_id: day },
+      }),
+    );
+    const notesOf = async (some: readonly string[], formatOptions: FormatOptions = {}) => {
+      await using test = await checkTest({ format: 'mixpanel', formatOptions });
+      await test.stage('in.jsonl', some, 10);
+      const { notes = [], warnings } = await test.check();
+      expect(warnings).toEqual(expect.arrayContaining(notes.map(({ detail }) => detail)));
+      return notes;
+    };
+    const found = { of: 'mixpanel_zone_assumed', kind: 'assumed', count: 2, samples: ['2022-12-30'] };
+    expect(await notesOf(lines)).toMatchObject([found]);
+    expect(await notesOf(lines.slice(2))).toEqual([]);
+    expect(await notesOf(lines, { time_zone: 'Europe/Berlin' })).toEqual([]);
   });
 });
 

@@ -10,7 +10,7 @@ import { findProblems, sameRecordsSentence, type LoadConditions } from './assert
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
 import { integer } from '../../../base/integer-text.ts';
-import { noteFindings } from './note-tally.ts';
+import { resultNotes } from './result-notes.ts';
 import { oddFindings } from './odd-findings.ts';
 import { expectedOf } from './prepare-days.ts';
 import type { SharedDevices } from './shared-devices.ts';
@@ -25,7 +25,7 @@ export interface Checked {
   readonly repeated: number;
   /** Duplicates with other properties or another time than the event that is loaded. */
   readonly changed: number;
-  readonly options: LoadConditions & Pick<RunOptions, 'choice'>;
+  readonly options: LoadConditions & Pick<RunOptions, 'choice' | 'format' | 'formatOptions'>;
   /** Of the joins of the choice, in their order. */
   readonly tables: readonly JoinTable[];
   readonly words: AdviceWords;
@@ -77,7 +77,7 @@ export function checkResult(checked: Checked): CheckResult {
     samples: sum.samples,
     ...(checked.leftOut.length > 0 && { files_left_out: checked.leftOut }),
     odd_values: oddOf(checked),
-    notes: noteFindings(sum.notes),
+    notes: resultNotes(checked),
     same_records: same,
     ...(checked.replaces.length > 0 && { replaces: checked.replaces }),
   };
@@ -146,7 +146,7 @@ function warningsOf(checked: Checked): string[] {
   const links = sum.choice.leftOut.get(linkNotListed) ?? 0;
   const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
   const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
-    ...noteFindings(sum.notes).map(({ detail }) => [true, () => detail] as const),
+    ...resultNotes(checked).map(({ detail }) => [true, () => detail] as const),
     [repeated > 0, () => repeatedSentence(repeated)],
     [changed > 0, () => changedSentence(changed)],
     [checked.leftOut.length > 0, () => leftOutSentence(checked.leftOut)],
