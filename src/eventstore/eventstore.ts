@@ -34,10 +34,17 @@ export interface StoreHealth {
   readonly detail: string;
 }
 
+export interface DeleteWatch {
+  /** Ends the wait, not the delete: what the engine has begun it finishes. */
+  readonly signal?: AbortSignal;
+  /** Called every few seconds while something keeps the delete from ending, with one sentence about what it is. */
+  readonly onWait?: (reason: string) => void;
+}
+
 export interface EventStore {
   /** Token: at most 200 characters of `[A-Za-z0-9_:.-]`, unique per batch content, the same at every retry. */
   insertBatch(batch: RowBatch, token: string): Promise<void>;
-  deleteRun(rows: RunDays): Promise<void>;
+  deleteRun(rows: RunDays, watch?: DeleteWatch): Promise<void>;
   /** Read only. `{name:Type}` placeholders take `params`. 64-bit integers come back as strings. */
   query<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
   health(): Promise<StoreHealth>;

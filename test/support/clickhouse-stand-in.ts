@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Session } from 'chdb';
 import { backgroundArgs } from '../../src/eventstore/chdb/background-args.ts';
 
@@ -138,12 +139,25 @@ export class ClickhouseStandIn {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     if (request.url === '/ping') return void response.end('Ok.\n');
     // One statement at a time keeps the settings of one request from another.
-    const turn = this.#turn.then(() => this.#run(shard, request, Buffer.concat(chunks)));
+    const body = Buffer.concat(chunks);
+    const turn = this.#turn.then(() => this.#run(shard, request, body));
     this.#turn = turn.catch(() => undefined);
     try {
-      response.end(await turn);
+      const answer = await turn;
+      if (this.#isCluster && isDelete(body.toString('utf8'))) await this.#untilDeleted(shard, response);
+      response.end(answer);
     } catch (error) {
       response.writeHead(500, { 'x-clickhouse-exception-code': '1' }).end((error as Error).message);
+    }
+  }
+
+  async #untilDeleted({ name, writer }: Shard, response: ServerResponse): Promise<void> {
+    const sql = `SELECT count() FROM system.mutations WHERE database = '${name}' AND NOT is_done`;
+    for (;;) {
+      const turn = this.#turn.then(() => writer.queryAsync(sql));
+      this.#turn = turn.catch(() => undefined);
+      if ((await turn).text().trim() === '0' || response.destroyed) return;
+      await delay(20);
     }
   }
 
@@ -169,6 +183,8 @@ export class ClickhouseStandIn {
   async #command(shard: Shard, sql: string): Promise<string> {
     if (!this.#isCluster) return (await shard.writer.queryAsync(sql)).text();
     if (sql.startsWith('SYSTEM SYNC REPLICA ')) return '';
+    // Others must not wait for their turn until it is done; its own client does, see #answer.
+    if (isDelete(sql)) return (await shard.writer.queryAsync(sql.replace(/_sync = 2$/, '_sync = 0'))).text();
     // Tables that every server has whole, and statements for all of them.
     const isForAll = sql.includes(' ON CLUSTER ') || /^INSERT INTO (schema_version|cluster_layout) /.test(sql);
     for (const each of isForAll ? this.#shards : [shard]) {
@@ -176,6 +192,10 @@ export class ClickhouseStandIn {
     }
     return '';
   }
+}
+
+function isDelete(sql: string): boolean {
+  return sql.startsWith('DELETE ');
 }
 
 /** The statement without what needs other servers. */

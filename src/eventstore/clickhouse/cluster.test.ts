@@ -224,3 +224,77 @@ describe('a cluster of two shards (stand-in, not replicated)', () => {
     await expect(insertRows(cluster.store, `gone-${project}`, rows)).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 });
+
+describe('a delete on a cluster (stand-in, not replicated)', () => {
+  let cluster: Cluster;
+  let store: RunStore;
+  beforeAll(async () => {
+    cluster = await open({ shards: 2, replicas: 2 });
+    const { standIn, url } = cluster;
+    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, deleteLookMs: 50 });
+  });
+  afterAll(async () => {
+    await store.close();
+    await cluster.close();
+  });
+
+  const hostsOf = (shard: number): string[] => (cluster.standIn.replicas.split(';')[shard] ?? '').split(',');
+  const run = { runId: 'run-1', from: '2024-03-01', to: '2024-03-31' };
+
+  async function stored(): Promise<number> {
+    const project = newProject();
+    const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
+    const rows = Array.from({ length: 40 }, (_, i) => testRow(project, { distinctId: `user-${i}`, ...mark }));
+    await insertRows(store, `delete-${project}`, rows);
+    return project;
+  }
+
+  it('a delete that replicas keep from ending names them and what they do, and ends with them', async () => {
+    const project = await stored();
+    await cluster.standIn.run('SYSTEM STOP MERGES events_local');
+    const reasons = new Set<string>();
+    const deleted = store.deleteRun({ ...run, projectId: project }, { onWait: (reason) => reasons.add(reason) });
+    await expect.poll(() => reasons.size, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
+    for (const shard of [0, 1]) {
+      const atWork = hostsOf(shard).map((host) => `${host} is at work on it`);
+      expect(reasons).toContain(
+        `shard ${shard + 1} of the ClickHouse cluster has not deleted the events on every replica: ${atWork.join('; ')}`,
+      );
+    }
+    expect((await countRows(store, project)).all).toBe(40);
+    await cluster.standIn.run('SYSTEM START MERGES events_local');
+    await deleted;
+    expect(await countRows(store, project)).toEqual({ all: 0, shown: 0 });
+  });
+
+  it('a wait for a delete ends with its signal', async () => {
+    const project = await stored();
+    await cluster.standIn.run('SYSTEM STOP MERGES events_local');
+    const stop = new AbortController();
+    const onWait = (): void => stop.abort(new Error('paused'));
+    const waiting = store.deleteRun({ ...run, projectId: project }, { signal: stop.signal, onWait });
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+    await cluster.standIn.run('SYSTEM START MERGES events_local');
+    await store.deleteRun({ ...run, projectId: project });
+    expect(await countRows(store, project)).toEqual({ all: 0, shown: 0 });
+  });
+
+  it('a delete waits for a replica that does not answer, and says so', async () => {
+    const project = await stored();
+    await cluster.standIn.run('SYSTEM STOP MERGES events_local');
+    const [, missing = ''] = hostsOf(1);
+    await cluster.standIn.stopReplica(1, 1);
+    const stop = new AbortController();
+    const reasons: string[] = [];
+    const waiting = store.deleteRun(
+      { ...run, projectId: project },
+      { signal: stop.signal, onWait: (reason) => reasons.push(reason) },
+    );
+    await expect.poll(() => reasons.at(-1), { timeout: 60_000 }).toContain(`${missing} does not answer`);
+    await cluster.standIn.run('SYSTEM START MERGES events_local');
+    const only = `shard 2 of the ClickHouse cluster has not deleted the events on every replica: ${missing} does not answer`;
+    await expect.poll(() => reasons.at(-1), { timeout: 60_000 }).toBe(only);
+    stop.abort();
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});

@@ -13,9 +13,12 @@ export interface ClickhouseOptions {
   readonly replicas?: string;
   /** Brings the tables up to date first; default true. Else servers are reached with the first query. */
   readonly migrates?: boolean;
+  /** Of a cluster: how long a delete is waited for before its replicas are asked why, and then between two looks. Default 5000. */
+  readonly deleteLookMs?: number;
 }
 
 const queryTimeoutMsDefault = 30_000;
+const deleteLookMsDefault = 5000;
 
 /**
  * The event store on ClickHouse, over HTTP. `url`: http(s)://user:password@host:8123/database; the database exists.
@@ -24,7 +27,10 @@ const queryTimeoutMsDefault = 30_000;
 export async function connectClickhouse(url: string, options: ClickhouseOptions = {}): Promise<RunStore> {
   const { queryTimeoutMs = queryTimeoutMsDefault, cluster = '', replicas = '', migrates = true } = options;
   const address = checkUrl(url);
-  if (cluster !== '') return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates });
+  if (cluster !== '') {
+    const { deleteLookMs = deleteLookMsDefault } = options;
+    return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates, deleteLookMs });
+  }
   const server = connectServer(address, { queryTimeoutMs });
   try {
     if (migrates) await migrateStore(server);

@@ -12,6 +12,7 @@ import {
   type ClusterLayout,
   type ClusterRow,
 } from './cluster-layout.ts';
+import { deleteOnShard } from './delete-on-shard.ts';
 import { Replicas } from './replicas.ts';
 import { connectServer, type ClickhouseServer, type ServerOptions, type ServerSettings } from './server.ts';
 import { shardKeySql } from './shard-key.ts';
@@ -25,6 +26,8 @@ export interface ClusterOptions {
   readonly replicas: string;
   /** See connect-clickhouse.ts. */
   readonly migrates: boolean;
+  /** See delete-on-shard.ts. */
+  readonly deleteLookMs: number;
 }
 
 const localTable = 'events_local';
@@ -90,7 +93,8 @@ export async function connectCluster(url: URL, options: ClusterOptions): Promise
     await servers.close();
     throw error;
   }
-  return clusterStore(servers, opening, clusterForm({ cluster, database, weights: [] }, shardKeySql));
+  const form = clusterForm({ cluster, database, weights: [] }, shardKeySql);
+  return clusterStore({ servers, opening, form, deleteLookMs: options.deleteLookMs });
 }
 
 /** Opens once, for whoever asks first, and again after a failure. */
@@ -151,17 +155,28 @@ function openCluster(servers: Servers, url: URL, layout: ClusterLayout): Cluster
   return { shards, all, slots: slotsOf(layout) };
 }
 
-function clusterStore(servers: Servers, opening: () => Promise<Cluster>, form: SchemaForm): RunStore {
+interface ClusterStoreDeps {
+  readonly servers: Servers;
+  readonly opening: () => Promise<Cluster>;
+  readonly form: SchemaForm;
+  readonly deleteLookMs: number;
+}
+
+function clusterStore({ servers, opening, form, deleteLookMs }: ClusterStoreDeps): RunStore {
   return {
     async insertBatch(batch, token) {
       // Checks the token, also when there is nothing to insert.
       insertSql(token, '', target);
       if (batch.rows > 0) await insertByShard(await opening(), batch, token, target);
     },
-    async deleteRun(rows) {
-      const sql = deleteRunSql(rows, localTable);
+    async deleteRun(rows, watch) {
+      // Checks them, also where no shard can be asked.
+      deleteRunSql(rows, localTable);
       const { shards } = await opening();
-      await Promise.all(shards.map((shard) => shard.use((server) => server.command(sql))));
+      const deletes = shards.map((shard, at) =>
+        deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, lookMs: deleteLookMs }, watch),
+      );
+      await Promise.all(deletes);
     },
     query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
     runTables: clusterRunTables(opening, form),

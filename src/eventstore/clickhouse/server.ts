@@ -13,6 +13,8 @@ import { whileAnswering } from './while-answering.ts';
 
 /** One ClickHouse server over HTTP: what its client does, with our errors. */
 export interface ClickhouseServer {
+  /** Host and port, for messages. */
+  readonly host: string;
   insert(sql: string, batch: RowBatch): Promise<void>;
   command(sql: string, settings?: ServerSettings): Promise<void>;
   rows<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
@@ -62,6 +64,7 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
   });
   const isAnswering = (): Promise<boolean> => answers(url);
   return {
+    host: url.host,
     insert: (query, batch) =>
       whileAnswering(isAnswering, async (signal) => {
         try {

@@ -114,7 +114,7 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   const lose = (): void => lost.abort(new RunLostError(`import run ${run} was paused, cancelled or taken over`));
   const signal = AbortSignal.any([deps.signal, lost.signal]);
   const onTrouble = (err: unknown): void => log.warn({ err, run }, 'the progress of an import could not be written');
-  const leased = tellWaits(createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim), deps.watcher);
+  const leased = tellWaits(createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim), deps);
   const letGo = keepClaim(deps, claim, lose);
   try {
     const refusal = await refusalOf(db, run, claim.deaths);
@@ -173,14 +173,17 @@ function countDone(
   };
 }
 
-/** The same, and the watcher is told what it waits for. */
-function tellWaits(leased: RunWriter, watcher: RunWatcher | undefined): RunWriter {
+/** The same, and log and watcher have what it waits for. */
+function tellWaits(leased: RunWriter, { log, watcher }: Pick<WorkerDeps, 'log' | 'watcher'>): RunWriter {
   let told = '';
   return {
     ...leased,
     waiting: (waiting) => {
       leased.waiting(waiting);
-      if (waiting !== null && waiting.reason !== told) watcher?.waits(leased.current(), waiting.reason);
+      if (waiting !== null && waiting.reason !== told) {
+        log.info({ run: leased.run.id, reason: waiting.reason }, 'import: the run waits');
+        watcher?.waits(leased.current(), waiting.reason);
+      }
       told = waiting?.reason ?? '';
     },
   };

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EventStore } from '../../../eventstore/eventstore.ts';
 import { countRunRows } from '../../../eventstore/run-rows.ts';
 import { rememberLoad } from '../../../metadata/import-loads.ts';
 import { createProject } from '../../../metadata/projects.ts';
-import { createLog } from '../../../telemetry/log.ts';
+import { createLog, type Log } from '../../../telemetry/log.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { createRecordingStore } from '../../../../test/support/event-store-double.ts';
 import { createBench, receivedAt, type Bench } from '../../../../test/support/pipeline.ts';
@@ -64,25 +65,35 @@ async function endedRun(projectId: number, id: string): Promise<Run> {
   return run;
 }
 
+interface UndoOptions {
+  readonly store?: EventStore;
+  readonly log?: Log;
+}
+
 /** Undoes a run with a real worker; `failpoint` as the stage calls it. */
-async function undo(id: string, failpoint: (name: string) => void = () => undefined): Promise<UndoResult> {
+async function undo(
+  id: string,
+  failpoint: (name: string) => void = () => undefined,
+  { store = chdb.store, log = createLog('silent') }: UndoOptions = {},
+): Promise<UndoResult> {
   await undoRun(bench.db, id);
   const stop = new AbortController();
   const stage = createUndoStage({
     db: bench.db,
-    store: chdb.store,
+    store,
     staging,
     clock: { now: () => receivedAt },
     failpoint,
     settled: () => bench.drain(),
     lookMs: 10,
+    countMs: 10,
   });
   const none = async (): Promise<void> => undefined;
   const stages = { export: none, check: none, load: none, verify: none, report: none, undo: stage, replace: none };
   const worker = startRunWorker({
     db: bench.db,
     clock: { now: () => Date.now() },
-    log: createLog('silent'),
+    log,
     stagesOf: async () => stages,
     signal: stop.signal,
     concurrency: 1,
@@ -194,6 +205,43 @@ describe('undo of an import run', () => {
     // What comes afterwards finds the persons as they are now.
     await send('live', projectId, [event(10, 'seen', 'b', { $set: { later: true } })]);
     expect(await bench.person('b')).toMatchObject({ properties: { later: true } });
+  });
+
+  it('a delete that the store cannot end is a wait with its reason, in run and log, and months that are done are counted', async () => {
+    const { projectId, db } = bench;
+    const events = ['2024-03-05', '2024-04-05'].map((day, at): MadeEvent => {
+      const uuid = `00000000-0000-4000-8000-00000000000${at}`;
+      const properties = { $import_run_id: 'run-b' };
+      return { event: 'seen', distinct_id: 'a', uuid, timestamp: `${day}T10:00:00Z`, properties };
+    });
+    await send('historical', projectId, events);
+    await endedRun(projectId, 'run-b');
+    const reason = 'shard 2 has not deleted the events on every replica: ch4:8123 does not answer';
+    const release = Promise.withResolvers<void>();
+    const store: EventStore = {
+      ...chdb.store,
+      async deleteRun(rows, watch) {
+        // As a replica that is read from and is through with one month.
+        await chdb.store.deleteRun({ ...rows, to: '2024-03-31' });
+        watch?.onWait?.(reason);
+        await release.promise;
+        await chdb.store.deleteRun(rows);
+      },
+    };
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
+    const undone = undo('run-b', undefined, { store, log });
+    const shown = async () => {
+      const run = await getRun(db, 'run-b');
+      return { waiting: run?.waiting, ...run?.progress.undo };
+    };
+    await expect
+      .poll(shown, { timeout: 30_000 })
+      .toMatchObject({ waiting: { reason }, done: 1, total: 2, partsDone: 1, partsTotal: 2 });
+    release.resolve();
+    expect(await undone).toMatchObject({ rows_left: 0 });
+    expect(await shown()).toMatchObject({ waiting: null, done: 2, partsDone: 2, partsTotal: 2 });
+    expect(lines.filter((line) => line['msg'] === 'import: the run waits')).toMatchObject([{ run: 'run-b', reason }]);
   });
 
   it('a run that was to load again and failed on the way is an exception of the report, never passed over', async () => {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
-import { StoreUnavailableError, type EventStore } from '../../../eventstore/eventstore.ts';
+import { repeat } from '../../../base/repeat.ts';
+import { StoreUnavailableError, type EventStore, type RunDays } from '../../../eventstore/eventstore.ts';
 import { cellKey, countRunRows, monthsOfProject, shownCells, type RunCell } from '../../../eventstore/run-rows.ts';
 import type { Metadata } from '../../../metadata/database.ts';
 import {
@@ -16,6 +17,7 @@ import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-
 import { getRun } from '../../run/run-store.ts';
 import { runAtWork } from '../../run/other-runs.ts';
 import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
+import type { StageProgress, Waiting } from '../../run/run.ts';
 import { retryRejected, RunMissingError, RunTransitionError } from '../../run/run-transitions.ts';
 import type { Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
@@ -32,11 +34,14 @@ export interface UndoStageDeps {
   readonly settled: Target['settled'];
   /** How often to look whether others are done, ms. Default 250. */
   readonly lookMs?: number;
+  /** How often to count what is left while rows are deleted, ms. Default 5000. */
+  readonly countMs?: number;
 }
 
 interface Undo extends UndoStageDeps {
   readonly leased: LeasedRun;
   readonly lookMs: number;
+  readonly countMs: number;
 }
 
 /** What has to be known after a crash, kept with the rebuild. */
@@ -48,6 +53,7 @@ interface UndoDetail {
 }
 
 const lookMsDefault = 250;
+const countMsDefault = 5000;
 const deletesMax = 3;
 const cellsShownMax = 10_000;
 
@@ -63,7 +69,8 @@ const cellsShownMax = 10_000;
 export function createUndoStage(deps: UndoStageDeps): RunStage {
   return async (leased) => {
     try {
-      await takeBack({ ...deps, leased, lookMs: deps.lookMs ?? lookMsDefault });
+      const { lookMs = lookMsDefault, countMs = countMsDefault } = deps;
+      await takeBack({ ...deps, leased, lookMs, countMs });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       throw new TargetWaitError('the event store is busy or cannot be reached', { cause: error });
@@ -85,7 +92,7 @@ async function takeBack(undo: Undo): Promise<void> {
   const result = await reconcile(undo, { ...detail, loadedAgain }, rebuild);
   await writeUndo(undo, leased, result);
   failpoint('undo_reported');
-  show(undo, detail.plan.rows, 0, undo.clock.now());
+  showDeleted(undo, detail, 0, undo.clock.now());
   await leased.flush();
 }
 
@@ -136,12 +143,11 @@ async function untilAlone({ db, leased, lookMs }: Undo): Promise<void> {
   }
 }
 
-async function deleteRows(undo: Undo, { plan, cells }: UndoDetail): Promise<void> {
-  const { store, leased } = undo;
+async function deleteRows(undo: Undo, detail: UndoDetail): Promise<void> {
+  const { leased } = undo;
   const { id: runId, projectId } = leased.run;
   for (let tries = 0; ; tries += 1) {
-    const left = await rowsLeft(undo);
-    show(undo, plan.rows - left, 0);
+    const left = await showRowsLeft(undo, detail);
     if (left === 0) return;
     if (tries === deletesMax) {
       throw new RunFailedError(
@@ -150,23 +156,64 @@ async function deleteRows(undo: Undo, { plan, cells }: UndoDetail): Promise<void
       );
     }
     leased.signal.throwIfAborted();
-    const days = cells.map(({ day }) => day).sort();
+    const days = detail.cells.map(({ day }) => day).sort();
     const [from = firstDay, to = lastDay] = tries === 0 ? [days[0], days.at(-1)] : [firstDay, lastDay];
-    await store.deleteRun({ projectId, runId, from, to });
+    await deleteShown(undo, detail, { projectId, runId, from, to });
   }
+}
+
+/** Shows how far the delete has come, and what it waits for. */
+async function deleteShown(undo: Undo, detail: UndoDetail, rows: RunDays): Promise<void> {
+  const { store, leased, countMs } = undo;
+  let waits: Waiting | undefined;
+  const onWait = (reason: string): void => {
+    waits = { reason };
+    leased.waiting(waits);
+  };
+  const count = async (): Promise<void> => {
+    await showRowsLeft(undo, detail);
+    // Progress ends the sentence, and what it says still holds.
+    if (waits !== undefined) leased.waiting(waits);
+  };
+  const over = new AbortController();
+  const counting = repeat(countMs, count, {
+    signal: AbortSignal.any([over.signal, leased.signal]),
+    onTrouble: () => onWait('the event store is too busy to say how much of the run is left'),
+  });
+  try {
+    await store.deleteRun(rows, { signal: leased.signal, onWait });
+  } finally {
+    over.abort();
+    await counting;
+  }
+  leased.waiting(null);
+}
+
+async function showRowsLeft(undo: Undo, detail: UndoDetail): Promise<number> {
+  const { rows, months } = await rowsLeft(undo);
+  const { rows: total } = detail.plan;
+  const partsTotal = monthsOf(detail);
+  show(undo, { done: total - rows, total, partsDone: Math.max(0, partsTotal - months), partsTotal });
+  return rows;
+}
+
+/** The parts of an undo: the store deletes month by month. */
+function monthsOf({ cells }: UndoDetail): number {
+  return new Set(cells.map(({ day }) => day.slice(0, 7))).size;
 }
 
 /** Of the column in the table. */
 const firstDay = '1900-01-01';
 const lastDay = '2299-12-31';
 
-async function rowsLeft({ store, leased }: Undo): Promise<number> {
+/** `months`: in how many of them there are any. */
+async function rowsLeft({ store, leased }: Undo): Promise<{ readonly rows: number; readonly months: number }> {
   const { id: runId, projectId } = leased.run;
-  let left = 0;
+  const counts: number[] = [];
   for (const month of await monthsOfProject(store, projectId)) {
-    left += await countRunRows(store, { projectId, runId, month });
+    counts.push(await countRunRows(store, { projectId, runId, month }));
   }
-  return left;
+  return { rows: counts.reduce((sum, count) => sum + count, 0), months: counts.filter((count) => count > 0).length };
 }
 
 /** As when somebody asks to try their rejected records again: what the store has is not sent again. */
@@ -211,7 +258,7 @@ async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<vo
   if (rebuild?.state === 'collected') await saveRebuild(db, rebuild.id, { state: 'due', arrivals });
 }
 
-async function untilRebuilt(undo: Undo, { plan }: UndoDetail): Promise<Rebuild> {
+async function untilRebuilt(undo: Undo, detail: UndoDetail): Promise<Rebuild> {
   const { db, leased, lookMs } = undo;
   for (;;) {
     const rebuild = await findRebuild(db, leased.run.id);
@@ -219,7 +266,7 @@ async function untilRebuilt(undo: Undo, { plan }: UndoDetail): Promise<Rebuild> 
       throw new RunFailedError('expected the record of the undo, got none; start the undo again');
     if (rebuild.state === 'done') return rebuild;
     const left = await countRebuildKeys(db, rebuild.id);
-    show(undo, plan.rows, left.person);
+    showDeleted(undo, detail, left.person);
     if (rebuild.error !== '') leased.waiting({ reason: `persons are made anew: ${rebuild.error.slice(0, 300)}` });
     await leased.flush();
     await delay(lookMs, undefined, { signal: leased.signal });
@@ -230,7 +277,7 @@ async function reconcile(undo: Undo, detail: UndoDetail, { counts }: Rebuild): P
   const { store, leased, clock } = undo;
   const { id: runId, projectId } = leased.run;
   const { plan, cells: before, loadedAgain = [] } = detail;
-  const left = await rowsLeft(undo);
+  const { rows: left } = await rowsLeft(undo);
   if (left > 0) {
     throw new RunFailedError(`expected no row of the run after the undo, got ${left}; they came in meanwhile: resume`);
   }
@@ -274,15 +321,16 @@ function tiesException(count: number): string[] {
   ];
 }
 
-function show({ leased }: Undo, deleted: number, personsLeft: number, finishedAt?: number): void {
-  const total = deleted + personsLeft;
-  leased.progress({
-    stage: 'undo',
-    partsDone: 0,
-    done: deleted,
-    total,
-    bytes: 0,
-    rate: 0,
-    ...(finishedAt === undefined ? {} : { finishedAt }),
-  });
+type Shown = Pick<StageProgress, 'done' | 'partsDone' | 'total' | 'partsTotal' | 'finishedAt'>;
+
+function show({ leased }: Undo, shown: Shown): void {
+  leased.progress({ stage: 'undo', bytes: 0, rate: 0, ...shown });
+}
+
+/** What is left then are persons. */
+function showDeleted(undo: Undo, detail: UndoDetail, personsLeft: number, finishedAt?: number): void {
+  const { rows } = detail.plan;
+  const months = monthsOf(detail);
+  const shown = { done: rows, total: rows + personsLeft, partsDone: months, partsTotal: months };
+  show(undo, finishedAt === undefined ? shown : { ...shown, finishedAt });
 }

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServerAwayError, StoreUnavailableError, type DeleteWatch, type RunDays } from '../eventstore.ts';
+import { deleteRunSql } from '../sql.ts';
+import type { Replicas } from './replicas.ts';
+import type { ClickhouseServer } from './server.ts';
+
+export interface DeleteOnShard {
+  readonly table: string;
+  /** Counted from 1. */
+  readonly shardNumber: number;
+  readonly rows: RunDays;
+  /** How long the statement itself is waited for, and then between two looks at its replicas. */
+  readonly lookMs: number;
+}
+
+/** The delete as one replica knows it. Undefined: it does not answer. */
+type ReplicaDelete = { readonly isKnown: boolean; readonly isDone: boolean; readonly failure: string } | undefined;
+
+/**
+ * Resolves once every replica of the shard has deleted the rows. The statement ends only then, and a replica that is missing may keep
+ * it for minutes without a word: after a while the replicas are asked instead, and what is missing is said.
+ */
+export async function deleteOnShard(shard: Replicas, work: DeleteOnShard, watch: DeleteWatch = {}): Promise<void> {
+  if (await isDoneSoon(shard, work, watch)) return;
+  const id = await shard.use((server) => deleteId(server, work));
+  if (id === undefined) {
+    throw new StoreUnavailableError(
+      `Shard ${work.shardNumber} of the ClickHouse cluster does not know of the delete yet`,
+    );
+  }
+  for (;;) {
+    const states = await Promise.all(shard.servers.map((server) => replicaDelete(server, id, work)));
+    const missing = shard.servers.flatMap((server, at) => lackOf(server, states[at]));
+    if (missing.length === 0) return;
+    const shardName = `shard ${work.shardNumber} of the ClickHouse cluster`;
+    watch.onWait?.(`${shardName} has not deleted the events on every replica: ${missing.join('; ')}`);
+    await sleep(work.lookMs, undefined, { signal: watch.signal });
+  }
+}
+
+/** False: the engine has the delete and is not through with it. */
+async function isDoneSoon(shard: Replicas, work: DeleteOnShard, { signal }: DeleteWatch): Promise<boolean> {
+  const sql = deleteRunSql(work.rows, work.table);
+  const over = new AbortController();
+  const stopped = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+  const statement = shard.use((server) => server.command(sql)).then(() => true);
+  // The server continues with it however its client waits, and the look at the replicas says how it ended.
+  statement.catch(() => undefined);
+  try {
+    return await Promise.race([statement, sleep(work.lookMs, false, { signal: stopped })]);
+  } catch (error) {
+    // It was taken, and a replica is away. One that no server took is begun again by the caller.
+    if (error instanceof StoreUnavailableError && !(error instanceof ServerAwayError)) return false;
+    throw error;
+  } finally {
+    over.abort();
+  }
+}
+
+/** The last delete of the run, under the name that all replicas of the shard have for it. */
+async function deleteId(server: ClickhouseServer, { table, rows }: DeleteOnShard): Promise<string | undefined> {
+  const sql = `SELECT max(mutation_id) AS id FROM system.mutations
+WHERE database = currentDatabase() AND table = '${table}' AND position(command, {run:String}) > 0`;
+  const [row] = await server.rows<{ id: string }>(sql, { run: `'${rows.runId}'` });
+  return row === undefined || row.id === '' ? undefined : row.id;
+}
+
+async function replicaDelete(server: ClickhouseServer, id: string, { table }: DeleteOnShard): Promise<ReplicaDelete> {
+  const sql = `SELECT toUInt8(count() > 0) AS known, toUInt8(countIf(mutation_id = {id:String} AND NOT is_done) > 0) AS open,
+  anyIf(latest_fail_reason, mutation_id = {id:String}) AS failure
+FROM system.mutations WHERE database = currentDatabase() AND table = '${table}' AND mutation_id >= {id:String}`;
+  if (!(await server.answers())) return undefined;
+  try {
+    const [row] = await server.rows<{ known: number; open: number; failure: string }>(sql, { id });
+    const isKnown = row?.known === 1;
+    return { isKnown, isDone: isKnown && row.open === 0, failure: row?.failure ?? '' };
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  }
+}
+
+const failureLettersMax = 200;
+
+/** Why the replica keeps the delete from being done; empty: it does not. */
+function lackOf({ host }: ClickhouseServer, state: ReplicaDelete): string[] {
+  if (state === undefined) return [`${host} does not answer`];
+  if (state.isDone) return [];
+  if (!state.isKnown) return [`${host} has not heard of the delete yet`];
+  return [
+    `${host} ${state.failure === '' ? 'is at work on it' : `fails: ${state.failure.slice(0, failureLettersMax)}`}`,
+  ];
+}
