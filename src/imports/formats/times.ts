@@ -4,6 +4,7 @@ import { createLocalOffset } from '../../base/local-time.ts';
 import { dayMs } from '../../base/time.ts';
 import { FormatOptionsError } from './format.ts';
 import { offsetMinutes } from './offset-minutes.ts';
+import { kindOf } from './read-values.ts';
 
 /**
  * Times of records as ISO 8601 in UTC, to the microsecond. Undefined: it is no time,
@@ -102,6 +103,25 @@ export function wallClock(
 /** What a record holds as time: a number or text of digits by size, anything else as text. */
 export function anyTime(value: unknown, zone: Zone = utc): string | undefined {
   return textTime(value, zone) ?? epochTime(value);
+}
+
+/** What came where no time could be read, for reasons: as `kindOf`, but a time that no event can have says so. */
+export function kindOfTime(value: unknown): string {
+  const year = typeof value === 'string' ? (writtenYear(value) ?? epochYear(numberIn(value))) : epochYear(value);
+  if (year !== undefined && year >= 2100) return 'a time too far in the future';
+  if (year !== undefined && year < 1990) return 'a time too far in the past';
+  return kindOf(value);
+}
+
+/** Of a date outside the years that are known; any other that cannot be read is not wrong for its year. */
+function writtenYear(text: string): number | undefined {
+  const year = Number(datePattern.exec(text)?.[1]);
+  return year < 1900 || year >= 2300 ? year : undefined;
+}
+
+function epochYear(number: unknown): number | undefined {
+  if (typeof number !== 'number' || !Number.isFinite(number) || isAmbiguous(number)) return undefined;
+  return new Date(number / perMs[epochUnit(number)]).getUTCFullYear();
 }
 
 /** `micros`: 0 to 999, beyond the millisecond. */

@@ -6,6 +6,7 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { kindOf, listOf, type Json, type Properties } from '../read-values.ts';
+import { kindOfTime } from '../times.ts';
 import { evidence } from './evidence.ts';
 import { ga4Example } from './example.ts';
 import { ga4Plain } from './plain.ts';
@@ -105,7 +106,9 @@ function createReader(writer: EventWriter, names: NameTable, importAnonymous: bo
     }
     const timestamp = timeOfEpoch(row['event_timestamp'], 'us');
     if (timestamp === undefined) {
-      return unreadable(`expected event_timestamp in microseconds since 1970, got ${kindOf(row['event_timestamp'])}`);
+      return unreadable(
+        `expected event_timestamp in microseconds since 1970, got ${kindOfTime(row['event_timestamp'])}`,
+      );
     }
     const event = writer.eventName(sourceName);
     if (event === null) return leftOut(sourceName);

@@ -11,6 +11,7 @@ import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import type { Zone } from '../times.ts';
 import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import { kindOfTime } from '../times.ts';
 
 const slug = 'heap';
 
@@ -106,7 +107,7 @@ function readMigration(writer: EventWriter, row: Json, zone: Zone): RecordResult
   }
   const timestamp = timeOfTextOrMs(row['time'], zone);
   if (timestamp === undefined)
-    return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOf(row['time'])}`);
+    return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOfTime(row['time'])}`);
   return imported(writer.join(to, from, timestamp));
 }
 
@@ -149,7 +150,7 @@ function readEvent(writer: EventWriter, row: Json, { nameOfAll, zone }: Given): 
   if (sourceName === undefined) return unreadable('expected the name of the event in a column or in the option event');
   const timestamp = timeOfTextOrMs(row['time'], zone);
   if (timestamp === undefined)
-    return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOf(row['time'])}`);
+    return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOfTime(row['time'])}`);
   const event = writer.eventName(sourceName);
   if (event === null) return leftOut(sourceName);
   const device = heapId(row);

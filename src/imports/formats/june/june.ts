@@ -11,6 +11,7 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import { kindOfTime } from '../times.ts';
 
 const slug = 'june';
 
@@ -86,7 +87,7 @@ function createReader(writer: EventWriter, groupType: string, { zone, noted }: A
   const read = (row: Json): RecordResult => {
     const timestamp = timeOfTextOrMs(row['timestamp'], zone);
     if (timestamp === undefined) {
-      return unreadable(`expected timestamp as ISO 8601 or milliseconds, got ${kindOf(row['timestamp'])}`);
+      return unreadable(`expected timestamp as ISO 8601 or milliseconds, got ${kindOfTime(row['timestamp'])}`);
     }
     const json = { properties: cell(row, 'properties'), traits: cell(row, 'traits'), context: cell(row, 'context') };
     const broken = Object.entries(json).find(([, value]) => value === undefined);

@@ -17,6 +17,7 @@ import { withPlain } from '../plain-table.ts';
 import { readable, readList } from '../read-list.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
+import { kindOfTime } from '../times.ts';
 import { readObjects } from '../read-objects.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
 import { groupsOf } from './groups.ts';
@@ -125,7 +126,7 @@ function headOf(record: Json, { rules, writer }: Context): Head | NoEvents {
         'timestamp: expected a time, got what looks like the serial date of a spreadsheet; give "format": "excel" or "s"',
       );
     }
-    return unreadable(`timestamp: expected a time in the format given, got ${kindOf(foundTime)}`);
+    return unreadable(`timestamp: expected a time in the format given, got ${kindOfTime(foundTime)}`);
   }
   const event = writer.eventName(name);
   if (event === null) return leftOut(name);

@@ -10,7 +10,7 @@ import { readObjects } from '../read-objects.ts';
 import type { FoundNote } from '../record-notes.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
-import { zoneOption, type Zone } from '../times.ts';
+import { kindOfTime, type Zone, zoneOption } from '../times.ts';
 import { asNumber, firstId, idOf, kindOf, listOf, numberOf, type Json, type Properties } from '../read-values.ts';
 import { siteClock, type SiteClock } from './site-clock.ts';
 
@@ -113,7 +113,7 @@ function readAction(writer: EventWriter, parts: Visit, action: Json, index: numb
   const sourceName = type === 'event' ? (firstId(action['eventAction'], action['eventName']) ?? type) : type;
   const timestamp = parts.times[index];
   if (timestamp === undefined) {
-    return unreadable(`expected timestamp in seconds since 1970, got ${kindOf(action['timestamp'])}`);
+    return unreadable(`expected timestamp in seconds since 1970, got ${kindOfTime(action['timestamp'])}`);
   }
   // An event whose action is called like a type of action is none.
   const isOwnName = type === 'event' && Object.hasOwn(matomoNames.events, sourceName);

@@ -179,6 +179,21 @@ describe('whatever comes', () => {
     ['no object', 7, 'expected a JSON object, got a number'],
     ['no name', { properties }, 'expected the name of the event in "event", got nothing'],
     ['no time', record({ time: 'soon' }), 'expected seconds or milliseconds since 1970 in properties.time, got a text'],
+    [
+      'nothing for a time',
+      record({ time: null }),
+      'expected seconds or milliseconds since 1970 in properties.time, got nothing',
+    ],
+    [
+      'seconds in the year 3000',
+      record({ time: 32_503_680_000 }),
+      'expected seconds or milliseconds since 1970 in properties.time, got a time too far in the future',
+    ],
+    [
+      'a date in the year 3000',
+      record({ time: '3000-01-01T00:00:00' }),
+      'expected seconds or milliseconds since 1970 in properties.time, got a time too far in the future',
+    ],
     ['no id', record({ distinct_id: null }), 'expected an id in distinct_id, $user_id or $device_id'],
     ['half an alias', record({ alias: 5.5 }, '$create_alias'), '$create_alias: expected alias, got a number'],
   ])('%s is unreadable', (_name, source, reason) => {

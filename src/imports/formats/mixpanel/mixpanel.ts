@@ -19,7 +19,7 @@ import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOf, type Json, type Properties } from '../read-values.ts';
 import { readObjects } from '../read-objects.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
-import { epochTime, textTime, zoneOption, type Zone } from '../times.ts';
+import { epochTime, kindOfTime, textTime, type Zone, zoneOption } from '../times.ts';
 
 const uuidOfInsertId = createUuids(insertIdNamespace);
 
@@ -92,7 +92,9 @@ function readEvent(record: Json, context: MixpanelContext): RecordResult {
   const source = objectOf(given.properties);
   const timestamp = timeOf(source['time'], context.zone);
   if (timestamp === undefined) {
-    return unreadable(`expected seconds or milliseconds since 1970 in properties.time, got ${kindOf(source['time'])}`);
+    return unreadable(
+      `expected seconds or milliseconds since 1970 in properties.time, got ${kindOfTime(source['time'])}`,
+    );
   }
   const verb = mixpanelVerb(name, source);
   if (verb?.kind === 'unreadable' || verb?.kind === 'skipped') return verb;

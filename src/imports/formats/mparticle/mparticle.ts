@@ -11,6 +11,7 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, listOf, objectOf, type Json, type Properties } from '../read-values.ts';
+import { kindOfTime } from '../times.ts';
 
 const slug = 'mparticle';
 
@@ -202,7 +203,8 @@ function readEvent(writer: EventWriter, parts: Batch, item: Json, index: number,
   }
   const time = data['timestamp_unixtime_ms'] ?? parts.batch['timestamp_unixtime_ms'];
   const timestamp = timeOfTextOrMs(time);
-  if (timestamp === undefined) return unreadable(`expected timestamp_unixtime_ms in milliseconds, got ${kindOf(time)}`);
+  if (timestamp === undefined)
+    return unreadable(`expected timestamp_unixtime_ms in milliseconds, got ${kindOfTime(time)}`);
   // An own event that is called like a kind of event is none.
   const isOwnName = isCustom && Object.hasOwn(names.events, sourceName);
   const event = isOwnName ? sourceName : writer.eventName(sourceName);

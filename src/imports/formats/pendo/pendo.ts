@@ -8,6 +8,7 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { asNumber, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import { kindOfTime } from '../times.ts';
 
 const slug = 'pendo';
 
@@ -64,7 +65,9 @@ function createReader(writer: EventWriter, groupType: string): RecordReader {
     if (sourceName === undefined) return unreadable(`expected eventType, got ${kindOf(row['eventType'])}`);
     const timestamp = timeOfTextOrMs(row['browserTimestamp']);
     if (timestamp === undefined) {
-      return unreadable(`expected browserTimestamp in milliseconds since 1970, got ${kindOf(row['browserTimestamp'])}`);
+      return unreadable(
+        `expected browserTimestamp in milliseconds since 1970, got ${kindOfTime(row['browserTimestamp'])}`,
+      );
     }
     const visitor = personId(row['visitorId']);
     if (visitor === undefined)

@@ -16,7 +16,7 @@ import { withPlain } from '../plain-table.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
 import { readObjects } from '../read-objects.ts';
-import { anyTime, zoneOption } from '../times.ts';
+import { anyTime, kindOfTime, zoneOption } from '../times.ts';
 
 export const posthog: Format = {
   slug: 'posthog',
@@ -133,7 +133,8 @@ function readEvent(record: Json, context: Context): RecordResult {
   const distinctId = idOf(record['distinct_id']) ?? idOf(source['distinct_id']) ?? idOf(source['$distinct_id']);
   if (distinctId === undefined) return unreadable('expected distinct_id, in the record or its properties');
   const timestamp = anyTime(record['timestamp'], context.zone);
-  if (timestamp === undefined) return unreadable(`expected a time in timestamp, got ${kindOf(record['timestamp'])}`);
+  if (timestamp === undefined)
+    return unreadable(`expected a time in timestamp, got ${kindOfTime(record['timestamp'])}`);
   const event = context.writer.eventName(name);
   if (event === null) return leftOut(name);
   const properties: Properties = {};

@@ -8,7 +8,8 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import type { Zone } from '../times.ts';
-import { firstId, kindOf, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import { firstId, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import { kindOfTime } from '../times.ts';
 import { evidence } from './evidence.ts';
 import { statsigExample } from './example.ts';
 
@@ -79,7 +80,7 @@ function readEvent(writer: EventWriter, record: Json, zone: Zone): Readable {
   if (sourceName === undefined) return unreadable(`expected the name of the event in name or event_name, got neither`);
   const timestamp = timeOfTextOrMs(record['timestamp'], zone);
   if (timestamp === undefined) {
-    return unreadable(`expected timestamp in milliseconds since 1970, got ${kindOf(record['timestamp'])}`);
+    return unreadable(`expected timestamp in milliseconds since 1970, got ${kindOfTime(record['timestamp'])}`);
   }
   const event = writer.eventName(sourceName);
   if (event === null) return leftOut(sourceName);

@@ -31,8 +31,8 @@ export function createErrorGroups(): ErrorGroups {
   };
 }
 
-/** A reason without what came, which differs from record to record. */
+/** A reason without the value that came, which differs from record to record. The kind of a value stays: nothing is not a text. */
 function kindOf(reason: string): string {
-  const at = reason.search(/,? got:? /);
+  const at = reason.search(/,? got(?:: | (?!nothing$|an? ))/);
   return at < 0 ? reason : reason.slice(0, at);
 }
