@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { findPostgres } from './test/support/postgres-server.ts';
 
@@ -20,6 +21,9 @@ const hasPostgres = process.env['MILLRACE_TEST_SERVERS'] !== undefined && findPo
 const standIns = hasPostgres
   ? globSync('src/**/postgres.services.test.ts').map((path) => path.replace('postgres.services', 'pglite'))
   : [];
+
+// Tests start hundreds of processes and threads, each of which would strip and compile the same sources. As bin/millrace.js has it.
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
 export default defineConfig({
   test: {

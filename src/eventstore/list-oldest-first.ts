@@ -11,8 +11,9 @@ export async function listOldestFirst(
 ): Promise<EventPage> {
   const found: FoundEvent[] = [];
   let { cursor } = page;
+  // All of a page each time: to ask for the few that are missing would find duplicates again, one query after the other.
+  const wanted = page.limit + 1;
   while (found.length <= page.limit) {
-    const wanted = page.limit + 1 - found.length;
     const keys = await nextKeys(store, projectId, filter, cursor, wanted);
     found.push(...(await eventsOf(store, projectId, filter, keys)));
     // Duplicates among the keys may have left the page short.

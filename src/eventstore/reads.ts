@@ -84,9 +84,10 @@ export async function listEvents(
 ): Promise<EventPage> {
   const found: FoundEvent[] = [];
   let place: Place | undefined = firstPlace(projectId, filter, page);
-  // More than once where duplicates among the keys have left the page short.
+  // More than once where duplicates among the keys have left the page short: then for a whole page, since a query for the few that are
+  // missing may find nothing but further duplicates.
   while (found.length <= page.limit && place !== undefined) {
-    const { keys, next }: Gathered = await gatherKeys(store, projectId, filter, place, page.limit + 1 - found.length);
+    const { keys, next }: Gathered = await gatherKeys(store, projectId, filter, place, page.limit + 1);
     found.push(...(await eventsOf(store, projectId, filter, keys)));
     place = next;
   }

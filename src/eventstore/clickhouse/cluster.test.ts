@@ -48,16 +48,14 @@ async function open(options: StandInOptions): Promise<Cluster> {
 vi.setConfig({ testTimeout: 120_000 });
 afterAll(() => vi.resetConfig());
 
-for (const shards of [1, 2]) {
-  const name = `a ClickHouse cluster, ${shards} shard${shards === 1 ? '' : 's'} (stand-in, not replicated)`;
-  eventStoreConformance(name, () => open({ shards }));
-  readsConformance(name, () => open({ shards }));
-  // The texts of their queries are the same for any number of shards.
-  if (shards > 1) {
-    explorerConformance(name, () => open({ shards }));
-    runTablesConformance(name, () => open({ shards }));
-  }
-}
+const unreplicated = '(stand-in, not replicated)';
+const twoShards = `a ClickHouse cluster, 2 shards ${unreplicated}`;
+eventStoreConformance(twoShards, () => open({ shards: 2 }));
+readsConformance(twoShards, () => open({ shards: 2 }));
+explorerConformance(twoShards, () => open({ shards: 2 }));
+runTablesConformance(twoShards, () => open({ shards: 2 }));
+// Writes and the texts of queries are the same for any number of shards; these reads go through the engine's own Distributed table.
+readsConformance(`a ClickHouse cluster, 1 shard ${unreplicated}`, () => open({ shards: 1 }));
 
 const hostileIds = ['', 'a', 'ab', 'abc', 'abcd', 'user-1', '😀 ümläut', '\0\n\t', "'; --", 'x'.repeat(1000), '1:2'];
 
