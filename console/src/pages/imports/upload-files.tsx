@@ -11,6 +11,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { filesPath, resumeAt, uploadFile, type Begun, type UploadedFiles } from './upload-file.ts';
+import { linesOf, withUpload } from './upload-paths.ts';
 import { plainText } from '../../components/plain-text.ts';
 
 interface UploadFilesProps {
@@ -69,8 +70,7 @@ function useUploads({ projectId, paths, onPaths }: Omit<UploadFilesProps, 'onWai
     await uploadFile({ projectId, file, from, onProgress: (bytes) => note(file, { bytes }) });
     localStorage.removeItem(begunKey(projectId, file.name));
     const line = `upload:${file.name}`;
-    const lines = linesOf(now.current.paths);
-    if (!lines.includes(line)) now.current.onPaths([...lines, line].join('\n'));
+    if (!linesOf(now.current.paths).includes(line)) now.current.onPaths(withUpload(now.current.paths, line));
     setSending((all) => all.filter((each) => each.file !== file));
     await refresh(client, path);
   };
@@ -98,10 +98,6 @@ function TotalRow({ sending }: { readonly sending: readonly Sending[] }) {
       <ProgressBar label="Upload of all files" share={size === 0 ? 1 : bytes / size} />
     </div>
   );
-}
-
-function linesOf(paths: string): string[] {
-  return paths.split('\n').filter((line) => line.trim() !== '');
 }
 
 function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }) {
@@ -212,7 +208,7 @@ function UploadedList({ projectId, files, paths, onPaths }: UploadedListProps) {
             className="size-4 accent-accent"
             checked={lines.includes(path)}
             onChange={({ target }) =>
-              onPaths((target.checked ? [...lines, path] : lines.filter((line) => line !== path)).join('\n'))
+              onPaths(target.checked ? withUpload(paths, path) : lines.filter((line) => line !== path).join('\n'))
             }
           />
           <UserText text={name} charsMax={100} short />
