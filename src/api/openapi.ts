@@ -2,6 +2,7 @@ import { programVersion } from '../base/program-version.ts';
 import { apiErrors, type ApiErrorCode } from '../contract/errors.ts';
 import { scopeObjects } from '../contract/scopes.ts';
 import { ingestionWarnings } from '../contract/warnings.ts';
+import { unknownFieldsHeader } from '../http/unknown-fields.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { roleOf } from '../http/route-role.ts';
 import { describedCapture } from './openapi-capture.ts';
@@ -146,7 +147,8 @@ function requestBodyOf(schema: JsonSchema): Json {
 }
 
 function successResponses(route: ApiRoute): Json {
-  const described = Object.entries(route.responseHeaders ?? {}).map(
+  const headersOf = { ...(route.namesUnknownFields && unknownFieldsHeader), ...route.responseHeaders };
+  const described = Object.entries(headersOf).map(
     ([name, text]) => [name, { description: text, schema: { type: 'string' } }] as const,
   );
   const headers = described.length === 0 ? {} : { headers: Object.fromEntries(described) };

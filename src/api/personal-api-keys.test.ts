@@ -46,6 +46,20 @@ describe('personal API keys', () => {
     expect(stored).not.toContain(value);
   });
 
+  it('a key whose limit is misspelt is answered with the name of the field that was meant', async () => {
+    const made = await create({ label: 'CI', scopes: ['user:read'], scoped_projects: [app.project.id] });
+    expect([made.statusCode, made.json().scoped_teams]).toEqual([201, null]);
+    expect(made.headers['x-warning']).toBe(
+      'ignored "scoped_projects" (did you mean "scoped_teams"?); expected only label, scopes, scoped_teams, expires_at',
+    );
+    const right = await create({ label: 'CI', scopes: ['user:read'], scoped_teams: [app.project.id] });
+    expect([right.statusCode, right.headers['x-warning']]).toEqual([201, undefined]);
+    const roll = (payload: object) =>
+      app.inject({ method: 'POST', url: `${keys}${right.json().id}/roll/`, headers, payload });
+    expect((await roll({ scopes: ['plugin:read'] })).headers['x-warning']).toContain('ignored "scopes"');
+    expect((await roll({})).headers['x-warning']).toBeUndefined();
+  });
+
   it('tells which key a request is made with', async () => {
     const { value, ...record } = (await create({ label: 'Own', scopes: ['plugin:read'] })).json();
     const current = await app.inject({ url: `${keys}@current/`, headers: { authorization: `Bearer ${value}` } });

@@ -92,6 +92,7 @@ function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
     summary: 'Create a personal API key',
     description: 'The answer shows the value once. A key can only create keys that may do no more than itself.',
     body: personalApiKeyCreateSchema,
+    namesUnknownFields: true,
     responses: { 201: personalApiKeyWithValueSchema },
     handler: async (request) => {
       const { principal, body } = request;
@@ -123,6 +124,7 @@ function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
       description: 'The old value stops at once. The answer shows the new one, once.',
       params: personalApiKeyParamsSchema,
       body: Type.Object({}),
+      namesUnknownFields: true,
       responses: { 200: personalApiKeyWithValueSchema },
       handler: async (request) => {
         const { principal, params } = request;

@@ -90,6 +90,7 @@ function inviteRoute({ db, clock }: UserRouteDeps): ApiRoute {
       'Makes the user and a link that signs in once, for 72 hours: hand it over yourself, nothing is sent. A key that invites ' +
       'has scope `*`, all projects and no end.',
     body: userCreateSchema,
+    namesUnknownFields: true,
     responses: { 201: invitedUserSchema },
     handler: async (request) => {
       const { principal, body } = request;
@@ -148,6 +149,7 @@ function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
       summary: 'Change role, name or address of a user, shut one out or let one in',
       description: 'The last admin stays one. The same rule for keys as for an invitation.',
       body: userUpdateSchema,
+      namesUnknownFields: true,
       responses: { 200: userSchema },
       handler: async (request) => {
         const { principal, body, params } = request;

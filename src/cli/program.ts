@@ -4,7 +4,7 @@ import type { CommandProcess } from './command-process.ts';
 import { askForIds } from './completion/completion-script.ts';
 import { examplesOf } from './examples.ts';
 import { CommandError } from './exit-codes.ts';
-import { nearest } from './files/nearest.ts';
+import { nearest } from '../base/nearest.ts';
 import { settleOptions } from './settle-options.ts';
 import type { Terminal } from './terminal.ts';
 

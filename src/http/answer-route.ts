@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { TObject } from 'typebox';
 import { strictJson } from '../base/strict-json.ts';
 import { checkAccess, checkAccessAgain, type Access, type AccessDeps } from './access.ts';
 import type { ApiReply, ApiRequest, ApiRoute, Principal, ProjectRef, UploadedFile, UploadStream } from './api-route.ts';
@@ -6,6 +7,7 @@ import type { ParsedBody } from './body.ts';
 import { queryWithoutKey } from './credentials.ts';
 import { requestOrigin } from './request-origin.ts';
 import { pathOf, type RouteRequest } from './route-request.ts';
+import { unknownFieldsHeaders } from './unknown-fields.ts';
 import { compileCheck, type Check } from './validation.ts';
 
 export interface AnswerDeps extends AccessDeps {
@@ -63,9 +65,15 @@ export function answerRoute(route: ApiRoute, deps: AnswerDeps): AnsweredRoute {
         ...(upload && { upload }),
         ...(gone && { gone }),
       };
-      return route.handler(toApiRequest(request, access, deps, input));
+      const reply = await route.handler(toApiRequest(request, access, deps, input));
+      return route.namesUnknownFields === true ? namingUnknown(route, checked, reply) : reply;
     },
   };
+}
+
+function namingUnknown({ body }: ApiRoute, given: unknown, reply: ApiReply): ApiReply {
+  const taken = Object.keys((body as TObject | undefined)?.properties ?? {});
+  return { ...reply, headers: { ...reply.headers, ...unknownFieldsHeaders(given, taken, reply.body) } };
 }
 
 interface Checks {

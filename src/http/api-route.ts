@@ -102,6 +102,8 @@ export interface ApiRoute {
   readonly body?: TSchema;
   /** Instead of `body`: one file of any size, as application/octet-stream or multipart/form-data, that the handler reads itself. */
   readonly takesUpload?: true;
+  /** What limits access: an answer names the fields of the body that were ignored, see unknown-fields.ts. */
+  readonly namesUnknownFields?: true;
   /** Numbers of the body that JavaScript cannot hold come as base/exact-json.ts keeps them: for events, which are stored as sent. */
   readonly keepsDigits?: true;
   /** Of an answer 200 that is something else than JSON, or can be. Default: application/json. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { CommandError } from '../exit-codes.ts';
-import { nearest } from '../files/nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 
 /** `millrace help import run`: the help of a command, however deep it lies. */
 export function helpCommand(parent: Command): void {

@@ -3,7 +3,7 @@ import { checkSettings, isGiven, missingRequired, settingText } from '../../plug
 import type { PluginField } from '../../plugins/fields.ts';
 import { isImportSource, type Plugin } from '../../plugins/plugin.ts';
 import type { ConfigEntry } from './configuration-file.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 import type { Path, Problem } from './read-file.ts';
 import { referenceIn } from './references.ts';
 

@@ -3,7 +3,7 @@ import { fieldsOf } from '../../imports/run/run-settings.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import { scheduleProblems, settingProblems } from './check-config.ts';
 import { families, familyKeys, type ConfigEntry, type ConfigurationFile } from './configuration-file.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 import { sourceProblem } from './plan-plugins.ts';
 import type { Path, Problem } from './read-file.ts';
 import type { Family } from '../../contract/plugins.ts';

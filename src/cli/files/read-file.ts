@@ -3,7 +3,7 @@ import { isAlias, LineCounter, parseDocument, type Document } from 'yaml';
 import { CommandError } from '../exit-codes.ts';
 import { textOf } from '../read-arguments.ts';
 import { configurationFileSchema, type ConfigurationFile } from './configuration-file.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 
 /** Steps from the top of the file to a value: `['projects', 0, 'name']`. */
 export type Path = readonly (string | number)[];

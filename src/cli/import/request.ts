@@ -6,7 +6,7 @@ import { findFormat, formats } from '../../imports/formats/registry.ts';
 import type { RunOptions } from '../../imports/run/run.ts';
 import type { TimeRange } from '../../imports/source.ts';
 import { placeholder } from '../given-words.ts';
-import { nearest } from '../files/nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
 import { createFormatReader, namesIn } from '../format-reader.ts';
