@@ -6,8 +6,10 @@ export const evidence: Evidence = {
     sources: ['https://posthog.com/docs/data/timestamps'],
   },
   zone: {
-    rule: 'ISO 8601; times without a zone are UTC, unless the option says otherwise.',
-    sources: ['https://posthog.com/docs/data/timestamps'],
+    rule: 'ISO 8601; times without a zone are UTC, as the table of events has them, unless the option says otherwise.',
+    sources: [
+      'https://github.com/PostHog/posthog/blob/055f2c3c383aeb33dab89e232db0ab2e2d723fd8/posthog/models/event/sql.py',
+    ],
     option: 'time_zone',
   },
   ids: {
