@@ -100,6 +100,23 @@ describe('the preflight of an import', () => {
     expect(await found(1, { scheduled: true })).toEqual(['passed', expect.objectContaining({ level: 'warning' })]);
   });
 
+  it('a file whose only record is bad does not speak for the files behind it', async () => {
+    const bad = Buffer.from('{"event":"A","properties":{"time":1704067200}}\n');
+    const files: Readonly<Record<string, Buffer>> = { 'hour-00': bad, 'hour-01': lines };
+    const sourceOf = (keys: readonly string[]): Source => ({
+      concurrency: 1,
+      listParts: async () => keys.map((key) => ({ key, stable: true, bytes: 100 })),
+      async *open({ key }) {
+        yield { lines: files[key] ?? bad, count: 1, bytesRead: 100 };
+      },
+    });
+    const behind = await look({ openSource: async () => sourceOf(['hour-00', 'hour-01']) });
+    expect(behind.verdict).toBe('passed');
+    const none = await look({ openSource: async () => sourceOf(['hour-00', 'hour-02']) });
+    expect([none.verdict, codesOf(none)]).toEqual(['failed', expect.arrayContaining(['source format_unfit'])]);
+    expect(none.findings[0]?.message).toContain('hour-00');
+  });
+
   it('a source that is slow, or busy, is no problem: the export waits for it', async () => {
     const slow = await look({ openSource: hangs, timeLimitMs });
     expect([slow.verdict, codesOf(slow)]).toEqual(['passed', expect.arrayContaining(['source source_slow'])]);

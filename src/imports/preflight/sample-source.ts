@@ -48,8 +48,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   const parts = await source.listParts(options.range, { signal });
   const leftOut: string[] = [];
   const foreign = foreignFiles(options, (file, reason) => leftOut.push(`${file}: ${reason}`));
-  const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) }, recordsMax);
-  const own = judge(readerOf(options), first.lines, options.format);
+  const { first, own } = await firstReadable(source, parts, { signal, ...(foreign && { foreign }) }, options);
   const sizes = parts.map(({ bytes }) => bytes);
   const bytesTotal = sizes.includes(undefined)
     ? undefined
@@ -75,6 +74,26 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   };
 }
 
+/**
+ * Records of the first part of which any can be read, or else of the first that has any: a single bad record, alone in the file of an
+ * hour, says nothing about the files behind it.
+ */
+async function firstReadable(
+  source: Source,
+  parts: readonly SourcePart[],
+  context: SourceContext,
+  options: RunOptions,
+): Promise<{ readonly first: FirstRecords; readonly own: Judged }> {
+  let unread: { readonly first: FirstRecords; readonly own: Judged } | undefined;
+  for (const part of parts.slice(0, partsMax)) {
+    const first = await firstRecords(source, [part], context, recordsMax);
+    const own = judge(readerOf(options), first.lines, options.format);
+    if (own.readable > 0) return { first, own };
+    if (first.part !== '') unread ??= { first, own };
+  }
+  return unread ?? { first: noRecords, own: judge(readerOf(options), [], options.format) };
+}
+
 function missingOf(notes: readonly FoundNote[]): readonly string[] {
   const sum = createNoteSum();
   addNotes(sum, notes);
@@ -90,6 +109,8 @@ export interface FirstRecords {
   /** How the first text in it is read. */
   readonly readAs?: string | undefined;
 }
+
+const noRecords: FirstRecords = { part: '', lines: [], faults: [], bytes: 0 };
 
 /** Of the first part that has any. */
 export async function firstRecords(
@@ -112,7 +133,7 @@ export async function firstRecords(
     }
     if (lines.length + faults.length > 0) return { part: part.key, lines, faults, bytes, readAs };
   }
-  return { part: '', lines: [], faults: [], bytes: 0 };
+  return noRecords;
 }
 
 /** Those that hold something; a chunk may hold many thousands. */
