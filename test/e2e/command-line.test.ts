@@ -89,7 +89,7 @@ async function untilCounted(
 }
 
 describe('a first day with the command line', () => {
-  it('a start says what a person needs until somebody is in, then a single line; SIGTERM ends with code 0', async () => {
+  it('a start says what a person needs until somebody is in, then how to sign in again; SIGTERM ends with code 0', async () => {
     const port = await takenPort();
     const failed = await millrace(`serve --port ${port.number}`, {});
     expect(failed.stderr).toContain('is taken; choose another with --port');
@@ -114,7 +114,7 @@ describe('a first day with the command line', () => {
     expect((await stop(first)).code).toBe(0);
 
     const second = await serve();
-    expect(second.output()).toBe(`Millrace is ready at ${second.url}\n`);
+    expect(second.output()).toBe(`Millrace is ready at ${second.url}\n  Sign in again      npx millrace login\n`);
     expect((await stop(second)).code).toBe(0);
   });
 

@@ -37,9 +37,9 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
     });
 }
 
-/** What a person needs next: all of it until somebody is in, one line later. */
+/** What a person needs next: all of it until the first sign-in, later the way to sign in again. */
 export function greeting({ url, firstStart }: StartedService): string[] {
-  if (firstStart === undefined) return [`Millrace is ready at ${url}`];
+  if (firstStart === undefined) return [`Millrace is ready at ${url}`, '  Sign in again      npx millrace login'];
   return [
     `Millrace is ready at ${url}`,
     '',
