@@ -111,13 +111,15 @@ export async function layExport(slug: string, folder: string): Promise<WireEvent
 }
 
 /**
- * Of an event that its records hold several times on one day, an import sends the first one; each says that its address is of
- * long ago.
+ * Of an event that its records hold several times on one day, an import sends the first one, and the last one of what Amplitude says of
+ * a group; each says that its address is of long ago.
  */
 export function storedOf(format: Format, { records, options }: Omit<GuideImport, 'files'>): WireEvent[] {
   const events = eventsOf(readAll(format, records, options));
   const inTime = events.toSorted((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp));
-  const once = [...new Map(inTime.toReversed().map((event) => [keyOf(event), event])).values()];
+  const isOfGroup = ({ event }: WireEvent): boolean => format.slug === 'amplitude' && event === '$groupidentify';
+  const inOrder = [...inTime.filter(isOfGroup), ...inTime.filter((event) => !isOfGroup(event)).toReversed()];
+  const once = [...new Map(inOrder.map((event) => [keyOf(event), event])).values()];
   return once.map(ofLongAgo);
 }
 
