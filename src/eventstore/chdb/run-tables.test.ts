@@ -2,16 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import { runThroughKills, type Kill } from '../../../test/support/run-table-kills.ts';
 import { countsOf, expectedCounts, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
 import { newProject } from '../conformance.ts';
 import { runTablesConformance } from '../run-tables-conformance.ts';
-
-// Each insert and each month that is attached waits for the disk, which a busy machine shares.
-vi.setConfig({ testTimeout: 120_000 });
-afterAll(() => vi.resetConfig());
 
 runTablesConformance('chDB', () => tempChdb());
 

@@ -2,7 +2,7 @@ import { Session } from 'chdb';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClickhouseStandIn, standInCluster, type StandInOptions } from '../../../test/support/clickhouse-stand-in.ts';
 import { countRows, eventStoreConformance, insertRows, newProject, testRow } from '../conformance.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
@@ -43,10 +43,6 @@ async function open(options: StandInOptions): Promise<Cluster> {
     },
   };
 }
-
-// Every query goes through two servers' worth of tables in one process: on a busy machine some tests need more than the usual time.
-vi.setConfig({ testTimeout: 120_000 });
-afterAll(() => vi.resetConfig());
 
 const unreplicated = '(stand-in, not replicated)';
 const twoShards = `a ClickHouse cluster, 2 shards ${unreplicated}`;

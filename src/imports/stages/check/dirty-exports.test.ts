@@ -4,7 +4,7 @@ import { formNames, formOf, probePattern, textOf } from '../../../../test/suppor
 import { createOracle } from '../../../../test/support/dirty-exports/oracle.ts';
 import type { CheckLimits } from './check-stage.ts';
 
-const count = 700;
+const count = 450;
 /** Below every threshold, and above each of them. */
 const sizes: readonly (readonly [name: string, perSegment: number, threads: number, limits: Partial<CheckLimits>])[] = [
   [
