@@ -15,7 +15,9 @@ const person: Registers = new Map([
   ['gone', { v: null, t: micros, k: 'unset' }],
 ]);
 
-const name = fc.oneof(fc.constantFrom('a', '__proto__', 'constructor', '10', '2', ''), fc.string({ maxLength: 3 }));
+// V8 13.6 reads the name `"` as `\` where objects of the same form had that one before: docs/guarantees.md, "Not guaranteed".
+const anyName = fc.string({ maxLength: 3 }).filter((text) => !text.includes('\\'));
+const name = fc.oneof(fc.constantFrom('a', '__proto__', 'constructor', '10', '2', ''), anyName);
 const text = fc.oneof(
   fc.json({ maxDepth: 1 }),
   fc.constantFrom('12345678901234567890', '1e999', '-0', '1609459200000000', '[0.10]'),
