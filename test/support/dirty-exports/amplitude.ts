@@ -30,7 +30,7 @@ function damagedRecord(draw: Draw, good: DirtyRecord): DirtyRecord {
     case 4:
       return { text: text.replace(eventType, `"event_type":"${tooLongName}"`), expected: rejectedEvent(good) };
     case 5:
-      return { text: text.replace('"n":', `"deep":${deep(70 + draw.int(5000))},"n":`), expected: rejected };
+      return { text: text.replace('"n":', `"deep":${deep(100 + draw.int(5000))},"n":`), expected: rejected };
     case 6:
       return { text: text.replace('"n":', `"wide":${wide(6000)},"n":`), expected: good.expected };
     case 7:

@@ -40,7 +40,7 @@ export const eventNames: readonly Probe[] = [
 
 export const tooLongName = 'n'.repeat(201);
 
-/** Nested deeper than any event may be. */
+/** Nested deeper than any event may be, and from 81 levels on deeper than a record, whose links are then not known either. */
 export function deep(levels: number): string {
   return `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 }

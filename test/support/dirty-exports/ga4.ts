@@ -29,7 +29,10 @@ function drawRecord(draw: Draw, n: number): DirtyRecord {
     case 4:
       return { text: text.replace(nameMember, `"event_name":"${tooLongName}"`), expected: rejectedEvent(good) };
     case 5:
-      return { text: text.replace('"platform"', `"deep":${deep(70 + draw.int(5000))},"platform"`), expected: rejected };
+      return {
+        text: text.replace('"platform"', `"deep":${deep(100 + draw.int(5000))},"platform"`),
+        expected: rejected,
+      };
     case 6:
       return { text: text.replace('"platform"', `"wide":[${wide(6000)}],"platform"`), expected: good.expected };
     case 7:

@@ -35,7 +35,7 @@ function drawRecord(draw: Draw, n: number, zone: string | undefined): DirtyRecor
         expected: rejectedEvent(good),
       };
     case 5:
-      return { text: text.replace('"n":', `"deep":${deep(70 + draw.int(5000))},"n":`), expected: rejected };
+      return { text: text.replace('"n":', `"deep":${deep(100 + draw.int(5000))},"n":`), expected: rejected };
     case 6:
       return { text: text.replace('"n":', `"wide":${wide(6000)},"n":`), expected: good.expected };
     case 7:

@@ -26,7 +26,7 @@ function drawRecord(draw: Draw, n: number, zone: string): DirtyRecord {
     case 4:
       return { text: text.replace(eventMember, `"event":"${tooLongName}"`), expected: rejected };
     case 5:
-      return withProperties(good, `{"deep":${deep(70 + draw.int(5000))}}`, rejected);
+      return withProperties(good, `{"deep":${deep(100 + draw.int(5000))}}`, rejected);
     case 6:
       return { text: text.replace('{"uuid"', `{"wide":${wide(6000)},"uuid"`), expected: good.expected };
     case 7:

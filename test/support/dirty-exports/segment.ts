@@ -28,7 +28,7 @@ function drawRecord(draw: Draw, n: number): DirtyRecord {
         ? { text: text.replace(eventMember, `"event":"${tooLongName}"`), expected: rejected }
         : good;
     case 3:
-      return { text: text.replace('"n":', `"deep":${deep(70 + draw.int(5000))},"n":`), expected: rejected };
+      return { text: text.replace('"n":', `"deep":${deep(100 + draw.int(5000))},"n":`), expected: rejected };
     case 4:
       return { text: text.replace('"n":', `"wide":${wide(6000)},"n":`), expected: good.expected };
     case 5:
