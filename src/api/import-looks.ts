@@ -31,7 +31,7 @@ interface Asked {
   readonly gone?: ApiRequest['gone'] | undefined;
 }
 
-/** Aborted when the service stops, and when whoever asked goes away: then nobody waits for the look. */
+/** Aborted when the service stops or the client disconnects: then the preview has no reader. */
 export function lookSignal({ stopping, gone }: Asked): AbortSignal {
   return AbortSignal.any([stopping, gone?.()].filter((signal) => signal !== undefined));
 }

@@ -115,7 +115,7 @@ async function readEvents(
   let decoded = await decodeBody(body, hints, limits, gunzip);
   if (decoded.json !== body) hold(decoded.json.length);
   await requireKnownKey(decoded.json, projects).catch((error: unknown) => {
-    // Tens of megabytes that nobody reads again: left to the collector, they make it run.
+    // Tens of megabytes that are not read again: left to the collector, they make it run.
     freeMemory(decoded.json);
     throw error;
   });

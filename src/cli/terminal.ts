@@ -53,7 +53,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
 
 const nameCharsMax = 80;
 
-/** A name that somebody else gave, cut so that one long name does not push the other columns off the screen. */
+/** A name from the data, cut so that one long name does not push the other columns off the screen. */
 export function shortName(name: string): string {
   const chars = [...name];
   return chars.length <= nameCharsMax ? name : `${chars.slice(0, nameCharsMax - 1).join('')}…`;

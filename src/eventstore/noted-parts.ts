@@ -17,7 +17,7 @@ async function listParts(store: StoreReader): Promise<(NotedPart & { readonly ac
   return parts.map(({ name, rows, active }) => ({ name, rows: Number(rows), active: Number(active) === 1 }));
 }
 
-/** What a store that nobody writes to holds. A part without rows may vanish at any time. */
+/** What a store holds while it is not written to. A part without rows may vanish at any time. */
 export async function notedParts(store: StoreReader): Promise<NotedPart[]> {
   const parts = await listParts(store);
   return parts.filter(({ active, rows }) => active && rows > 0).map(({ name, rows }) => ({ name, rows }));

@@ -127,7 +127,7 @@ export interface RunDifference extends RunIdentity {
 
 /**
  * Events of one day and name that reads of `events` do not show, or show with another time or other properties (without the mark of
- * their run): nothing is left once all have been attached, but for identities that somebody else has stored before. In order of the
+ * their run): nothing is left once all have been attached, but for identities that were stored before. In order of the
  * hash of the distinct_id, and the uuid.
  */
 export async function runTableDifferences(

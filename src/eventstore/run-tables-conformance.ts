@@ -258,7 +258,7 @@ function attachTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('beside live rows and another run each event is shown once, and the differences name what somebody else stored', async () => {
+  it('beside live rows and another run each event is shown once, and the differences name what another run stored', async () => {
     const project = newProject();
     const [first, second] = [newRun(project), newRun(project)];
     const cell = { keyDay: 19_783, event: 'seen' };

@@ -54,7 +54,7 @@ export interface ApiRequest<Params = unknown, Query = unknown, Body = unknown> {
   readonly checkAgain: () => Promise<void>;
   /** Aborted when the server begins to stop: an answer without end ends then. */
   readonly stopping?: AbortSignal;
-  /** A signal that is aborted when the client goes away before it has its answer: for work that nobody else needs. */
+  /** A signal that is aborted when the client goes away before it has its answer: for work that only this client needs. */
   readonly gone?: () => AbortSignal;
 }
 

@@ -51,7 +51,7 @@ export async function startStartingServer(place: { host: string; port: number })
   };
 }
 
-/** Whoever calls `listen` of the server knows addresses only; the socket is there already. */
+/** Callers of `listen` pass addresses only; the socket is there already. */
 function listenOnceOn(server: Server, owner: Server): void {
   server.listen = () => {
     // What was set here hides the method of its class.

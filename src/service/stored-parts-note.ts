@@ -7,7 +7,7 @@ import { missingParts, missingText, notedParts, type NotedPart } from '../events
 export interface StoredPartsNote {
   /** Compares what is there with the note; what is missing stays in it. Gives the sentence for an operator, or ''. */
   compare(): Promise<string>;
-  /** To be called when nobody writes events any more. A service that was killed leaves no note of its parts. */
+  /** To be called when no more events are written. A service that was killed leaves no note of its parts. */
   write(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export function createStoredPartsNote(dataDir: string, store: StoreReader): Stor
       return missingText(missing, file);
     },
     async write() {
-      // Whoever has removed the file accepts the loss.
+      // Removing the file accepts the loss.
       const stillMissing = existsSync(file) ? missing : [];
       save([...stillMissing, ...(await notedParts(store))]);
     },

@@ -30,7 +30,7 @@ export interface HostedThread {
   readonly limits?: ResourceLimits;
   /** Given: a process of its own with these limits instead of a thread. */
   readonly process?: ProcessLimits;
-  /** Of the process: one that does not answer for so long is stuck in something that nobody can interrupt. Default: a minute. */
+  /** Of the process: one that does not answer for so long is stuck in something that cannot be interrupted. Default: a minute. */
   readonly stuckMsMax?: number;
 }
 
