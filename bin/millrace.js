@@ -54,6 +54,6 @@ function isBuilt() {
   const built = statSync(path('dist/millrace.js'), { throwIfNoEntry: false });
   if (built === undefined || !existsSync(path('.git'))) return built !== undefined;
   return readdirSync(path('src'), { recursive: true })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .filter((name) => /\.(ts|json)$/.test(name) && !name.endsWith('.test.ts'))
     .every((name) => statSync(path(`src/${name}`)).mtimeMs < built.mtimeMs);
 }

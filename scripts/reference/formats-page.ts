@@ -90,12 +90,12 @@ function names(format: Format): string[] {
   return tables.length === 0 ? [] : ['## Names', ...tables];
 }
 
-function example({ example: { options: given = {}, records, events } }: Format): string[] {
+function example({ example: { options: given, records, events } }: Format): string[] {
   const start = Object.keys(given).length === 0 ? ['The records'] : ['With the options', json(given), 'the records'];
   return ['## Example', ...start, json(records), 'become', json(events)];
 }
 
-function command({ slug, example: { options: given = {} } }: Format): string[] {
+function command({ slug, example: { options: given } }: Format): string[] {
   const named = Object.entries(given).map(([key, value]) =>
     value.length > 40 ? ` --format-option ${key}=@${key}.json` : ` --format-option ${key}=${value}`,
   );

@@ -28,11 +28,7 @@ export function importFormatRoutes({ registry }: { readonly registry: Pick<Plugi
       responses: { 200: importFormatSchema },
       handler: async ({ params }) => {
         const format = orNotFound(findFormat(params.slug));
-        const { options = {}, records, events } = format.example;
-        return {
-          status: 200,
-          body: { ...summaryOf(format), names: format.names, example: { options, records, events } },
-        };
+        return { status: 200, body: { ...summaryOf(format), names: format.names, example: format.example } };
       },
     }),
   ];

@@ -9,7 +9,7 @@ import { segmentLines } from '../../src/imports/stages/check/segment-lines.ts';
 
 const marker = '@carried@';
 
-type Example = Pick<Format['example'], 'records' | 'options'>;
+type Example = Pick<Format['example'], 'records'> & Partial<Pick<Format['example'], 'options'>>;
 
 /** Where the example of the format shows no place for what a customer made up. */
 const examples: Readonly<Record<string, Example>> = {

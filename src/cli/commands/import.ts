@@ -242,7 +242,7 @@ function addExample(imports: Command, terminal: Terminal): void {
       for (const record of format.example.records) {
         terminal.data(typeof record === 'string' ? record : JSON.stringify(record));
       }
-      for (const [key, value] of Object.entries(format.example.options ?? {})) {
+      for (const [key, value] of Object.entries(format.example.options)) {
         terminal.note(`meant with --format-option '${key}=${value.replaceAll("'", String.raw`'\''`)}'`);
       }
     });

@@ -26,7 +26,7 @@ export interface Format {
   readonly names: NameTable;
   /** Records as the source writes them, and what becomes of them; run by the tests and shown in the docs. */
   readonly example: {
-    readonly options?: FormatOptions;
+    readonly options: FormatOptions;
     readonly records: readonly unknown[];
     readonly events: readonly WireEvent[];
   };

@@ -3,6 +3,7 @@ import type { ReaderMemory } from '../reader-memory.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader, type RecordResult } from '../format.ts';
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
@@ -10,7 +11,7 @@ import { asNumber, idOf, setMember, type Json, type Properties } from '../read-v
 import { textTime } from '../times.ts';
 import { cellsOf, isEmptyCell, planColumns, type ColumnPlan } from './columns.ts';
 import { evidence } from './evidence.ts';
-import { adobeExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { splitEscaped, unescaped } from './multi-values.ts';
 import { adobeNames } from './names.ts';
 import { readProducts } from './products.ts';
@@ -53,7 +54,7 @@ export const adobeAnalytics: Format = {
   ],
   evidence,
   names: adobeNames,
-  example: adobeExample,
+  example: readExample(example),
   createReader,
 };
 

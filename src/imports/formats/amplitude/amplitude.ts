@@ -4,7 +4,7 @@ import { columnNames, createColumns } from './columns.ts';
 import { addPerson } from './event-person.ts';
 import { addEventType } from './event-type.ts';
 import { evidence } from './evidence.ts';
-import { amplitudeExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { addGroups, createGroupReader } from './groups.ts';
 import { amplitudeNames } from './names.ts';
 import { amplitudePlain } from './plain.ts';
@@ -16,6 +16,7 @@ import type { Format, FormatOptions, NameTable, RecordReader } from '../format.t
 import { namesOf, rename } from '../names.ts';
 import { withPlain } from '../plain-table.ts';
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
 import type { FoundNote } from '../record-notes.ts';
@@ -53,7 +54,7 @@ export const amplitude: Format = {
   },
   evidence,
   names: amplitudeNames,
-  example: amplitudeExample,
+  example: readExample(example),
   createReader,
 };
 

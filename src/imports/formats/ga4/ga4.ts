@@ -2,13 +2,14 @@ import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWr
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-id.ts';
 import { withPlain } from '../plain-table.ts';
+import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { kindOf, listOf, type Json, type Properties } from '../read-values.ts';
 import { kindOfTime } from '../times.ts';
 import { evidence } from './evidence.ts';
-import { ga4Example } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { ga4Plain } from './plain.ts';
 import { idOfRow } from './row-id.ts';
 import { addItems, addLifetime, putFlattened, putParameter, readApart } from './row-values.ts';
@@ -90,7 +91,7 @@ export const ga4: Format = {
   ],
   evidence,
   names,
-  example: ga4Example,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, ga4.options, given);
     return createReader(createEventWriter(slug, names, memory), names, options['without_user'] === 'anonymous');

@@ -4,8 +4,9 @@ import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zon
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { evidence } from './evidence.ts';
-import { heapExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
@@ -80,7 +81,7 @@ export const heap: Format = {
   times: { own: ['time'], received: [] },
   evidence,
   names,
-  example: heapExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, heap.options, given);
     return createReader(createEventWriter(slug, names, memory), options['event'], assumedZone(options));

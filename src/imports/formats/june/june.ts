@@ -5,8 +5,9 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
 import { evidence } from './evidence.ts';
-import { juneExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
@@ -72,7 +73,7 @@ export const june: Format = {
   times: { own: ['timestamp'], received: [] },
   evidence,
   names,
-  example: juneExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, june.options, given);
     return createReader(

@@ -14,6 +14,7 @@ import {
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename, type Names } from '../names.ts';
 import { withPlain } from '../plain-table.ts';
+import { readExample } from '../read-example.ts';
 import { readable, readList } from '../read-list.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
@@ -22,7 +23,7 @@ import { readObjects } from '../read-objects.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
 import { groupsOf } from './groups.ts';
 import { evidence } from './evidence.ts';
-import { mappingExample } from './mapping-example.ts';
+import example from './example.json' with { type: 'json' };
 import type { BagRule } from './bag-rule.ts';
 import { mappingPlain, type Context } from './plain.ts';
 import { rulesSchema } from './rules-schema.ts';
@@ -49,7 +50,7 @@ export const mapping: Format = {
   options: [{ key: 'mapping', description: 'The rules, as JSON. Required', schema: rulesSchema }],
   evidence,
   names: { events: {}, properties: {}, person_properties: {} },
-  example: mappingExample,
+  example: readExample(example),
   createReader,
 };
 

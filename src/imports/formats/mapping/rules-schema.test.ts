@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { mappingExample } from './mapping-example.ts';
+import example from './example.json' with { type: 'json' };
 import { rulesSchema } from './rules-schema.ts';
 import { parseRules } from './rules.ts';
 
@@ -18,7 +18,7 @@ function isTaken(rules: unknown): boolean {
 
 describe('the schema of mappings', () => {
   it.each<[boolean, unknown]>([
-    [true, JSON.parse(mappingExample.options?.['mapping'] ?? '')],
+    [true, example.options.mapping],
     [true, { ...needed, timestamp: { path: 't', format: 's', zone: 'Europe/Berlin' } }],
     [true, { ...needed, properties: ['a', 'b'], others: true, nothing: ['NULL'], each: 'data', source: 'shop' }],
     [true, { ...needed, $set: { mail: { first: ['a', { constant: 1 }], default: 2 } }, skip: [{ if: 'x' }] }],

@@ -2,9 +2,10 @@ import { isObject } from '../../../base/json.ts';
 import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, RecordReader } from '../format.ts';
 import { evidence } from './evidence.ts';
-import { matomoExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names.ts';
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import type { FoundNote } from '../record-notes.ts';
@@ -39,7 +40,7 @@ export const matomo: Format = {
   ],
   evidence,
   names: matomoNames,
-  example: matomoExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const { time_zone: zone = '' } = readOptions(slug, matomo.options, given);
     return createReader(

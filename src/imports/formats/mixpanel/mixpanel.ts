@@ -3,7 +3,7 @@ import { createUuids } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { evidence } from './evidence.ts';
-import { mixpanelExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { groupProperties, groupsOf } from './groups.ts';
 import { deviceOf, distinctIdOf, isFailedLink, userOf } from './ids.ts';
 import type { MixpanelContext } from './mixpanel-context.ts';
@@ -15,6 +15,7 @@ import { mixpanelVerb } from './verbs.ts';
 import { namesOf, rename } from '../names.ts';
 import { addPersonOfEvent } from '../add-person-of-event.ts';
 import { withPlain } from '../plain-table.ts';
+import { readExample } from '../read-example.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOf, type Json, type Properties } from '../read-values.ts';
 import { readObjects } from '../read-objects.ts';
@@ -63,7 +64,7 @@ export const mixpanel: Format = {
   },
   evidence,
   names: mixpanelNames,
-  example: mixpanelExample,
+  example: readExample(example),
   createReader,
 };
 

@@ -4,8 +4,9 @@ import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { evidence } from './evidence.ts';
-import { mparticleExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
@@ -66,7 +67,7 @@ export const mparticle: Format = {
   ],
   evidence,
   names,
-  example: mparticleExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, mparticle.options, given);
     return createReader(createEventWriter(slug, names, memory), options['user_identity'] || 'customer_id');

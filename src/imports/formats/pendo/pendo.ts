@@ -2,8 +2,9 @@ import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { evidence } from './evidence.ts';
-import { pendoExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
@@ -52,7 +53,7 @@ export const pendo: Format = {
   times: { own: ['browserTimestamp'], received: [] },
   evidence,
   names,
-  example: pendoExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, pendo.options, given);
     return createReader(createEventWriter(slug, names, memory), options['group_type'] || 'account');

@@ -2,7 +2,8 @@ import { dayMs } from '../../../base/time.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type RecordReader, type RecordResult } from '../format.ts';
 import { evidence } from './evidence.ts';
-import { plausibleExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
+import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
@@ -37,7 +38,7 @@ export const plausible: Format = {
   ],
   evidence,
   names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, person_properties: {} },
-  example: plausibleExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, plausible.options, given);
     if (options['synthesise'] !== 'yes') {

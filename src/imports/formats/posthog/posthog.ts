@@ -10,9 +10,10 @@ import { namesOf, rename, type Names } from '../names.ts';
 import { addElements } from './elements.ts';
 import { createGroupReader, groupTypesOf, isGroup } from './groups.ts';
 import { evidence } from './evidence.ts';
-import { posthogExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { posthogPlain, type PosthogPlain } from './plain.ts';
 import { withPlain } from '../plain-table.ts';
+import { readExample } from '../read-example.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
 import { readObjects } from '../read-objects.ts';
@@ -69,7 +70,7 @@ export const posthog: Format = {
     },
     person_properties: {},
   },
-  example: posthogExample,
+  example: readExample(example),
   createReader,
 };
 

@@ -8,6 +8,7 @@ import { namesOf, rename } from '../names.ts';
 import type { IdCounter } from '../occurrences.ts';
 import { withPlain } from '../plain-table.ts';
 import { createReaderMemory } from '../reader-memory.ts';
+import { readExample } from '../read-example.ts';
 import { readOptions } from '../read-options.ts';
 import type { FoundNote } from '../record-notes.ts';
 import { readObjects } from '../read-objects.ts';
@@ -16,7 +17,7 @@ import { pageEvent, screenEvent } from './event-names.ts';
 import { messageIdParts } from './message-id.ts';
 import { unwrapped } from './envelope.ts';
 import { evidence } from './evidence.ts';
-import { segmentExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 import { messageIds, type MessageIds } from './message-ids.ts';
 import { timeOfMessage } from './message-time.ts';
 import { hostOf, textOf } from './message-values.ts';
@@ -72,7 +73,7 @@ export const segment: Format = {
   times: { own: ['timestamp', 'originalTimestamp', 'receivedAt', 'sentAt'], received: ['receivedAt', 'received_at'] },
   evidence,
   names: { events: {}, properties: {}, person_properties: {} },
-  example: segmentExample,
+  example: readExample(example),
   createReader,
 };
 

@@ -3,6 +3,7 @@ import { canonicalUuid } from '../../../base/uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { hasLoaderColumn, isInCapitals, plainRow } from '../warehouse-row.ts';
@@ -11,7 +12,7 @@ import { asNumber, idOf, kindOf, listOf, objectOfJson, setMember, valueOfJson } 
 import type { Json, Properties } from '../read-values.ts';
 import { snowplowColumns, snowplowFlags, snowplowNumbers } from './columns.ts';
 import { evidence } from './evidence.ts';
-import { snowplowExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 
 const slug = 'snowplow';
 
@@ -89,7 +90,7 @@ export const snowplow: Format = {
   times: { own: ['true_tstamp', 'derived_tstamp', 'collector_tstamp'], received: ['collector_tstamp'] },
   evidence,
   names,
-  example: snowplowExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, snowplow.options, given);
     return createReader(createEventWriter(slug, names, memory), options['anonymous'] !== 'skip');

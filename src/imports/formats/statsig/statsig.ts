@@ -3,6 +3,7 @@ import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zon
 import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-id.ts';
+import { readExample } from '../read-example.ts';
 import { readList, readable, readOne, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
@@ -11,7 +12,7 @@ import type { Zone } from '../times.ts';
 import { firstId, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
 import { kindOfTime } from '../times.ts';
 import { evidence } from './evidence.ts';
-import { statsigExample } from './example.ts';
+import example from './example.json' with { type: 'json' };
 
 const slug = 'statsig';
 
@@ -57,7 +58,7 @@ export const statsig: Format = {
   times: { own: ['timestamp'], received: [] },
   evidence,
   names,
-  example: statsigExample,
+  example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, statsig.options, given);
     return createReader(createEventWriter(slug, names, memory), assumedZone(options));
