@@ -1,13 +1,38 @@
 import type { ChildProcess } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ImportRunRecord, ImportRunsRecord } from '../../src/contract/import-runs.ts';
 import { spawnCommand } from '../support/command.ts';
-import { count, newImport, resultOf } from '../support/import-command.ts';
+import { count, mixpanelLines, newImport, resultOf } from '../support/import-command.ts';
 import { apiSend } from '../support/import-runs.ts';
 import { apiGet, personalKey, projectKey, startServer, tempDataDir, type CountsAnswer } from '../support/server.ts';
 
 describe('millrace import into the real service', () => {
+  it('an import of the same records under other names says how the first one is undone, and after that the same command loads them', async () => {
+    await using data = await tempDataDir();
+    const server = await startServer(data.path);
+    await using made = await newImport(mixpanelLines(70));
+    const names = join(made.dir, 'names.json');
+    await writeFile(names, JSON.stringify({ events: { 'Event 1': 'Renamed' } }));
+    const args = ['--project-key', projectKey, '--api-key', personalKey];
+    const { id } = resultOf(await made.spawn(server.url, args));
+    const renamed = [...args, '--names', names];
+    const refused = await made.spawn(server.url, renamed);
+    const undo = `millrace import undo ${id}`;
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(`To load these in their place, give "${undo}", then give the same command again.`),
+    ]);
+    const options = ['--yes', '--state-dir', made.state, '--api-key', personalKey];
+    expect((await spawnCommand([...undo.split(' ').slice(1), ...options])).code).toBe(0);
+    const loaded = await made.spawn(server.url, renamed);
+    expect([loaded.code, loaded.stderr]).toEqual([0, expect.any(String)]);
+    expect(await stored(server)).toBe(70);
+    await server.terminate();
+  });
+
   it('killed with kill -9 while it loads, the same command goes on; what is stored is exactly what was sent', async () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);

@@ -3,22 +3,35 @@ import { findSameRecords, knownRuns, type EarlierRuns, type KnownRun } from '../
 import type { SameRecords } from '../../imports/run/results.ts';
 import { SchemaTooNewError } from '../../metadata/migrate.ts';
 import { withStore } from './local-store.ts';
-import { descriptionOf, listImports, type ImportDir } from './state-dir.ts';
+import { descriptionOf, listImports, registrationOf, type ImportDir } from './state-dir.ts';
+import { undoneRuns } from './undone-runs.ts';
 
-/** Other imports begun below the same state directory, each in a store of its own. None is undone from here. */
-export function earlierImports(dir: ImportDir): EarlierRuns {
+/**
+ * Other imports begun below the same state directory, each in a store of its own. Which of them their service has undone since, it
+ * says to the holder of the personal key; one that cannot be asked counts as stored.
+ */
+export function earlierImports(dir: ImportDir, apiKey: string | undefined): EarlierRuns {
+  const undone = async (ids: readonly string[]): Promise<ReadonlySet<string>> => {
+    if (ids.length === 0) return new Set();
+    const { ids: known } = await undoneRuns(dir.stateDir, apiKey);
+    return new Set(ids.filter((id) => known.has(id)));
+  };
   return {
     sameRecords: async (checked) => {
       const own = await descriptionOf(dir);
       const found: SameRecords[] = [];
       for (const other of await listImports(dirname(dir.path))) {
         const { url, target_key: key } = await descriptionOf(other);
-        if (other.id !== dir.id && url === own.url && key === own.target_key)
-          found.push(...(await unlessTooNew(() => withStore(other, (db) => findSameRecords(db, checked)))));
+        if (other.id === dir.id || url !== own.url || key !== own.target_key) continue;
+        const same = await unlessTooNew(() => withStore(other, (db) => findSameRecords(db, checked)));
+        const undoable = (await registrationOf(other)) !== undefined;
+        found.push(...same.map((each) => ({ ...each, undoable })));
       }
-      return found.toSorted((a, b) => b.created_at.localeCompare(a.created_at));
+      const gone = await undone(found.map(({ run }) => run));
+      const stored = found.filter(({ run }) => !gone.has(run));
+      return stored.toSorted((a, b) => b.created_at.localeCompare(a.created_at));
     },
-    undone: async () => new Set(),
+    undone,
     known: async (ids) => (await Promise.all(ids.map((id) => knownImport(dir, id)))).flat(),
   };
 }

@@ -77,7 +77,7 @@ async function stagesFor({ db, dir, request, openTransform }: EngineDeps, source
   return assembleStages({
     ...openParts(dir, request, { source, staging, openTransform }),
     db,
-    earlier: earlierImports(dir),
+    earlier: earlierImports(dir, request.apiKey),
     openTable: async (path) => tableSource(request, path, dir.temp),
     failpoint: () => {},
     eventBytesMax,

@@ -55,11 +55,12 @@ export function endOf(
     return new CommandError('failed', `the check failed: ${check.problems.join(' ')}`);
   }
   const { rejected } = view.totals;
-  const missing = (notes ?? []).filter(({ kind }) => kind === 'incomplete').map(({ detail }) => detail);
-  if (rejected > 0) {
-    const sentences = [`${numberText(rejected)} did not get in; the rejected records say why`, ...missing];
-    return new CommandError('rejected', sentences.join('. '));
-  }
-  if (missing.length > 0) return new CommandError('rejected', missing.join(' '));
+  const isIncomplete = (notes ?? []).some(({ kind }) => kind === 'incomplete');
+  // The warnings are shown already.
+  const sentences = [
+    ...(rejected > 0 ? [`${numberText(rejected)} did not get in; the rejected records say why`] : []),
+    ...(isIncomplete ? ['the source is incomplete; the warnings say what it lacks'] : []),
+  ];
+  if (sentences.length > 0) return new CommandError('rejected', sentences.join('. '));
   return verify === undefined ? undefined : verdictEnd(verify);
 }

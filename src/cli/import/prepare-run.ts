@@ -44,7 +44,7 @@ export async function prepareRun(
       throw new CommandError('failed', `this import was taken back (${dir.id}); --again starts anew`);
     case 'completed':
       if (nothingLeft(found, last)) return { run: found, how: 'done' };
-      return { run: await continueChecked(db, dir, found, changes), how: 'again' };
+      return { run: await continueChecked(db, { dir, apiKey: request.apiKey }, found, changes), how: 'again' };
     case 'paused':
     case 'failed':
       return { run: await resumeRun(db, dir.id, changes), how: 'again' };
@@ -57,7 +57,12 @@ export async function prepareRun(
 }
 
 /** Where it loads may be known only now: what earlier imports have loaded there decides whether the check still holds. */
-async function continueChecked(db: Metadata, dir: ImportDir, checked: Run, changes: ResumeChanges): Promise<Run> {
+async function continueChecked(
+  db: Metadata,
+  { dir, apiKey }: { readonly dir: ImportDir; readonly apiKey: string | undefined },
+  checked: Run,
+  changes: ResumeChanges,
+): Promise<Run> {
   const rows = readRunRows(db, checked.id);
   const [parts, days, result] = await Promise.all([
     rows.parts(),
@@ -65,7 +70,7 @@ async function continueChecked(db: Metadata, dir: ImportDir, checked: Run, chang
     openLocalStaging(dir).then((staging) => readCheck(staging, checked.id)),
   ]);
   const run = { ...checked, options: { ...checked.options, ...(changes.target && { target: changes.target }) } };
-  const same = await earlierImports(dir).sameRecords({ run, parts, days });
+  const same = await earlierImports(dir, apiKey).sameRecords({ run, parts, days });
   if (isDeepStrictEqual(same, result?.same_records ?? [])) return resumeRun(db, checked.id, changes);
   return resumeChecking(db, checked.id, changes);
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { runCommand } from '../../../test/support/command.ts';
 import { mixpanelLines, newImport, resultOf } from '../../../test/support/import-command.ts';
 
 describe('the same records under other names', () => {
@@ -23,6 +24,18 @@ describe('the same records under other names', () => {
     expect(refused.stderr).toContain(`Run ${id} of`);
     expect(refused.stderr).toContain('100 events of this run would be stored beside them');
     expect(refused.stderr).toContain('--again');
+    // What no service can take back is not offered.
+    expect(refused.stderr).not.toContain('undo');
+    const args = ['import', 'mixpanel', made.file, '--to', endpoint.url, '--project-key', 'phc_test'];
+    const other = join(made.dir, 'other.json');
+    await writeFile(other, JSON.stringify({ events: { 'Event 2': 'Other' } }));
+    for (const more of [
+      ['--names', names],
+      ['--names', other, '--check'],
+    ]) {
+      const { code, stdout, stderr } = await runCommand([...args, '--state-dir', made.state, ...more]);
+      expect([code, `${stdout}${stderr}`.split('700 of the same records').length - 1]).toEqual([1, 1]);
+    }
     expect(endpoint.kept).toHaveLength(sent);
 
     const meant = await made.start(endpoint.url, ['--names', names, '--again']);

@@ -10,10 +10,9 @@ const samplesShown = 3;
 const sampleCharsMax = 400;
 const differencesShown = 20;
 
-/** What the check found, for a person: verdict, what is wrong, what there is. */
+/** What the check found, for a person. Its problems are the error with which the command ends (outcome.ts). */
 export function showCheck(terminal: Terminal, result: CheckResult): void {
   terminal.data(`check ${result.verdict}`);
-  for (const problem of result.problems) terminal.data(`  problem: ${printable(problem)}`);
   for (const warning of result.warnings) terminal.data(`  warning: ${printable(warning)}`);
   if (result.first_time !== null) terminal.data(`times: ${result.first_time} to ${result.last_time ?? ''}`);
   showReplaced(terminal, result);

@@ -1,3 +1,4 @@
+import { skippedReasons } from '../../contract/skipped-reasons.ts';
 import { bar, durationText, numberText, percent } from '../progress-line.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import type { RunView } from './run-view.ts';
@@ -39,7 +40,7 @@ export function totalsLines({ totals }: RunView): string[] {
   const lines = rows.map(
     ([name, count]) => `${name.padEnd(12)}${count === null ? 'not looked at' : numberText(count).padStart(13)}`,
   );
-  const reasons = Object.entries(totals.skipped).map(
+  const reasons = skippedReasons(totals.skipped, totals.left_out).map(
     ([reason, count]) => `  left out: ${numberText(count)} – ${printable(reason)}`,
   );
   const chosen = Object.entries(totals.left_out).map(

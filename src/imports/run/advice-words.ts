@@ -28,10 +28,10 @@ export interface AdviceWords {
   readonly startAnew: string;
   /** How a run is loaded beside an earlier one of the same records. */
   readonly again: string;
-  /** How an earlier run is taken back by the run that takes its place; undefined: it cannot be taken back from here. */
+  /** How an earlier run is taken back by the run that takes its place; undefined: it is taken back first, by itself. */
   readonly replace: ((runs: readonly string[]) => string) | undefined;
-  /** How a run is taken back by itself; undefined: not from here. */
-  readonly undo: ((run: string) => string) | undefined;
+  /** How a run is taken back by itself. */
+  readonly undo: (run: string) => string;
   /** How what is stored is compared once more with what was sent. */
   readonly compareAgain: string;
   /** How it begins with what was corrected. */
@@ -63,9 +63,8 @@ export const flagWords: AdviceWords = {
   goOn: 'give the same command again',
   startAnew: 'give the command with --again',
   again: 'give the command with --again',
-  // Another service has stored them, and alone can take them back.
   replace: undefined,
-  undo: undefined,
+  undo: (run) => `"millrace import undo ${run}"`,
   compareAgain: 'give the command with --again, which compares once more',
   startCorrected: 'give the command',
   leaveOut: (share) => `give the same command with --rejected-max ${share}`,

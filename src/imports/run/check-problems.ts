@@ -21,3 +21,9 @@ export function openCheckProblems({ progress, options, totals }: Run): CheckProb
   };
   return checkProblemCodes.filter((code) => isOpen[code]);
 }
+
+/** Its check lets no load begin, or continue where the target has rejected more; the reason of the run says why. */
+export function isHeldByCheck(run: Run): boolean {
+  const isLoading = run.stage === 'load' || run.stage === 'replace';
+  return run.state === 'failed' && isLoading && (openCheckProblems(run) ?? []).length > 0;
+}

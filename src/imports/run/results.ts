@@ -84,6 +84,8 @@ export interface SameRecords {
   readonly again: number;
   /** The run itself is removed: it cannot be taken back, and all events of this run count in `again`. */
   readonly removed?: boolean;
+  /** Of a run of the command line: whether its service can take it back. Absent: what is stored in this project can be. */
+  readonly undoable?: boolean;
 }
 
 /** An earlier run that is taken back before this one loads. */

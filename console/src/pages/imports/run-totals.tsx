@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { skippedReasons } from '../../../../src/contract/skipped-reasons.ts';
 import { Facts } from '../../components/facts.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
@@ -15,7 +16,10 @@ export function RunTotals({ run }: { readonly run: Run }) {
         <Facts
           facts={[
             ['Records', <NumberText key="n" value={totals.records} />],
-            ['Skipped', <Counts key="n" counts={totals.skipped} />],
+            [
+              'Skipped',
+              <Counts key="n" counts={Object.fromEntries(skippedReasons(totals.skipped, totals.left_out))} />,
+            ],
             ['Rejected', <NumberText key="n" value={totals.rejected} />],
             ['Events', <NumberText key="n" value={totals.events} />],
             ['Skipped by choice', <Counts key="n" counts={totals.left_out} />],

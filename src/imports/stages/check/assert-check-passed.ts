@@ -29,6 +29,8 @@ export async function assertCheckPassed(
 export interface CheckProblem {
   readonly code: CheckProblemCode;
   readonly sentence: string;
+  /** The earlier run of the same records that it speaks of. */
+  readonly run?: string;
 }
 
 /** Why the events must not be loaded; none: they may. */
@@ -44,13 +46,15 @@ export function findProblems(
   const share = rejectedShare(totals);
   const { rejectedMax } = conditions;
   const beside = storedBeside(same, conditions);
-  const sentences = {
-    too_many_rejected: share > rejectedMax ? [tooManyRejected(totals, { share, rejectedMax }, words)] : [],
-    unclear_replace: unclearReplace(same, conditions, words),
-    stored_before: beside === undefined ? [] : [storedAgain(beside, conditions.target, words)],
-  };
-  const codes = ['too_many_rejected', 'unclear_replace', 'stored_before'] as const;
-  return codes.flatMap((code) => sentences[code].map((sentence) => ({ code, sentence })));
+  const problem = (code: CheckProblemCode) => (sentence: string) => ({ code, sentence });
+  const tooMany = share > rejectedMax ? [tooManyRejected(totals, { share, rejectedMax }, words)] : [];
+  return [
+    ...tooMany.map(problem('too_many_rejected')),
+    ...unclearReplace(same, conditions, words).map(problem('unclear_replace')),
+    ...(beside === undefined
+      ? []
+      : [{ code: 'stored_before', sentence: storedAgain(beside, conditions.target, words), run: beside.run } as const]),
+  ];
 }
 
 /** Runs that are to be replaced, by what was said and what the check found. */
@@ -100,12 +104,15 @@ function removedSentence({ run, loaded }: SameRecords): string {
   return `Run ${run} is removed, as old runs of schedules are: the ${integer(loaded)} events that it loaded cannot be taken back.`;
 }
 
-function storedAgain(same: SameRecords, { kind }: RunOptions['target'], { replace, undo, again }: AdviceWords): string {
-  const instead =
-    same.removed || kind !== 'project' || replace === undefined || undo === undefined
-      ? ''
-      : `To take back that one and load these in its place, ${replace([same.run])}; ${undo(same.run)} only takes it back. `;
-  return `${sameRecordsSentence(same)} ${instead}To load these beside them, ${again}.`;
+function storedAgain(same: SameRecords, target: RunOptions['target'], words: AdviceWords): string {
+  return `${sameRecordsSentence(same)} ${takeBack(same, target, words)}To load these beside them, ${words.again}.`;
+}
+
+/** Empty where the earlier run cannot be taken back. */
+function takeBack({ run, removed, undoable }: SameRecords, { kind }: RunOptions['target'], words: AdviceWords): string {
+  if (removed === true || !(undoable ?? kind === 'project')) return '';
+  if (words.replace === undefined) return `To load these in their place, give ${words.undo(run)}, then ${words.goOn}. `;
+  return `To take back that one and load these in its place, ${words.replace([run])}; ${words.undo(run)} only takes it back. `;
 }
 
 function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords): string {

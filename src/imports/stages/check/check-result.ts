@@ -6,7 +6,7 @@ import type { EventSummary } from '../../../contract/import-results.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { CheckResult, LeftOutFile, OddFinding, RunToReplace, SameRecords } from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
-import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
+import { findProblems, sameRecordsSentence, type CheckProblem, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
 import { integer } from '../../../base/integer-text.ts';
@@ -55,7 +55,7 @@ export function checkResult(checked: Checked): CheckResult {
     verdict: problems.length === 0 ? 'passed' : 'failed',
     problems: problems.map(({ sentence }) => sentence),
     problem_codes: problems.map(({ code }) => code),
-    warnings: warningsOf(checked),
+    warnings: warningsOf(checked, problems),
     totals,
     first_time: first,
     last_time: last,
@@ -138,7 +138,8 @@ function summaries(
   });
 }
 
-function warningsOf(checked: Checked): string[] {
+/** What a problem says is no warning, too. */
+function warningsOf(checked: Checked, problems: readonly CheckProblem[]): string[] {
   const { sum, repeated, changed, devices } = checked;
   const { events, inFuture } = sum.counts;
   const [busiest] = mostOf(sum.busiest, 1);
@@ -158,18 +159,19 @@ function warningsOf(checked: Checked): string[] {
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices, checked.options.choice?.identity)],
     [unmapped.length > 0, () => unmappedSentence(unmapped)],
-    ...remaining(checked).map((same) => [true, () => sameRecordsSentence(same)] as const),
+    ...remaining(checked, problems).map((same) => [true, () => sameRecordsSentence(same)] as const),
     ...checked.replaces.map((each) => [true, () => replaceSentence(each)] as const),
     ...joinSentences(checked),
     [links > 0, () => linksSentence(links)],
   ];
-  return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
+  // A table that is joined twice is one table.
+  return [...new Set(sentences.filter(([holds]) => holds).map(([, sentence]) => sentence()))];
 }
 
-/** Earlier runs that stay. */
-function remaining({ sameRecords, replaces }: Checked): readonly SameRecords[] {
-  const replaced = new Set(replaces.map(({ run }) => run));
-  return sameRecords.filter(({ run }) => !replaced.has(run));
+/** Earlier runs that stay, and that no problem speaks of. */
+function remaining({ sameRecords, replaces }: Checked, problems: readonly CheckProblem[]): readonly SameRecords[] {
+  const said = new Set([...replaces, ...problems].map(({ run }) => run));
+  return sameRecords.filter(({ run }) => !said.has(run));
 }
 
 function replaceSentence({ run, plan }: RunToReplace): string {

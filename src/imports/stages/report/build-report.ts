@@ -1,3 +1,4 @@
+import { isHeldByCheck } from '../../run/check-problems.ts';
 import { stagesOf } from '../../run/eta.ts';
 import { type StoredPart } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
@@ -68,7 +69,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     stages: stagesOf(run).flatMap((stage) => (stage === 'report' ? [] : stageLine(stage, run.progress[stage], now))),
     parts: { list: parts.slice(0, partsMax).map(partLine), more: Math.max(0, parts.length - partsMax) },
     ...eventMatrix(days, { check, verify, refused }),
-    ...findingsOf(check, isLoaded),
+    ...findingsOf(sources, isLoaded),
     verify: { verdict: verify?.verdict ?? 'not done', detail: verify?.detail ?? '' },
     differences: differencesOf(verify),
     stored_by: totals.events.verified === null ? null : (verify?.stored_by ?? []),
@@ -134,8 +135,7 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Judgement {
     return { verdict: 'different', summary: `These sums do not agree: ${off.join('; ')}.${compared}` };
   }
   if (run.options.last === 'check' && check !== undefined) {
-    const found = check.verdict === 'passed' ? 'The check passed' : `The check failed: ${check.problems.join(' ')}`;
-    return { verdict: 'checked', summary: `${found.replace(/\.$/, '')}. Nothing was sent, and nothing was to be.` };
+    return { verdict: 'checked', summary: `The check ${check.verdict}. Nothing was sent, and nothing was to be.` };
   }
   if (!isLoaded) {
     return { verdict: 'unfinished', summary: unfinished(run) };
@@ -157,17 +157,23 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Judgement {
 
 /** Nothing is complete of which the source says that it is not. */
 function withMissing(judged: Judgement, check: CheckResult | undefined): Judgement {
-  const missing = (check?.notes ?? []).filter(({ kind }) => kind === 'incomplete').map(({ detail }) => detail);
+  const missing = missingOf(check);
   if (missing.length === 0) return judged;
   const summary = [...missing, judged.summary].join(' ');
   const isDone = judged.verdict !== 'different' && judged.verdict !== 'unfinished' && judged.verdict !== 'checked';
   return { verdict: isDone ? 'incomplete' : judged.verdict, summary };
 }
 
-function unfinished({ state, stage, reason, waiting }: Run): string {
+/** What the source itself says is not in it. */
+function missingOf(check: CheckResult | undefined): readonly string[] {
+  return (check?.notes ?? []).filter(({ kind }) => kind === 'incomplete').map(({ detail }) => detail);
+}
+
+function unfinished(run: Run): string {
+  const { state, stage, reason, waiting } = run;
   switch (state) {
     case 'failed':
-      return `The run has failed in the stage ${stage}: ${reason}`;
+      return `The run has failed in the stage ${stage}${isHeldByCheck(run) ? '; its problems say why.' : `: ${reason}`}`;
     case 'cancelled':
       return `The run was cancelled in the stage ${stage}; what was loaded until then stays.`;
     case 'paused':
@@ -205,20 +211,27 @@ function partLine(part: StoredPart): PartLine {
   };
 }
 
+/** Each sentence is said once: `problems` holds what the summary only mentions, and `warnings` lacks what it says. */
 function findingsOf(
-  check: CheckResult | undefined,
+  { run, check }: ReportSources,
   isLoaded: boolean,
 ): Pick<ReportResult, 'errors' | 'problems' | 'warnings'> {
+  const said = new Set(missingOf(check));
   const errors = (check?.errors ?? []).slice(0, errorsMax).map(({ code, reason, count, example }) => {
     const { part, line, original } = example;
     return { code, reason, count, example: { part, line, original: original.slice(0, exampleCharsMax) } };
   });
   return {
     errors,
-    // What was loaded nevertheless was allowed since: they are none any more.
-    problems: isLoaded ? [] : (check?.problems ?? []).slice(0, sentencesMax),
-    warnings: (check?.warnings ?? []).slice(0, sentencesMax),
+    problems: problemsOf(run, check, isLoaded).slice(0, sentencesMax),
+    warnings: (check?.warnings ?? []).filter((warning) => !said.has(warning)).slice(0, sentencesMax),
   };
+}
+
+/** A run that the check holds says itself what its present options are refused for; one that has loaded was allowed to since. */
+function problemsOf(run: Run, check: CheckResult | undefined, isLoaded: boolean): readonly string[] {
+  if (isHeldByCheck(run)) return [run.reason];
+  return isLoaded ? [] : (check?.problems ?? []);
 }
 
 function differencesOf(verify: VerifyResult | undefined): ReportResult['differences'] {

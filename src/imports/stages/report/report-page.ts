@@ -1,3 +1,4 @@
+import { skippedReasons } from '../../../contract/skipped-reasons.ts';
 import { eventChart, shownName, stageChart, timeChart } from './charts.ts';
 import { integer } from '../../../base/integer-text.ts';
 import { bytesText, durationText, percentText, timeText } from './figures.ts';
@@ -139,14 +140,13 @@ function eventSection({ events }: ReportResult): Html {
 }
 
 function findings({ errors, problems, warnings, totals }: ReportResult): Html {
+  const { skipped_by_reason: skipped } = totals.records;
+  const { left_out_by_reason: leftOut } = totals.events;
   const lists: (readonly [string, readonly string[]])[] = [
     ['Problems that the check found', problems],
     ['Worth a look', warnings],
-    ['Skipped on purpose', Object.entries(totals.records.skipped_by_reason).map(([why, n]) => `${why}: ${integer(n)}`)],
-    [
-      'Events left out by choice',
-      Object.entries(totals.events.left_out_by_reason).map(([why, n]) => `${why}: ${integer(n)}`),
-    ],
+    ['Skipped on purpose', skippedReasons(skipped, leftOut).map(([why, n]) => `${why}: ${integer(n)}`)],
+    ['Events left out by choice', Object.entries(leftOut).map(([why, n]) => `${why}: ${integer(n)}`)],
   ];
   const sections = lists.map(([title, sentences]) => {
     if (sentences.length === 0) return nothing;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildReport, type ReportSources } from './build-report.ts';
 import { reportPage } from './report-page.ts';
+import type { ReportResult } from './report.ts';
 import { exactSources } from './report-sources.fixture.ts';
 import { timeBins } from './time-bins.ts';
 
@@ -96,6 +97,58 @@ describe('the report of a run', () => {
     expect(buildReport({ ...small, check: check && { ...check, notes: [assumed] } }).verdict).toBe('exact');
     const unfinished = buildReport({ ...cut, run: { ...run, stage: 'load' }, verify: undefined });
     expect([unfinished.verdict, unfinished.summary.startsWith(detail)]).toEqual(['unfinished', true]);
+  });
+
+  it('says a sentence once: what its summary says is no problem or warning beside it, and why a run failed is its problem', () => {
+    const { check, run } = small;
+    const missing = 'The export is incomplete: 2 visits lack 701 of their actions.';
+    const many = '3 of 100 records were rejected by the check (3 %).';
+    const note = { of: 'matomo_actions_truncated', kind: 'incomplete', count: 2, amount: 701, samples: [] } as const;
+    const found = {
+      ...check,
+      verdict: 'failed',
+      problems: [many],
+      warnings: [missing, 'Look.'],
+      notes: [{ ...note, detail: missing }],
+    } as NonNullable<typeof check>;
+    const times = (report: ReportResult, sentence: string): number => reportPage(report).split(sentence).length - 1;
+    const checked = buildReport({
+      ...small,
+      run: { ...run, options: { ...run.options, last: 'check' }, stage: 'check' },
+      check: found,
+      verify: undefined,
+    });
+    expect([times(checked, missing), times(checked, many)]).toEqual([1, 1]);
+    expect(checked).toMatchObject({ problems: [many], warnings: ['Look.'] });
+    const progress = { ...run.progress, check: { ...run.progress.check, problems: ['too_many_rejected'] } };
+    const reason = `${many} rejected_max allows 0 %.`;
+    const totals = { ...run.totals, records: 100, rejected: 3 };
+    const held = {
+      ...run,
+      stage: 'load',
+      state: 'failed',
+      reason,
+      progress,
+      totals,
+    } as unknown as ReportSources['run'];
+    const failed = buildReport({ ...small, run: held, check: found, verify: undefined });
+    expect(failed).toMatchObject({ verdict: 'unfinished', problems: [reason] });
+    expect([times(failed, many), failed.summary.includes('its problems say why')]).toEqual([1, true]);
+  });
+
+  it('counts a record that the choice skipped under that once, and its reason with the events', () => {
+    const { check } = small;
+    const chosen = { 'not in the sample': 7, 'before the time range': 2 };
+    const totals = { ...check?.totals, skipped: { ...chosen, 'a deleted person': 1 }, left_out: chosen };
+    const report = buildReport({ ...small, check: check && ({ ...check, totals } as typeof check) });
+    const page = reportPage(report);
+    for (const line of [
+      'by what was chosen: 9',
+      'a deleted person: 1',
+      'not in the sample: 7',
+      'before the time range: 2',
+    ])
+      expect([line, page.split(line).length - 1]).toEqual([line, 1]);
   });
 
   it('says how many events were there already, stored by others', () => {
