@@ -4,7 +4,7 @@ import { createLocalOffset } from '../../base/local-time.ts';
 import { dayMs } from '../../base/time.ts';
 import { FormatOptionsError } from './format.ts';
 import { offsetMinutes } from './offset-minutes.ts';
-import { kindOf } from './read-values.ts';
+import { kindOf, type Json } from './read-values.ts';
 
 /**
  * Times of records as ISO 8601 in UTC, to the microsecond. Undefined: it is no time,
@@ -111,6 +111,12 @@ export function kindOfTime(value: unknown): string {
   if (year !== undefined && year >= 2100) return 'a time too far in the future';
   if (year !== undefined && year < 1990) return 'a time too far in the past';
   return kindOf(value);
+}
+
+/** What came where none of the fields holds a time, for reasons: the first that holds anything. */
+export function kindOfTimes(record: Json, fields: readonly string[]): string {
+  const field = fields.find((each) => kindOf(record[each]) !== kindOf(undefined));
+  return field === undefined ? kindOf(undefined) : `${kindOfTime(record[field])} in ${field}`;
 }
 
 /** Of a date outside the years that are known; any other that cannot be read is not wrong for its year. */

@@ -130,7 +130,12 @@ describe('hits of an Adobe Analytics data feed', () => {
     ['a short line', 'a\tb', { columns }, `expected ${adobeColumns.length} columns between tabs, got 2`],
     ['a line taken for names', { '1': 2 }, { columns }, 'expected a line of the feed or a row with its columns'],
     ['nobody', { ...row, post_visid_high: '0', post_visid_low: '0' }, {}, 'expected visid_high and visid_low'],
-    ['no time', { ...row, hit_time_gmt: '0' }, {}, 'expected a time in hit_time_gmt'],
+    [
+      'no time',
+      { ...row, hit_time_gmt: '0' },
+      {},
+      'expected a time in hit_time_gmt, cust_hit_time_gmt or date_time, got a time too far in the past in hit_time_gmt',
+    ],
   ])('%s is refused with the reason', (_name, record, options, reason) => {
     const [result] = readAll(adobeAnalytics, [record], options);
     expect(result).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining(reason) });

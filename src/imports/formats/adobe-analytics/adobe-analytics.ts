@@ -8,7 +8,7 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { asNumber, idOf, setMember, type Json, type Properties } from '../read-values.ts';
-import { textTime } from '../times.ts';
+import { kindOfTimes, textTime } from '../times.ts';
 import { cellsOf, isEmptyCell, planColumns, type ColumnPlan } from './columns.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
@@ -127,6 +127,8 @@ function rowOf({ names }: ColumnPlan, cells: readonly unknown[]): Properties {
 /** Uploaded afterwards or summed up: nobody did anything then. */
 const noHits: ReadonlySet<unknown> = new Set(['5', '7', '8', '9']);
 
+const times = ['hit_time_gmt', 'cust_hit_time_gmt', 'date_time'] as const;
+
 function readHit(row: Json, context: Context): RecordResult {
   const { writer, userColumn } = context;
   const excluded = idOf(row['exclude_hit']) ?? '0';
@@ -137,7 +139,11 @@ function readHit(row: Json, context: Context): RecordResult {
   if (seen !== '0') return skipped(`customer_perspective ${seen.slice(0, 10)}: a hit in the background`);
   const gmt = timeOfEpoch(row['cust_hit_time_gmt'], 's') ?? timeOfEpoch(row['hit_time_gmt'], 's');
   const timestamp = gmt ?? textTime(row['date_time'], context.zone.zone);
-  if (timestamp === undefined) return unreadable('expected a time in hit_time_gmt, cust_hit_time_gmt or date_time');
+  if (timestamp === undefined) {
+    return unreadable(
+      `expected a time in hit_time_gmt, cust_hit_time_gmt or date_time, got ${kindOfTimes(row, times)}`,
+    );
+  }
   const user = userColumn === '' ? undefined : personId(row[userColumn]);
   const visitor = visitorOf(row);
   const distinctId = user ?? visitor;

@@ -163,10 +163,12 @@ describe('events of Amplitude', () => {
 });
 
 describe('whatever comes', () => {
+  const anyOfTimes = 'expected a time in event_time, client_event_time or server_received_time';
   it.each<[object, string]>([
     [{ event_type: null }, 'expected the name of the event in event_type, got nothing'],
-    [{ event_time: null }, 'expected a time in event_time, client_event_time or server_received_time'],
-    [{ event_time: '2021-02-30 00:00:00' }, 'expected a time in event_time, client_event_time or server_received_time'],
+    [{ event_time: null }, `${anyOfTimes}, got nothing`],
+    [{ event_time: '2021-02-30 00:00:00' }, `${anyOfTimes}, got a text in event_time`],
+    [{ event_time: null, client_event_time: 12 }, `${anyOfTimes}, got a time too far in the past in client_event_time`],
     [{ user_id: null }, 'expected an id in user_id, device_id or amplitude_id'],
   ])('%j is unreadable', (change, reason) => {
     expect(readAll(amplitude, [{ ...base, ...change }])).toEqual([{ kind: 'unreadable', reason }]);

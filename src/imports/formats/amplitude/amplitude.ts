@@ -21,7 +21,7 @@ import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
 import type { FoundNote } from '../record-notes.ts';
 import { readObjects } from '../read-objects.ts';
-import { textTime } from '../times.ts';
+import { kindOfTimes, textTime } from '../times.ts';
 
 export const amplitude: Format = {
   slug: 'amplitude',
@@ -72,8 +72,11 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
     if (name === undefined)
       return unreadable(`expected the name of the event in event_type, got ${kindOf(record['event_type'])}`);
     const time = timeOf(record);
-    if (time === undefined)
-      return unreadable('expected a time in event_time, client_event_time or server_received_time');
+    if (time === undefined) {
+      return unreadable(
+        `expected a time in event_time, client_event_time or server_received_time, got ${kindOfTimes(record, times)}`,
+      );
+    }
     const person = personId(record['user_id'], record['device_id'], record['amplitude_id']);
     const distinctId = person ?? idOf(record['user_id']) ?? idOf(record['device_id']);
     if (distinctId === undefined) return unreadable('expected an id in user_id, device_id or amplitude_id');

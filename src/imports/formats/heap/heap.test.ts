@@ -108,7 +108,7 @@ describe('rows of Heap', () => {
     [{ time: 'soon' }, 'expected time as ISO 8601 or milliseconds, got a text'],
     [{ user_id: '' }, 'expected user_id, id or identity, got none'],
     [{ from_user_id: '', to_user_id: '2' }, 'expected an id in from_user_id, got an empty text'],
-    [{ time: '', joindate: 'Invalid date' }, 'expected a time in last_modified or joindate'],
+    [{ time: '', joindate: 'Invalid date' }, 'expected a time in last_modified or joindate, got a text in joindate'],
   ])('says why it cannot read %j', (change, reason) => {
     expect(readAll(heap, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });

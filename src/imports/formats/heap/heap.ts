@@ -12,7 +12,7 @@ import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import type { Zone } from '../times.ts';
 import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
-import { kindOfTime } from '../times.ts';
+import { kindOfTime, kindOfTimes } from '../times.ts';
 
 const slug = 'heap';
 
@@ -122,7 +122,11 @@ function readUser(writer: EventWriter, row: Json, zone: Zone): RecordResult {
   if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
   const times = Object.fromEntries(userTimes.map((column) => [column, timeOfTextOrMs(row[column], zone)]));
   const timestamp = times['last_modified'] ?? times['joindate'];
-  if (timestamp === undefined) return unreadable('expected a time in last_modified or joindate');
+  if (timestamp === undefined) {
+    return unreadable(
+      `expected a time in last_modified or joindate, got ${kindOfTimes(row, ['last_modified', 'joindate'])}`,
+    );
+  }
   const set: Properties = {};
   const once: Properties = {};
   for (const column of Object.keys(row)) {

@@ -167,7 +167,7 @@ describe('profiles', () => {
 
   it('without a time of their own need one', () => {
     const profile = { $distinct_id: 'u1', $properties: { plan: 'pro' } };
-    const reason = 'expected $last_seen or $created in the profile, or the option profile_time';
+    const reason = 'expected a time in $last_seen or $created, or the option profile_time, got nothing';
     expect(readAll(mixpanel, [profile])).toEqual([{ kind: 'unreadable', reason }]);
     const event = eventFrom(mixpanel, profile, { profile_time: '2024-05-01' });
     expect(event.timestamp).toBe('2024-05-01T00:00:00.000Z');

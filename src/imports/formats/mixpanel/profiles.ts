@@ -6,7 +6,7 @@ import { plainIdOf } from './ids.ts';
 import { namesOf, rename } from '../names.ts';
 import { idOf, kindOf, type Json, type Properties } from '../read-values.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
-import { anyTime, textTime, type Zone } from '../times.ts';
+import { anyTime, kindOfTimes, textTime, type Zone } from '../times.ts';
 
 /** Whether a record is the profile of a user or a group: they name whom they are about with a `$`, events never do. */
 export function isProfile(record: Json): boolean {
@@ -33,7 +33,8 @@ export function createProfileReader(
     const values = valuesOf(record);
     const timestamp = anyTime(values['$last_seen'], zone) ?? anyTime(values['$created'], zone) ?? profileTime;
     if (timestamp === undefined) {
-      return unreadable('expected $last_seen or $created in the profile, or the option profile_time');
+      const got = kindOfTimes(values, ['$last_seen', '$created']);
+      return unreadable(`expected a time in $last_seen or $created, or the option profile_time, got ${got}`);
     }
     const properties: Properties = {};
     rename(values, personNames, properties);

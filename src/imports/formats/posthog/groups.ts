@@ -2,7 +2,7 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { unreadable, imported, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type RecordResult } from '../format.ts';
 import { idOf, kindOf, objectOfJson, type Json } from '../read-values.ts';
-import { anyTime, type Zone } from '../times.ts';
+import { anyTime, kindOfTimes, type Zone } from '../times.ts';
 
 /** Types of groups by their index, which is a project's own. */
 export type GroupTypes = ReadonlyMap<string, string>;
@@ -51,7 +51,9 @@ export function createGroupReader(writer: EventWriter, types: GroupTypes, zone: 
     const set = objectOfJson(record['group_properties'] ?? record['properties'] ?? {});
     if (set === undefined) return unreadable('expected group_properties to be an object or its JSON');
     const timestamp = timeOf(record, zone);
-    if (timestamp === undefined) return unreadable('expected a time in updated_at, _timestamp or created_at');
+    if (timestamp === undefined) {
+      return unreadable(`expected a time in updated_at, _timestamp or created_at, got ${kindOfTimes(record, times)}`);
+    }
     const properties = { $group_type: type, $group_key: key, $group_set: set, $groups: { [type]: key } };
     const idParts = ['$groupidentify', type, key, canonicalJson(set) ?? ''];
     return imported([writer.generated(idParts, '$groupidentify', `$${type}_${key}`, timestamp, properties)]);

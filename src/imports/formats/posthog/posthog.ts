@@ -17,7 +17,7 @@ import { readExample } from '../read-example.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
 import { readObjects } from '../read-objects.ts';
-import { anyTime, kindOfTime, zoneOption } from '../times.ts';
+import { anyTime, kindOfTime, kindOfTimes, zoneOption } from '../times.ts';
 
 export const posthog: Format = {
   slug: 'posthog',
@@ -210,7 +210,11 @@ function readPerson(record: Json, { writer, person, zone, links }: Context): Rec
   }
   const created = anyTime(record['created_at'], zone);
   const written = anyTime(record['_inserted_at'], zone) ?? created;
-  if (written === undefined) return unreadable('expected a time in created_at or _inserted_at');
+  if (written === undefined) {
+    return unreadable(
+      `expected a time in created_at or _inserted_at, got ${kindOfTimes(record, ['created_at', '_inserted_at'])}`,
+    );
+  }
   const set = renamed(source, person);
   const since = created ?? written;
   const link = writer.generated(['$merge_dangerously', distinctId, personId], '$merge_dangerously', distinctId, since, {

@@ -8,6 +8,8 @@ export interface MessageTime {
   readonly correctedMs: number;
 }
 
+export const timeFields = ['timestamp', 'originalTimestamp', 'receivedAt', 'sentAt'] as const;
+
 /**
  * `timestamp` is right as it stands: Segment and RudderStack have corrected it. What has not passed through them (dumps of a gateway)
  * lacks it, and is corrected in the same way: receivedAt - (sentAt - originalTimestamp). Undefined: the message has no time.

@@ -111,7 +111,8 @@ describe('Segment messages as events', () => {
     [{ ...base, type: 'alias' }, 'expected previousId'],
     [{ ...base, type: 'group' }, 'expected groupId'],
     [{ ...base, type: 'page', userId: ' ' }, 'expected userId or anonymousId'],
-    [{ type: 'page', userId: 'u' }, 'expected a timestamp'],
+    [{ type: 'page', userId: 'u' }, 'expected a timestamp, got nothing'],
+    [{ type: 'page', userId: 'u', timestamp: [] }, 'expected a timestamp, got a list in timestamp'],
   ])('what cannot become an event says why: %j', (message, reason) => {
     expect(createSegmentReader('keep')(message)).toEqual({ kind: 'unreadable', reason });
   });

@@ -19,7 +19,8 @@ import { unwrapped } from './envelope.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { messageIds, type MessageIds } from './message-ids.ts';
-import { timeOfMessage } from './message-time.ts';
+import { timeOfMessage, timeFields } from './message-time.ts';
+import { kindOfTimes } from '../times.ts';
 import { hostOf, textOf } from './message-values.ts';
 import { segmentPlain } from './plain.ts';
 import { isWarehouseRow, messageOfRow, warehouseTables } from './warehouse.ts';
@@ -185,7 +186,7 @@ function mapSegmentMessage(message: unknown): MappedMessage | string {
   const ids = messageIds(message['userId'], message['anonymousId']);
   if (ids === undefined) return 'expected userId or anonymousId';
   const time = timeOfMessage(message);
-  if (time === undefined) return 'expected a timestamp';
+  if (time === undefined) return `expected a timestamp, got ${kindOfTimes(message, timeFields)}`;
   const messageId = textOf(message['messageId']);
   const idParts =
     messageId === undefined ? ['segment-content', JSON.stringify(message)] : [...messageIdParts, messageId];

@@ -140,7 +140,10 @@ describe('enriched events of Snowplow', () => {
   });
 
   it.each([
-    [{ derived_tstamp: 'x' }, 'expected a time in true_tstamp, derived_tstamp or collector_tstamp'],
+    [
+      { derived_tstamp: 'x' },
+      'expected a time in true_tstamp, derived_tstamp or collector_tstamp, got a text in derived_tstamp',
+    ],
     [{ event: '' }, 'expected the kind of event in event, got an empty text'],
   ])('says why it cannot read %j', (change, reason) => {
     expect(readAll(snowplow, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);

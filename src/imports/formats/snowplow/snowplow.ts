@@ -8,6 +8,7 @@ import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { hasLoaderColumn, isInCapitals, plainRow } from '../warehouse-row.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
+import { kindOfTimes } from '../times.ts';
 import { asNumber, idOf, kindOf, listOf, objectOfJson, setMember, valueOfJson } from '../read-values.ts';
 import type { Json, Properties } from '../read-values.ts';
 import { snowplowColumns, snowplowFlags, snowplowNumbers } from './columns.ts';
@@ -119,6 +120,8 @@ function createReader(writer: EventWriter, keepsAnonymous: boolean): RecordReade
 /** Snowflake writes the columns in capitals, loaders add their own. */
 const isWarehouseRow = (row: Json): boolean => isInCapitals(row, 'event_id') || hasLoaderColumn(row);
 
+const times = ['true_tstamp', 'derived_tstamp', 'collector_tstamp'] as const;
+
 function read(writer: EventWriter, row: Json, keepsAnonymous: boolean): RecordResult {
   const schema = row['schema'];
   if (typeof schema === 'string' && schema.includes('com.snowplowanalytics.snowplow.badrows')) {
@@ -128,7 +131,11 @@ function read(writer: EventWriter, row: Json, keepsAnonymous: boolean): RecordRe
     timeOfTextOrMs(row['true_tstamp']) ??
     timeOfTextOrMs(row['derived_tstamp']) ??
     timeOfTextOrMs(row['collector_tstamp']);
-  if (timestamp === undefined) return unreadable('expected a time in true_tstamp, derived_tstamp or collector_tstamp');
+  if (timestamp === undefined) {
+    return unreadable(
+      `expected a time in true_tstamp, derived_tstamp or collector_tstamp, got ${kindOfTimes(row, times)}`,
+    );
+  }
   const unstruct = unstructOf(row);
   const sourceName = nameOf(row, unstruct);
   if (sourceName === undefined) return unreadable(`expected the kind of event in event, got ${kindOf(row['event'])}`);
