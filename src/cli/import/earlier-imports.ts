@@ -25,7 +25,7 @@ export function earlierImports(dir: ImportDir, apiKey: string | undefined): Earl
         if (other.id === dir.id || url !== own.url || key !== own.target_key) continue;
         const same = await unlessTooNew(() => withStore(other, (db) => findSameRecords(db, checked)));
         const undoable = (await registrationOf(other)) !== undefined;
-        found.push(...same.map((each) => ({ ...each, undoable })));
+        for (const each of same) found.push({ ...each, undoable });
       }
       const gone = await undone(found.map(({ run }) => run));
       const stored = found.filter(({ run }) => !gone.has(run));
