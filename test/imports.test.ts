@@ -116,8 +116,9 @@ const sources = parseFiles(
 const consoleSources = parseFiles(
   allFiles().filter((path) => /^console\/src\/.*\.tsx?$/.test(path) && !isTestSide(path)),
 );
-/** Plain tables of the contract that a browser may load; of the others it takes the types alone. */
-const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes|roles|odd-values|import-schedule-limits)\.ts$/;
+/** Plain tables and rules of the contract that a browser may load; of the others it takes the types alone. */
+const tablesForBrowsers =
+  /^src\/contract\/(errors|warnings|scopes|roles|odd-values|import-schedule-limits|skipped-reasons)\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /(\.(test|fixture)|[/-]conformance)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);
