@@ -43,9 +43,9 @@ const mark = `concat(',"$import_run_id":"', import_run, '"}')`;
 const unmarked = `if(endsWith(properties, ${mark}), concat(substring(properties, 1, length(properties) - length(${mark})), '}'), properties)`;
 const markChars = ',"$import_run_id":""}'.length;
 /** Without their mark or last brace: the length of the id says where to cut, without looking for the mark. */
-const cut = `substring(properties, 1, length(properties) - if(import_run = '', 1, length(import_run) + ${markChars}))`;
+export const cutProperties = `substring(properties, 1, length(properties) - if(import_run = '', 1, length(import_run) + ${markChars}))`;
 const contentHashes: Readonly<Record<ContentsKind, string>> = {
-  crc32: crcWord(`CRC32(${cut})`),
+  crc32: crcWord(`CRC32(${cutProperties})`),
   md5: wordOf(`concat(toString(uuid), '\\0', ${unmarked})`),
 };
 
@@ -66,8 +66,7 @@ function hex(number: string): string {
   return `leftPad(lower(hex(${number})), 16, '0')`;
 }
 
-/** What an event adds to `content` of the count, 16 hex digits. */
-export const contentSql = (contents: ContentsKind): string => hex(contentHashes[contents]);
+const eventsFinal = 'events FINAL';
 
 /**
  * Events of some UTC days (`2024-03-01`, the days of their own time; both ends included) that one run stored, by day and name. `table`:
@@ -78,7 +77,7 @@ export async function importedCounts(
   projectId: number,
   of: { readonly run: string; readonly from: string; readonly to: string },
   contents: ContentsKind,
-  table = 'events FINAL',
+  table = eventsFinal,
 ): Promise<ImportedCount[]> {
   const rows = await store.query<Omit<ImportedCount, 'day' | 'count'> & { day_text: string; events: string }>(
     `SELECT toString(day) AS day_text, event, count() AS events, ${hex(`groupBitXor(${identityHash})`)} AS checksum,
@@ -108,18 +107,19 @@ export interface IdentityKey {
   readonly distinctId: string;
 }
 
-/** Events of this name on one day or on all of them, whoever stored them, in the order of the table's key. */
+/** Events of this name on one day or on all of them, whoever stored them, in the order of the table's key. `table`: as above. */
 export async function importedEvents(
-  store: EventStore,
+  store: StoreReader,
   projectId: number,
   where: { readonly day?: string | undefined; readonly event: string; readonly after?: IdentityKey | undefined },
   { limit, contents }: { readonly limit: number; readonly contents: ContentsKind },
+  table = eventsFinal,
 ): Promise<IdentityPage> {
   const { day, event, after } = where;
   const rows = await store.query<IdentityRow>(
     `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
-  toUnixTimestamp64Micro(timestamp) AS micros, import_run AS run, ${contentSql(contents)} AS content
-FROM events FINAL
+  toUnixTimestamp64Micro(timestamp) AS micros, import_run AS run, ${hex(contentHashes[contents])} AS content
+FROM ${table}
 PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${beyond(after)}
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
 LIMIT {limit:UInt32}`,
@@ -196,16 +196,17 @@ export interface ImportedProperties {
   readonly properties: string;
 }
 
-/** What is stored of these events, whoever stored them. */
+/** What is stored of these events, whoever stored them. `table`: as above. */
 export async function importedProperties(
-  store: EventStore,
+  store: StoreReader,
   projectId: number,
   where: { readonly day: string; readonly event: string; readonly uuids: readonly string[] },
+  table = eventsFinal,
 ): Promise<ImportedProperties[]> {
   if (where.uuids.length === 0) return [];
   const rows = await store.query<{ uuid_text: string; distinct_id: string; properties: string }>(
     `SELECT toString(uuid) AS uuid_text, distinct_id, properties
-FROM events FINAL
+FROM ${table}
 PREWHERE ${ofDay} AND event = {event:String} AND uuid IN (SELECT arrayJoin({uuids:Array(UUID)}))`,
     { project: projectId, ...where },
   );

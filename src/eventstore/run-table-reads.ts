@@ -1,16 +1,25 @@
 import type { RunRef, StoreReader } from './eventstore.ts';
-import { contentSql, importedCounts, type ContentsKind, type ImportedCount } from './import-reads.ts';
+import {
+  cutProperties,
+  importedCounts,
+  importedEvents,
+  importedProperties,
+  type ContentsKind,
+  type IdentityKey,
+  type IdentityPage,
+  type ImportedCount,
+  type ImportedProperties,
+} from './import-reads.ts';
 import { rowColumns, rowOf, type PageRow } from './month-rows.ts';
 import type { EventRow } from './rows.ts';
-import { runTableName } from './run-tables.ts';
+import { runTableName, type RunTable } from './run-tables.ts';
 
 /**
- * Reading the table of a run (run-tables.ts). Its identities are those of `events`: project, day, event, cityHash64 of the distinct_id,
+ * Reading the tables of a run (run-tables.ts). Their identities are those of `events`: project, day, event, cityHash64 of the distinct_id,
  * uuid. Rejects like `query`, also where the run has no table.
+ *
+ * The memory of a query does not depend on the number of rows: identities are grouped in the order of the table's key, one after the other.
  */
-
-/** Of the row in its source: its `received_at`, µs since the epoch. The number of the record is this minus the start of the run. */
-export type SourcePlace = bigint;
 
 /** UTC days of the events' identity, `2024-03-01`; both ends included. */
 export interface DayRange {
@@ -28,131 +37,128 @@ export async function runTableCounts(
   days: DayRange,
   { of, contents }: { readonly of: 'rows' | 'events'; readonly contents: ContentsKind },
 ): Promise<ImportedCount[]> {
-  const table = `${runTableName(run)}${of === 'events' ? ' FINAL' : ''}`;
+  const table = of === 'events' ? eventsOf(run) : rowsOf(run);
   return await importedCounts(store, run.projectId, { run: run.runId, ...days }, contents, table);
 }
 
-export interface RunIdentity {
+export interface RunDay {
   readonly day: string;
-  readonly event: string;
-  readonly distinctId: string;
-  readonly uuid: string;
-}
-
-export interface RunDuplicate extends RunIdentity {
+  /** Those of equal identities too. */
   readonly rows: number;
-  /** The first hundred, ascending; the first one is that of the row that counts. */
-  readonly places: readonly SourcePlace[];
+  /** About what their events take as JSON. */
+  readonly bytes: number;
 }
 
-export interface RunPage<Item, Key = Item> {
+/** Of an event as JSON: what is not its name, distinct_id or properties. */
+const otherBytes = 128;
+
+/** Ascending. */
+export async function runTableDays(store: StoreReader, run: RunRef): Promise<RunDay[]> {
+  const found = await store.query<{ day_text: string; found: string; bytes: string }>(
+    `SELECT toString(day) AS day_text, count() AS found,
+  sum(length(event) + length(distinct_id) + length(properties) + ${otherBytes}) AS bytes
+FROM ${rowsOf(run)} PREWHERE ${ofProject} GROUP BY day ORDER BY day`,
+    { project: run.projectId },
+  );
+  return found.map(({ day_text: day, found: rows, bytes }) => ({ day, rows: Number(rows), bytes: Number(bytes) }));
+}
+
+/**
+ * Rows of a day beyond the first of their identity that differ from it: other properties (without the mark of the run) or another
+ * time. A row that stands there twice, with one place, counts once.
+ */
+export async function runTableChanged(store: StoreReader, run: RunRef, day: string): Promise<number> {
+  // Of each identity the rows, as place and content, in the order of the source.
+  const [row] = await store.query<{ changed: string }>(
+    `SELECT sum(arrayCount(row -> row.2 != found[1].2, found)) AS changed
+FROM (SELECT arraySort(arrayDistinct(groupArray((received_at, sipHash64(timestamp, ${cutProperties}))))) AS found
+  FROM ${rowsOf(run)} PREWHERE ${ofDay} GROUP BY project_id, ${key} HAVING count() > 1)
+SETTINGS optimize_aggregation_in_order = 1`,
+    { project: run.projectId, day },
+  );
+  return Number(row?.changed ?? 0);
+}
+
+/**
+ * Events with the name, distinct_id and uuid of one that stands on an earlier day, all of which are stored: about so many, from one uuid
+ * in `share`. Memory holds the identities of that share.
+ */
+export async function runTableRepeated(store: StoreReader, run: RunRef, share: number): Promise<number> {
+  const [row] = await store.query<{ repeated: string }>(
+    `SELECT sum(days - 1) AS repeated
+FROM (SELECT count() AS days
+  FROM (SELECT event, cityHash64(distinct_id) AS hash, uuid
+    FROM ${rowsOf(run)} PREWHERE ${ofProject} AND cityHash64(uuid) % {share:UInt32} = 0 GROUP BY project_id, ${key})
+  GROUP BY sipHash128(event, hash, uuid) HAVING days > 1)
+SETTINGS optimize_aggregation_in_order = 1`,
+    { project: run.projectId, share },
+  );
+  return Number(row?.repeated ?? 0) * share;
+}
+
+export interface RunPage<Item, Key> {
   readonly items: readonly Item[];
   /** Pass it as `after` for the next page; undefined: there is none. */
   readonly next: Key | undefined;
 }
 
-export interface PageOf<Key> {
-  readonly after?: Key | undefined;
+/** Where a page of a day ends. */
+export type RunRowKey = Pick<EventRow, 'timestampMicros' | 'receivedAtMicros' | 'event' | 'distinctId' | 'uuid'>;
+
+export interface RunPageOf {
+  readonly of?: RunTable;
+  readonly after?: RunRowKey | undefined;
   readonly limit: number;
+}
+
+/**
+ * A day in the order of time, and of equal times in that of the source; one row for each identity. The table lies in another order, so
+ * each page looks at the whole day: take pages as large as memory allows.
+ */
+export async function readRunTableDay(
+  store: StoreReader,
+  run: RunRef,
+  day: string,
+  { of = 'rows', after, limit }: RunPageOf,
+): Promise<RunPage<EventRow, RunRowKey>> {
+  const order = 'timestamp, received_at, event, cityHash64(distinct_id), uuid';
+  const beyond = `WHERE (${order}) > (fromUnixTimestamp64Micro({micros:Int64}, 'UTC'),
+  fromUnixTimestamp64Micro({place:Int64}, 'UTC'), {event:String}, cityHash64({id:String}), {uuid:UUID})`;
+  const rows = await store.query<PageRow>(
+    `SELECT ${rowColumns} FROM ${eventsOf(run, of)} PREWHERE ${ofDay}
+${after === undefined ? '' : beyond} ORDER BY ${order} LIMIT {limit:UInt32}`,
+    { project: run.projectId, day, limit, ...(after && paramsOf(after)) },
+  );
+  const items = rows.map((row) => Object.assign(rowOf(run.projectId, row), { importRun: run.runId }));
+  return { items, next: items.length === limit ? items.at(-1) : undefined };
+}
+
+/** Events of one name and day as `importedEvents` reads them of `events`. */
+export async function runTableEvents(
+  store: StoreReader,
+  run: RunRef,
+  where: { readonly day: string; readonly event: string; readonly after?: IdentityKey | undefined },
+  page: { readonly limit: number; readonly contents: ContentsKind },
+): Promise<IdentityPage> {
+  return await importedEvents(store, run.projectId, where, page, eventsOf(run));
+}
+
+/** Properties of some events as `importedProperties` reads them of `events`. */
+export async function runTableProperties(
+  store: StoreReader,
+  run: RunRef,
+  where: { readonly day: string; readonly event: string; readonly uuids: readonly string[] },
+): Promise<ImportedProperties[]> {
+  return await importedProperties(store, run.projectId, where, eventsOf(run));
 }
 
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 const key = 'day, event, cityHash64(distinct_id), uuid';
 
-/** Identities with more than one row, in the order of the table's key, which costs no memory. */
-export async function runTableDuplicates(
-  store: StoreReader,
-  run: RunRef,
-  { after, limit }: PageOf<RunIdentity>,
-): Promise<RunPage<RunDuplicate, RunIdentity>> {
-  const beyond =
-    after === undefined
-      ? ''
-      : `AND day >= toDate32({day:String})
-  AND (${key}) > (toDate32({day:String}), {event:String}, cityHash64({id:String}), {uuid:UUID})`;
-  const rows = await store.query<{ d: string; e: string; u: string; id: string; found: string; places: string[] }>(
-    `SELECT toString(day) AS d, toString(event) AS e, toString(uuid) AS u, any(distinct_id) AS id, count() AS found,
-  groupArraySorted(100)(toUnixTimestamp64Micro(received_at)) AS places
-FROM ${runTableName(run)} PREWHERE ${ofProject} ${beyond}
-GROUP BY project_id, ${key} HAVING found > 1 ORDER BY project_id, ${key} LIMIT {limit:UInt32}
-SETTINGS optimize_aggregation_in_order = 1`,
-    { project: run.projectId, limit, ...(after && identityParams(after)) },
-  );
-  const items = rows.map(({ d: day, e: event, u: uuid, id: distinctId, found, places }) => {
-    return { day, event, uuid, distinctId, rows: Number(found), places: places.map(BigInt) };
-  });
-  return { items, next: items.length === limit ? items.at(-1) : undefined };
-}
+const rowsOf = (run: RunRef, table: RunTable = 'rows'): string => runTableName({ run, table });
+const eventsOf = (run: RunRef, table?: RunTable): string => `${rowsOf(run, table)} FINAL`;
 
-function identityParams({ day, event, distinctId: id, uuid }: RunIdentity) {
-  return { day, event, id, uuid };
-}
-
-/** Where a page of a day ends. */
-export type RunRowKey = Pick<EventRow, 'timestampMicros' | 'event' | 'distinctId' | 'uuid'>;
-
-/**
- * Events of a day in the order of their time, one for each identity. The table lies in another order, so each page looks at the whole
- * day: take pages as large as memory allows.
- */
-export async function readRunTableDay(
-  store: StoreReader,
-  run: RunRef,
-  day: string,
-  { after, limit }: PageOf<RunRowKey>,
-): Promise<RunPage<EventRow, RunRowKey>> {
-  const order = 'timestamp, event, cityHash64(distinct_id), uuid';
-  const beyond = `WHERE (${order}) >
-  (fromUnixTimestamp64Micro({micros:Int64}, 'UTC'), {event:String}, cityHash64({id:String}), {uuid:UUID})`;
-  const rows = await store.query<PageRow>(
-    `SELECT ${rowColumns} FROM ${runTableName(run)} FINAL PREWHERE ${ofDay}
-${after === undefined ? '' : beyond} ORDER BY ${order} LIMIT {limit:UInt32}`,
-    {
-      project: run.projectId,
-      day,
-      limit,
-      ...(after && { ...identityParams({ ...after, day }), micros: BigInt(after.timestampMicros) }),
-    },
-  );
-  const items = rows.map((row) => Object.assign(rowOf(run.projectId, row), { importRun: run.runId }));
-  return { items, next: items.length === limit ? items.at(-1) : undefined };
-}
-
-export interface RunDifference extends RunIdentity {
-  readonly place: SourcePlace;
-  /** What reads of `events` show of this identity; undefined: nothing. */
-  readonly shown: { readonly runId: string } | undefined;
-}
-
-/**
- * Events of one day and name that reads of `events` do not show, or show with another time or other properties (without the mark of
- * their run): nothing is left once all have been attached, but for identities that were stored before. In order of the
- * hash of the distinct_id, and the uuid.
- */
-export async function runTableDifferences(
-  store: StoreReader,
-  run: RunRef,
-  { day, event }: Pick<RunIdentity, 'day' | 'event'>,
-  { contents, after, limit }: PageOf<RunIdentity> & { readonly contents: ContentsKind },
-): Promise<RunPage<RunDifference, RunIdentity>> {
-  const beyond = 'AND (cityHash64(distinct_id), uuid) > (cityHash64({id:String}), {uuid:UUID})';
-  const side = (table: string, isOwn: 0 | 1): string =>
-    `SELECT cityHash64(distinct_id) AS hash, uuid, distinct_id, toUnixTimestamp64Micro(received_at) AS micros,
-    toString(import_run) AS run, ${contentSql(contents)} AS content, ${isOwn} AS is_own
-  FROM ${table} FINAL PREWHERE ${ofDay} AND event = {event:String} ${after === undefined ? '' : beyond}`;
-  const rows = await store.query<{ u: string; id: string; place: string; found: number; shown_run: string }>(
-    `SELECT toString(uuid) AS u, anyIf(distinct_id, is_own = 1) AS id, anyIf(micros, is_own = 1) AS place,
-  max(is_own = 0) AS found, anyIf(run, is_own = 0) AS shown_run
-FROM (${side(runTableName(run), 1)}
-  UNION ALL ${side('events', 0)})
-GROUP BY hash, uuid
-HAVING max(is_own) = 1 AND (found = 0 OR anyIf(content, is_own = 1) != anyIf(content, is_own = 0))
-ORDER BY hash, uuid LIMIT {limit:UInt32}`,
-    { project: run.projectId, day, event, limit, ...(after && { id: after.distinctId, uuid: after.uuid }) },
-  );
-  const items = rows.map(({ u: uuid, id: distinctId, place, found, shown_run: runId }) => {
-    return { day, event, uuid, distinctId, place: BigInt(place), shown: found === 0 ? undefined : { runId } };
-  });
-  return { items, next: items.length === limit ? items.at(-1) : undefined };
+function paramsOf({ timestampMicros, receivedAtMicros, event, distinctId: id, uuid }: RunRowKey) {
+  return { micros: BigInt(timestampMicros), place: BigInt(receivedAtMicros), event, id, uuid };
 }

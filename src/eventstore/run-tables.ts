@@ -4,8 +4,9 @@ import { singleForm, type SchemaForm } from './schema-form.ts';
 import { checkRun, checkToken } from './sql.ts';
 
 /**
- * Port: one table for each import run, of the same form as `events`. Rows are inserted as segments of the source are converted, in any
- * order, counted and compared there (run-table-reads.ts), and then attached to `events` month by month without being copied.
+ * Port: two tables for each import run, of the same form as `events`. Rows are inserted as segments of the source are converted, in any
+ * order, counted and compared there (run-table-reads.ts), and those of `rows` are then attached to `events` month by month without being
+ * copied. What they say of persons and groups lies beside them in `facts`.
  *
  * Promises (checked by run-tables-conformance.ts for every adapter)
  * - Each call may be repeated after whatever end, `kill -9` of the engine included: what it has done is done once.
@@ -23,22 +24,31 @@ import { checkRun, checkToken } from './sql.ts';
  * shows them twice in ClickHouse before 26.3.17. `events` merges the parts after they are attached.
  */
 export interface RunTables {
-  /** Makes the table; nothing where it is there. */
+  /** Makes both tables; nothing where they are there. */
   create(run: RunRef): Promise<void>;
-  /** Runs that have a table or a part of one, as a crash leaves it; by project and id. */
+  /** Runs that have a table or a part of one, as a crash leaves it, once each; by project and id. */
   list(): Promise<RunRef[]>;
-  /** Frees its disk, but for what `events` has been given. Nothing where there is no table. */
+  /** Frees the disk of both, but for what `events` has been given. Nothing where there are no tables. */
   drop(run: RunRef): Promise<void>;
   /**
    * Rows of that run and project only. `segment`: names the content of the batch, 1 to 100 characters of `[A-Za-z0-9_:.-]`, the same at
    * every retry. A segment is recognised among the last 10,000 months of segments; months beyond that stand there twice, with equal
    * places. Rejects like `insertBatch`.
    */
-  insert(run: RunRef, batch: RowBatch, segment: string): Promise<void>;
-  /** `month`: 202403. A month without rows is none. Rejects where `events` has got other columns since the table was made. */
+  insert(run: RunRef, batch: RowBatch, segment: string, into?: RunTable): Promise<void>;
+  /** `month` of `rows`: 202403. A month without rows is none. Rejects where `events` has got other columns since the table was made. */
   attach(run: RunRef, month: number): Promise<void>;
   /** Ascending; empty where there is no table. */
-  partitions(run: RunRef): Promise<RunPartition[]>;
+  partitions(run: RunRef, of?: RunTable): Promise<RunPartition[]>;
+}
+
+/** `rows`: the events (the default everywhere); `facts`: one row for each event that says something of persons or groups, with that alone. */
+export type RunTable = (typeof runTables)[number];
+const runTables = ['rows', 'facts'] as const;
+
+export interface RunTableRef {
+  readonly run: RunRef;
+  readonly table: RunTable;
 }
 
 export interface RunPartition {
@@ -64,7 +74,7 @@ export type RunTableChange =
 export interface RunTableTransport {
   /** Runs `runTableSql`: `create` and `drop` on the whole store, `attach` on each shard. */
   change(change: RunTableChange): Promise<void>;
-  insert(run: RunRef, batch: RowBatch, token: string): Promise<void>;
+  insert(into: RunTableRef, batch: RowBatch, token: string): Promise<void>;
   /** Rows of one replica of each shard, one after the other. */
   shardRows<Row>(sql: string): Promise<Row[]>;
   readonly form: Pick<SchemaForm, 'rowsOf'>;
@@ -75,18 +85,18 @@ export function createRunTables({ change, insert, shardRows, form }: RunTableTra
     create: async (run) => await change(checked({ kind: 'create', run })),
     drop: async (run) => await change(checked({ kind: 'drop', run })),
     attach: async (run, month) => await change(checked({ kind: 'attach', run, month })),
-    async insert(run, batch, segment) {
+    async insert(run, batch, segment, table = 'rows') {
       const token = segmentToken(run, segment);
-      if (batch.rows > 0) await insert(run, batch, token);
+      if (batch.rows > 0) await insert({ run, table }, batch, token);
     },
     async list() {
       const names = await shardRows<{ name: string }>(tableNamesSql);
       const runs = names.map(({ name }) => runOfTable(name)).filter((run) => run !== undefined);
-      const byName = new Map(runs.map((run) => [runTableName(run), run]));
+      const byName = new Map(runs.map((run) => [runTableName({ run, table: 'rows' }), run]));
       return [...byName.values()].sort((a, b) => a.projectId - b.projectId || (a.runId < b.runId ? -1 : 1));
     },
-    async partitions(run) {
-      const rows = await shardRows<PartitionRow>(partitionsSql(form.rowsOf(runTableName(run))));
+    async partitions(run, table = 'rows') {
+      const rows = await shardRows<PartitionRow>(partitionsSql(form.rowsOf(runTableName({ run, table }))));
       const months = Map.groupBy(rows, ({ month }) => Number(month));
       const sum = (of: readonly PartitionRow[], key: 'rows' | 'bytes' | 'parts'): number =>
         of.reduce((all, row) => all + Number(row[key]), 0);
@@ -110,14 +120,16 @@ function segmentToken(run: RunRef, segment: string): string {
 }
 
 /** Letters, digits and `_`; no two runs share one, also where the adapter adds `_local`. */
-export function runTableName(run: RunRef): string {
+export function runTableName({ run, table }: RunTableRef): string {
   const { projectId, runId } = checkRun(run);
-  return `run_${projectId}_${runId.replaceAll('-', '_')}_rows`;
+  assert(runTables.includes(table), `a table of a run (${runTables.join(', ')}), got ${table}`);
+  return `run_${projectId}_${runId.replaceAll('-', '_')}_${table}`;
 }
 
-const tableForm = /^run_(?<project>\d+)_(?<id>\w+)_rows(_local)?$/;
-const tableNamesSql = String.raw`SELECT name FROM system.tables
-WHERE database = currentDatabase() AND match(name, '^run_[0-9]+_[A-Za-z0-9_]+_rows(_local)?$')`;
+const nameEnd = `_(?:${runTables.join('|')})(?:_local)?$`;
+const tableForm = new RegExp(`^run_(?<project>\\d+)_(?<id>\\w+)${nameEnd}`);
+const tableNamesSql = `SELECT name FROM system.tables
+WHERE database = currentDatabase() AND match(name, '^run_[0-9]+_[A-Za-z0-9_]+${nameEnd}')`;
 
 function runOfTable(name: string): RunRef | undefined {
   const { project, id } = tableForm.exec(name)?.groups ?? {};
@@ -141,31 +153,37 @@ const partsMax = 10_000;
 
 /** In this order; each of them may run again. */
 export function runTableSql(change: RunTableChange, form: SchemaForm = singleForm): readonly string[] {
-  const table = runTableName(change.run);
-  const [rows, events] = [form.rowsOf(table), form.rowsOf('events')];
+  const { run } = change;
   switch (change.kind) {
     case 'create':
-      return [
-        // A path of its own for each table that has had the name: a replica that was away at a drop must not bring its rows back.
-        `CREATE TABLE IF NOT EXISTS ${rows}${form.everywhere} AS ${events}
+      return runTables.flatMap((table) => createSql(runTableName({ run, table }), form));
+    case 'drop':
+      return runTables.flatMap((table) => dropSql(runTableName({ run, table }), form));
+    case 'attach': {
+      const { month } = change;
+      assert(Number.isInteger(month) && month >= 190_001 && month <= 229_912, `a month such as 202403, got ${month}`);
+      const rows = form.rowsOf(runTableName({ run, table: 'rows' }));
+      return [`ALTER TABLE ${form.rowsOf('events')} ATTACH PARTITION ID '${month}' FROM ${rows}`];
+    }
+  }
+}
+
+function createSql(table: string, form: SchemaForm): readonly string[] {
+  return [
+    // A path of its own for each table that has had the name: a replica that was away at a drop must not bring its rows back.
+    `CREATE TABLE IF NOT EXISTS ${form.rowsOf(table)}${form.everywhere} AS ${form.rowsOf('events')}
 ENGINE = ${form.engine('ReplacingMergeTree', `${table}/{uuid}`, 'first_wins')}
 PARTITION BY toYYYYMM(day)
 ORDER BY (project_id, day, event, cityHash64(distinct_id), uuid)
 SETTINGS ${form.tokenWindow}, fsync_after_insert = 1, fsync_part_directory = 1,
   max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
   parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax}`,
-        ...form.readThroughAs(table, 'events'),
-      ];
-    case 'drop': {
-      const tables = rows === table ? [table] : [rows, table];
-      return tables.map(
-        (name) => `DROP TABLE IF EXISTS ${name}${form.everywhere} SYNC SETTINGS max_table_size_to_drop = 0`,
-      );
-    }
-    case 'attach': {
-      const { month } = change;
-      assert(Number.isInteger(month) && month >= 190_001 && month <= 229_912, `a month such as 202403, got ${month}`);
-      return [`ALTER TABLE ${events} ATTACH PARTITION ID '${month}' FROM ${rows}`];
-    }
-  }
+    ...form.readThroughAs(table, 'events'),
+  ];
+}
+
+function dropSql(table: string, form: SchemaForm): readonly string[] {
+  return [...new Set([form.rowsOf(table), table])].map(
+    (name) => `DROP TABLE IF EXISTS ${name}${form.everywhere} SYNC SETTINGS max_table_size_to_drop = 0`,
+  );
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { RunRef } from '../../src/eventstore/eventstore.ts';
+import { newProject } from '../../src/eventstore/conformance.ts';
 import { importedCounts } from '../../src/eventstore/import-reads.ts';
 import { EventRowWriter, type EventRow } from '../../src/eventstore/rows.ts';
 import { runTableCounts } from '../../src/eventstore/run-table-reads.ts';
-import type { RunStore } from '../../src/eventstore/run-tables.ts';
+import type { RunStore, RunTable } from '../../src/eventstore/run-tables.ts';
 import { contentText, createChecksum, createContentChecksum, runMark } from '../../src/imports/checksum.ts';
 
 const allDays = { from: '1900-01-01', to: '2299-12-31' };
@@ -34,10 +35,11 @@ export async function insertSegment(
   run: RunRef,
   segment: string,
   rows: readonly EventRow[],
+  into?: RunTable,
 ): Promise<void> {
   const writer = new EventRowWriter();
   for (const row of rows) writer.write(row);
-  await store.runTables.insert(run, writer.take(), segment);
+  await store.runTables.insert(run, writer.take(), segment, into);
 }
 
 export async function attachAll(store: RunStore, run: RunRef): Promise<number[]> {
@@ -80,3 +82,18 @@ export async function countsOf(store: RunStore, run: RunRef, of: 'rows' | 'event
       : await runTableCounts(store, run, allDays, { of, contents: 'crc32' });
   return counts.map((each) => Object.assign(each, { content: contentText('crc32', each.content) })).toSorted(byCell);
 }
+
+export function newRun(projectId = newProject()): RunRef {
+  return { projectId, runId: randomUUID() };
+}
+
+export const hostileTexts = [
+  '',
+  `'; TRUNCATE TABLE events; --`,
+  'nul\u0000byte',
+  '\0',
+  "tab\tquote'double\"back\\slash\\' tick`",
+  '😀 𝒳 ümläut 中文 \u2028',
+  '123456789012345678901234567890',
+  'x'.repeat(70_000),
+];

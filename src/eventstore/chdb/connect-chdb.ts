@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { parseLines } from '../json-lines.ts';
 import { insertError, queryError } from '../engine-errors.ts';
-import type { QueryParam, RowBatch, RunRef, StoreHealth } from '../eventstore.ts';
+import type { QueryParam, RowBatch, StoreHealth } from '../eventstore.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { encodeFrame, FrameReader, type Frame } from '../../base/frames.ts';
-import { createRunTables, type RunStore } from '../run-tables.ts';
+import { createRunTables, type RunStore, type RunTableRef } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
 import { checkToken, deleteRunSql } from '../sql.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
@@ -47,7 +47,7 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
     runTables: createRunTables({
       form: singleForm,
       change: async (change) => void (await ask({ kind: 'change-run-table', change })),
-      insert: (run, batch, token) => insertThroughFile({ link, spoolDir, waitMs }, batch, token, run),
+      insert: (into, batch, token) => insertThroughFile({ link, spoolDir, waitMs }, batch, token, into),
       shardRows: query,
     }),
     async health() {
@@ -74,7 +74,7 @@ async function insertThroughFile(
   { link, spoolDir, waitMs }: Way,
   batch: RowBatch,
   token: string,
-  run?: RunRef,
+  into?: RunTableRef,
 ): Promise<void> {
   const file = `${randomUUID()}.native`;
   const path = join(spoolDir, file);
@@ -82,7 +82,7 @@ async function insertThroughFile(
     await writeFile(path, batch.chunks, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
       throw new StoreUnavailableError(`The spool file ${path} cannot be written; is the disk full?`, { cause });
     });
-    const answer = await link.call({ kind: 'insert', file, rows: batch.rows, token, ...(run && { run }) }, waitMs);
+    const answer = await link.call({ kind: 'insert', file, rows: batch.rows, token, ...(into && { into }) }, waitMs);
     if (!answer.header.ok) throw insertError(answer.header.message);
   } finally {
     await rm(path, { force: true });

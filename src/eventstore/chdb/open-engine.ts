@@ -65,9 +65,9 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
   const queries = stopwatch();
   const [inLineToInsert, inLineToDelete, inLineOfRuns] = [serialLane(), serialLane(), serialLane()];
   return {
-    insert(file, rows, token, of) {
-      const [inLine, session] = of === undefined ? [inLineToInsert, writer] : [inLineOfRuns, importer];
-      const target = of && { table: runTableName(of), settings: [] };
+    insert(file, rows, token, into) {
+      const [inLine, session] = into === undefined ? [inLineToInsert, writer] : [inLineOfRuns, importer];
+      const target = into && { table: runTableName(into), settings: [] };
       return inLine(() => inserts.time(() => insertFile(session, options.spoolDir, { file, rows, token, target })));
     },
     deleteRun: (rows) => inLineToDelete(() => run(remover, deleteRunSql(rows))),

@@ -1,16 +1,16 @@
-import type { QueryParam, RunDays, RunRef } from '../eventstore.ts';
-import type { RunTableChange } from '../run-tables.ts';
+import type { QueryParam, RunDays } from '../eventstore.ts';
+import type { RunTableChange, RunTableRef } from '../run-tables.ts';
 
 /** What the clients of the embedded engine ask its process, as headers of frames over a UNIX domain socket. */
 export type StoreRequest =
-  /** `file`: name of a spool file. `run`: into its table instead of `events`. */
+  /** `file`: name of a spool file. `into`: another table than `events`. */
   | {
       readonly id: number;
       readonly kind: 'insert';
       readonly file: string;
       readonly rows: number;
       readonly token: string;
-      readonly run?: RunRef;
+      readonly into?: RunTableRef;
     }
   | { readonly id: number; readonly kind: 'delete-run'; readonly rows: RunDays }
   | { readonly id: number; readonly kind: 'change-run-table'; readonly change: RunTableChange }

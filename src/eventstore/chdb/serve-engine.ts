@@ -1,14 +1,14 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DamagedPart } from '../sql.ts';
-import type { RunDays, RunRef } from '../eventstore.ts';
-import type { RunTableChange } from '../run-tables.ts';
+import type { RunDays } from '../eventstore.ts';
+import type { RunTableChange, RunTableRef } from '../run-tables.ts';
 import { healthOf } from '../sql.ts';
 import { encodeFrame, FrameReader } from '../../base/frames.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
 /** The engine as the socket sees it. */
 export interface Engine {
-  insert(file: string, rows: number, token: string, run?: RunRef): Promise<void>;
+  insert(file: string, rows: number, token: string, into?: RunTableRef): Promise<void>;
   deleteRun(rows: RunDays): Promise<void>;
   changeRunTable(change: RunTableChange): Promise<void>;
   /** JSON lines. */
@@ -50,7 +50,7 @@ function send(socket: Socket, header: StoreResponse, body?: Buffer): void {
 async function perform(engine: Engine, request: StoreRequest): Promise<Buffer | undefined> {
   switch (request.kind) {
     case 'insert':
-      await engine.insert(request.file, request.rows, request.token, request.run);
+      await engine.insert(request.file, request.rows, request.token, request.into);
       return undefined;
     case 'delete-run':
       await engine.deleteRun(request.rows);

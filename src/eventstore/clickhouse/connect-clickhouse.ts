@@ -61,8 +61,8 @@ function serverStore(server: ClickhouseServer): RunStore {
       async change(change) {
         for (const sql of runTableSql(change)) await server.command(sql);
       },
-      insert: (run, batch, token) =>
-        server.insert(insertSql(token, '', { table: runTableName(run), settings: [] }), batch),
+      insert: (into, batch, token) =>
+        server.insert(insertSql(token, '', { table: runTableName(into), settings: [] }), batch),
       shardRows: (sql) => server.rows(sql),
     }),
     async health() {

@@ -204,12 +204,12 @@ function clusterRunTables(opening: () => Promise<Cluster>, form: SchemaForm): Ru
       const { all, shards } = await opening();
       const statements = runTableSql(change, form);
       if (change.kind === 'attach') {
-        const rows = form.rowsOf(runTableName(change.run));
+        const rows = form.rowsOf(runTableName({ run: change.run, table: 'rows' }));
         await Promise.all(shards.map((shard) => attachOnShard(shard, rows, statements)));
       } else for (const sql of statements) await all.use((server) => server.command(sql, tableSettings));
     },
-    async insert(run, batch, token) {
-      await insertByShard(await opening(), batch, token, { ...target, table: form.rowsOf(runTableName(run)) });
+    async insert(into, batch, token) {
+      await insertByShard(await opening(), batch, token, { ...target, table: form.rowsOf(runTableName(into)) });
     },
     async shardRows<Row>(sql: string) {
       const { shards } = await opening();
