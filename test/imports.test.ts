@@ -55,7 +55,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   move: words`base metadata eventstore`,
   backup: words`base imports`,
   service: words`contract base config kafka live telemetry metadata eventlog eventstore move backup outbound batch http capture notices imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
-  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service move backup`,
+  cli: words`contract base config telemetry metadata eventstore outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service move backup`,
 };
 const rooms = Object.keys(mayImport);
 
@@ -70,7 +70,7 @@ const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
   'src/service/move.ts': ['src/cli/commands/move.ts'],
   'src/service/backup.ts': ['src/cli/backup-options.ts', 'src/cli/commands/backup.ts'],
   'src/service/restore.ts': ['src/cli/commands/restore.ts'],
-  [stores]: ['src/cli/with-metadata.ts', 'src/cli/import/local-store.ts'],
+  [stores]: ['src/cli/with-metadata.ts', 'src/cli/import/local-store.ts', 'src/cli/import/local-tables.ts'],
   'src/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
 };
 

@@ -59,6 +59,18 @@ export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError';
 }
 
+/** The embedded engine cannot work here at all; the message says what to do. */
+export class StoreStartError extends Error {
+  override name = 'StoreStartError';
+  /** There is no program of it for this platform. */
+  readonly isPlatform: boolean;
+
+  constructor(message: string, { isPlatform = false } = {}) {
+    super(message);
+    this.isPlatform = isPlatform;
+  }
+}
+
 /** One server of several cannot be reached, or has lost the others; another one may do the same work. */
 export class ServerAwayError extends StoreUnavailableError {
   override name = 'ServerAwayError';

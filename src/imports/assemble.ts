@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
+import type { RunStore } from '../eventstore/run-tables.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { PreflightResult } from '../contract/import-preflight.ts';
 import { withoutAgreement } from './preflight/check-agreement.ts';
@@ -45,6 +46,8 @@ export interface AssembleDeps {
   readonly openTarget: () => Promise<Target | undefined>;
   /** Of the target's project, where that is this service's own: what undo works on. */
   readonly store?: EventStore;
+  /** Where the tables of the run lie, whatever its target; opened when a stage needs them. */
+  readonly openRunStore: () => Promise<RunStore>;
   /** What a person then does about it. */
   readonly targetMissing: string;
   /** Names of events that the target's project has stored; undefined: nobody can tell, and the check does without. */

@@ -7,6 +7,7 @@ import { tempMetadata } from '../../test/support/metadata.ts';
 import { newRun, runOptions, start } from '../../test/support/runs.ts';
 import { freePort } from '../../test/support/server.ts';
 import { loadSettings } from '../config/load.ts';
+import type { RunStore } from '../eventstore/run-tables.ts';
 import { claimRun, type Claim } from '../imports/run/claim-run.ts';
 import { createRunWriter } from '../imports/run/run-writer.ts';
 import { createRun } from '../imports/run/run-store.ts';
@@ -24,6 +25,15 @@ import { createImportStages } from './import-run.ts';
 const clock = { now: () => start };
 const unused = async (): Promise<never> => {
   throw new Error('expected nobody to get this far');
+};
+
+const unusedStore: RunStore = {
+  insertBatch: unused,
+  deleteRun: unused,
+  query: unused,
+  health: unused,
+  close: unused,
+  runTables: { create: unused, list: unused, drop: unused, insert: unused, attach: unused, partitions: unused },
 };
 
 /** A worker's run of the PostgreSQL source with these settings. */
@@ -60,7 +70,7 @@ async function exportWaits(
   const stages = createImportStages(
     {
       db,
-      store: { insertBatch: unused, deleteRun: unused, query: unused, health: unused, close: unused },
+      store: unusedStore,
       staging,
       quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: async () => undefined }),
       settings: loadSettings({ env: {} }).settings,

@@ -5,7 +5,7 @@ import type { Call } from '../base/calls.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
-import type { EventStore } from '../eventstore/eventstore.ts';
+import type { RunStore } from '../eventstore/run-tables.ts';
 import { projectDoorOver } from './import-door.ts';
 import type { ReadPart } from './held-runs.ts';
 import type { ImportDirs } from './import-dirs.ts';
@@ -38,7 +38,7 @@ const preflightMsLeast = 20_000;
 
 export interface ImportRunDeps {
   readonly db: Metadata;
-  readonly store: EventStore;
+  readonly store: RunStore;
   readonly staging: Staging;
   readonly quota: DiskQuota;
   readonly settings: Settings;
@@ -65,6 +65,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
   const targetName = target.kind === 'http' ? target.url : 'the project';
   const stages = assembleStages({
     ...deps,
+    openRunStore: async () => deps.store,
     eventBytesMax: deps.settings.captureEventBytesMax,
     threads: threadCount(deps.settings.importThreads),
     openSource: async () => {

@@ -12,7 +12,7 @@ import type { LogSnapshot, WaitingRecords } from '../eventlog/sqlite/snapshot.ts
 import type { SqliteLogOptions, SqliteLogWriter } from '../eventlog/sqlite/writer.ts';
 import type { EventsSnapshot } from '../eventstore/chdb/events-snapshot.ts';
 import type { ChdbSupervisor } from '../eventstore/chdb/supervisor.ts';
-import type { EventStore } from '../eventstore/eventstore.ts';
+import type { RunStore } from '../eventstore/run-tables.ts';
 import type { Staging } from '../imports/staging.ts';
 import type { StagingBucketSettings } from '../imports/staging/open-staging.ts';
 import type { Metadata } from '../metadata/database.ts';
@@ -81,7 +81,7 @@ export async function openMetadata(
 
 /** The engine in the data directory, in a process of its own. Once for the whole service, however many connect to it. */
 export async function startEmbeddedStore(
-  settings: Settings,
+  settings: Pick<Settings, 'dataDir' | 'storeMemoryBytesMax' | 'queryTimeoutMs'>,
   deps: { readonly log: Log; readonly onRestart: (reason: string) => void },
 ): Promise<EmbeddedStore & Pick<ChdbSupervisor, 'close'>> {
   const { startChdb } = await import('../eventstore/chdb/supervisor.ts');
@@ -96,14 +96,17 @@ export async function openEventStore(
   settings: Settings,
   embedded: EmbeddedStore | undefined,
   migrates = false,
-): Promise<EventStore> {
-  if (embedded !== undefined) {
-    const { connectChdb } = await import('../eventstore/chdb/connect-chdb.ts');
-    return connectChdb(embedded.socketPath, embedded.spoolDir);
-  }
+): Promise<RunStore> {
+  if (embedded !== undefined) return await openEmbeddedStore(embedded);
   const { connectClickhouse } = await import('../eventstore/clickhouse/connect-clickhouse.ts');
   const { clickhouseUrl, clickhouseCluster: cluster, clickhouseReplicas: replicas, queryTimeoutMs } = settings;
   return await connectClickhouse(clickhouseUrl, { queryTimeoutMs, cluster, replicas, migrates });
+}
+
+/** A connection to an engine that was started. */
+export async function openEmbeddedStore({ socketPath, spoolDir }: EmbeddedStore): Promise<RunStore> {
+  const { connectChdb } = await import('../eventstore/chdb/connect-chdb.ts');
+  return connectChdb(socketPath, spoolDir);
 }
 
 /** For writing, in files; one process at a time. */

@@ -16,6 +16,7 @@ import type { ReportResult } from '../../src/imports/stages/report/report.ts';
 import { openStaging } from '../../src/imports/staging/open-staging.ts';
 import { stagingKeys, type Staging } from '../../src/imports/staging.ts';
 import { testBucketServer } from '../support/bucket-server.ts';
+import { tempChdb } from '../support/chdb.ts';
 import { eventsOfRecords, expectStored, writeRecords } from '../support/import-runs.ts';
 import type { WorkerPlan } from '../support/import-worker.ts';
 import { tempMetadata } from '../support/metadata.ts';
@@ -54,8 +55,11 @@ it('an import of two workers, of which one after the other is killed or stands s
   const options = { ...runOptions, format: 'mixpanel', preflight: false, eventsPerSecond: 2000 } as const;
   const target = { kind: 'http', url: server.url } as const;
   const { id } = await createRun(store.db, newRun({ options: { ...options, target } }));
+  const chdb = await tempChdb();
+  onTestFinished(() => chdb.close());
   const plan = {
     metadata: store.file,
+    store: { socketPath: chdb.supervisor.socketPath, spoolDir: chdb.spoolDir },
     staging: { place: 's3://staging/imports', endpoint: bucket.endpoint },
     keys,
     source: join(dataDir.path, 'import-files'),

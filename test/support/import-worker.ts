@@ -5,6 +5,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectChdb } from '../../src/eventstore/chdb/connect-chdb.ts';
 import { assembleStages } from '../../src/imports/assemble.ts';
 import { fieldWords } from '../../src/imports/run/advice-words.ts';
 import { startRunWorker } from '../../src/imports/run/run-worker.ts';
@@ -23,6 +24,8 @@ export interface WorkerPlan {
   readonly metadata: string;
   /** Of staging: `s3://bucket/prefix` on a server. */
   readonly staging: { readonly place: string; readonly endpoint: string };
+  /** The engine that holds the tables of runs; shared by all workers. */
+  readonly store: { readonly socketPath: string; readonly spoolDir: string };
   readonly keys: { readonly accessKeyId: string; readonly secretAccessKey: string };
   /** Directory whose files are the source. */
   readonly source: string;
@@ -35,6 +38,7 @@ export interface WorkerPlan {
 const plan = JSON.parse(process.argv[2] ?? '') as WorkerPlan;
 const db = openSqlite(plan.metadata);
 const staging = await openStaging(plan.staging.place, { endpoint: plan.staging.endpoint, keys: plan.keys });
+const store = connectChdb(plan.store.socketPath, plan.store.spoolDir);
 const tempDir = await mkdtemp(join(tmpdir(), 'millrace-import-worker-'));
 const clock = { now: () => Date.now() + plan.aheadMs };
 const stream = createOutboundStream({ allow: parseAllowList('') });
@@ -54,6 +58,7 @@ await startRunWorker({
     assembleStages({
       db,
       staging,
+      openRunStore: async () => store,
       quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: async () => undefined }),
       clock,
       failpoint: () => {},

@@ -16,6 +16,7 @@ import type { Metadata } from '../../metadata/database.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { earlierImports } from './earlier-imports.ts';
 import { openLocalStaging } from './local-store.ts';
+import { localTables, type LocalTables } from './local-tables.ts';
 import { openSource, tableSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 import type { ImportDir } from './state-dir.ts';
@@ -48,7 +49,8 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const failed = new AbortController();
   const stop = new AbortController();
   const { source, close } = openSource(request, dir.temp);
-  const stages = await stagesFor(deps, source);
+  const tables = localTables(dir);
+  const stages = await stagesFor(deps, source, tables);
   const worker = startRunWorker({
     db,
     stagesOf: () => Promise.resolve(stages),
@@ -67,16 +69,22 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     close: async () => {
       stop.abort(new Error('the command ends'));
       await worker.done;
+      await tables.close();
       await close();
     },
   };
 }
 
-async function stagesFor({ db, dir, request, openTransform }: EngineDeps, source: Source): Promise<RunStages> {
+async function stagesFor(
+  { db, dir, request, openTransform }: EngineDeps,
+  source: Source,
+  tables: LocalTables,
+): Promise<RunStages> {
   const staging = await openLocalStaging(dir);
   return assembleStages({
     ...openParts(dir, request, { source, staging, openTransform }),
     db,
+    openRunStore: tables.open,
     earlier: earlierImports(dir, request.apiKey),
     openTable: async (path) => tableSource(request, path, dir.temp),
     failpoint: () => {},

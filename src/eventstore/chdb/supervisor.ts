@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { backoffMs } from '../../base/retry.ts';
 import { assert } from '../../base/assert.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { StoreStartError } from '../eventstore.ts';
 import type { FromProcess, ProcessOptions, StartFailure, ToProcess } from './messages.ts';
 
 export interface ChdbOptions {
@@ -42,11 +43,6 @@ export interface ChdbSupervisor {
   close(): Promise<void>;
 }
 
-/** The embedded engine cannot work here at all; the message says what to do. */
-export class ChdbStartError extends Error {
-  override name = 'ChdbStartError';
-}
-
 const defaultWatch: WatchLimits = { heartbeatMs: 1000, missedMax: 10, insertMs: 180_000 };
 const startMsMax = 300_000;
 const defaultLockWaitMs = 10_000;
@@ -59,7 +55,7 @@ const entry = fileURLToPath(new URL('./process.ts', import.meta.url));
 
 /**
  * Starts the embedded engine in a process of its own and keeps it running: when it crashes or hangs it is started again.
- * Rejects with ChdbStartError when the first start fails.
+ * Rejects with StoreStartError when the first start fails.
  */
 export async function startChdb(options: ChdbOptions): Promise<ChdbSupervisor> {
   const processOptions = await prepare(options);
@@ -73,7 +69,7 @@ async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
   const spoolDir = resolve(options.spoolDir);
   // The engine reads these as patterns of file names.
   if (/[*?{}\n]/.test(dir + spoolDir)) {
-    throw new ChdbStartError(
+    throw new StoreStartError(
       `expected a data directory without the characters * ? { }, got ${dir}; choose another one`,
     );
   }
@@ -87,7 +83,7 @@ async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
   const socketPath = join(socketDir, 'store.sock');
   if (Buffer.byteLength(socketPath) > socketPathBytesMax) {
     await rm(socketDir, { recursive: true, force: true });
-    throw new ChdbStartError(`expected a short temporary directory, got ${tmpdir()}; set TMPDIR to a shorter path`);
+    throw new StoreStartError(`expected a short temporary directory, got ${tmpdir()}; set TMPDIR to a shorter path`);
   }
   const { memoryBytesMax, queryTimeoutMs } = options;
   return { dir, spoolDir, socketPath, memoryBytesMax, queryTimeoutMs };
@@ -166,7 +162,9 @@ class Supervisor implements ChdbSupervisor {
       const locked = /Cannot lock file/i.test(message);
       if (!locked || performance.now() > deadline) {
         await this.close();
-        throw new ChdbStartError(startSentence({ ...failure, message }, locked, this.#process.dir));
+        throw new StoreStartError(startSentence({ ...failure, message }, locked, this.#process.dir), {
+          isPlatform: failure.reason === 'platform',
+        });
       }
       await sleep(lockRetryMs);
     }
@@ -326,7 +324,7 @@ async function ensurePrivate(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { uid, mode } = await stat(dir);
   if (uid !== process.getuid?.() || (mode & 0o077) !== 0) {
-    throw new ChdbStartError(`expected ${dir} to belong to this user only; remove it, or restart the service`);
+    throw new StoreStartError(`expected ${dir} to belong to this user only; remove it, or restart the service`);
   }
 }
 
