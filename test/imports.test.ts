@@ -40,7 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'imports/staging': words`imports imports/s3`,
   'imports/targets': words`contract base metadata eventstore outbound batch capture imports`,
   'imports/uploads': words`base metadata imports`,
-  'imports/run': words`contract base telemetry metadata notices imports plugins plugins/configs imports/formats imports/choosing imports/uploads`,
+  'imports/run': words`contract base telemetry metadata eventstore notices imports plugins plugins/configs imports/formats imports/choosing imports/uploads`,
   'imports/schedules': words`contract base telemetry metadata plugins plugins/configs imports/run`,
   'imports/stages': words`contract base metadata eventstore batch imports imports/formats imports/choosing imports/records imports/targets imports/run`,
   'imports/preflight': words`base contract imports plugins imports/formats imports/choosing imports/run imports/stages`,

@@ -7,6 +7,7 @@ import { systemClock } from '../base/clock.ts';
 import { createFailpoint } from '../base/failpoint.ts';
 import { createDiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/remove-old-staging.ts';
+import { removeLostTables } from '../imports/run/remove-lost-tables.ts';
 import { removeOldRuns } from '../imports/run/remove-old-runs.ts';
 import { expireLeases } from '../imports/run/claim-run.ts';
 import type { RunKind } from '../imports/run/claim-run.ts';
@@ -110,6 +111,7 @@ async function removeStaging(): Promise<void> {
       await removeOldRuns(kept, now);
       await removeOfDeletedProjects({ db, staging }, dirs.uploads, now);
       await temp.removeDead();
+      await removeLostTables({ db, tables: store.runTables });
     } catch (error) {
       log.error({ err: error }, 'files of imports that ended could not be removed; trying again');
     }

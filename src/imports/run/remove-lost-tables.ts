@@ -1,0 +1,32 @@
+import type { RunRef } from '../../eventstore/eventstore.ts';
+import type { RunTables } from '../../eventstore/run-tables.ts';
+import type { Metadata } from '../../metadata/database.ts';
+
+export interface RemoveTablesDeps {
+  readonly db: Metadata;
+  readonly tables: Pick<RunTables, 'list' | 'drop'>;
+}
+
+/**
+ * Drops the tables of runs that are gone, or whose staged records are removed: none of them converts, loads or compares again. A worker
+ * that was at work on a deleted run may have made its tables again by the next call, which drops those.
+ * @returns runs whose tables were dropped
+ */
+export async function removeLostTables({ db, tables }: RemoveTablesDeps): Promise<RunRef[]> {
+  const lost: RunRef[] = [];
+  // A run is there before its tables are: what is listed now and has no row by then never gets one.
+  for (const run of await tables.list()) if (!(await needsTables(db, run))) lost.push(run);
+  for (const run of lost) await tables.drop(run);
+  return lost;
+}
+
+async function needsTables(db: Metadata, { projectId, runId }: RunRef): Promise<boolean> {
+  const row = await db
+    .selectFrom('import_runs')
+    .select(['state', 'staging_removed_at'])
+    .where('id', '=', runId)
+    .where('project_id', '=', projectId)
+    .executeTakeFirst();
+  if (row === undefined) return false;
+  return row.staging_removed_at === null || row.state === 'queued' || row.state === 'running';
+}
