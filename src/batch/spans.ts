@@ -71,3 +71,9 @@ export function distinctIdText(json: Buffer, from: number, to: number): string {
 function compactJson(text: string): string {
   return text.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, '$1');
 }
+
+/** Text of UTF-8 bytes; most are ASCII and short, where reading them one by one beats a decoder. */
+export function plainText(json: Buffer, from: number, to: number): string {
+  for (let at = from; at < to; at++) if ((json[at] as number) > 0x7f) return json.toString('utf8', from, to);
+  return json.toString('latin1', from, to);
+}

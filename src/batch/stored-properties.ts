@@ -1,5 +1,5 @@
-/** Events that are about a group, under both of their names. */
-const groupIdentify = new Set(['$groupidentify', '$group_identify']);
+import { groupEvents } from '../contract/profile-events.ts';
+
 /** What an event says about its person. */
 export const profileKeys = ['$set', '$set_once', '$unset'] as const;
 export const profileFlag = '$process_person_profile';
@@ -12,10 +12,10 @@ const none: readonly string[] = [];
  */
 export function unstoredKeys(event: string, properties: Readonly<Record<string, unknown>>): readonly string[] {
   const flag = Object.hasOwn(properties, profileFlag) ? properties[profileFlag] : undefined;
-  if (flag === undefined && !groupIdentify.has(event)) return none;
+  if (flag === undefined && !groupEvents.has(event)) return none;
   const removed: readonly string[] = [
     ...(flag === undefined || flag === false ? [] : [profileFlag]),
-    ...(flag === false || groupIdentify.has(event) ? profileKeys : []),
+    ...(flag === false || groupEvents.has(event) ? profileKeys : []),
   ];
   return removed.filter((key) => Object.hasOwn(properties, key));
 }

@@ -14,8 +14,6 @@ import { applyChanges, type Registers } from './registers.ts';
 
 /** Group types that a project keeps. */
 export const groupTypesMax = 5;
-/** Characters of a group key, and of the name of a type. */
-export const groupKeyLengthMax = 400;
 
 interface Group {
   readonly projectId: number;

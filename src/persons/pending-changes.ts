@@ -1,7 +1,7 @@
 import { parseExact } from '../base/exact-json.ts';
 import type { JsonObject } from '../base/json.ts';
 import { applyChanges, noChanges, unsetNames, type PropertyChanges, type Registers } from './registers.ts';
-import { haveSameKeys } from './same-keys.ts';
+import { haveSameKeys } from '../base/same-keys.ts';
 
 /** What an event may say of its person. */
 export type Saying = 'setOnce' | 'set' | 'unset';

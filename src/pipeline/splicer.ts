@@ -1,12 +1,13 @@
 import { isStorableTime, isTooFarAhead } from '../batch/event-time.ts';
 import { eventFlag, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
+import { plainText } from '../batch/spans.ts';
 import { dayMicros, parseIsoBytes } from '../batch/timestamps.ts';
 import type { EventRowWriter } from '../eventstore/rows.ts';
 import type { RecordContext } from './event-draft.ts';
 import { distinctIdCharsMax } from '../batch/limits.ts';
 import { notEventNames } from '../batch/not-events.ts';
 import { saysOfPerson } from './spliced-person.ts';
-import { saysNothing } from './steps/settle-profile.ts';
+import { profileEvents, saysNothing } from '../contract/profile-events.ts';
 
 /**
  * The fast path: an event of which nobody needs the properties goes into its row as the bytes that came, without an
@@ -14,14 +15,7 @@ import { saysNothing } from './steps/settle-profile.ts';
  */
 
 /** Names that mean something beyond being stored. Other `$` names ($pageview, $autocapture) are plain events. */
-const meaningful = new Set([
-  '$identify',
-  '$create_alias',
-  '$merge_dangerously',
-  '$groupidentify',
-  '$group_identify',
-  ...notEventNames,
-]);
+const meaningful = new Set([...profileEvents, ...notEventNames]);
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -129,10 +123,4 @@ function hasPlainFields(scan: ScannedBatch, index: number, flags: number): boole
 function isPlain(json: Buffer, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (json[at] === backslash) return false;
   return true;
-}
-
-/** Text of UTF-8 bytes; most are ASCII and short, where reading them one by one beats a decoder. */
-function plainText(json: Buffer, from: number, to: number): string {
-  for (let at = from; at < to; at++) if ((json[at] as number) > 0x7f) return json.toString('utf8', from, to);
-  return json.toString('latin1', from, to);
 }

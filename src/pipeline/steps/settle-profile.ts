@@ -1,4 +1,4 @@
-import { profileEvents } from '../../contract/profile-events.ts';
+import { otherIdOf, profileEvents, saysNothing } from '../../contract/profile-events.ts';
 import { identityProperty, runProperty } from '../../contract/wire-event.ts';
 import type { MergeRule } from '../../persons/merge-persons.ts';
 import { noChanges, unsetNames, type PropertyChanges } from '../../persons/registers.ts';
@@ -7,9 +7,6 @@ import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 import { storedId } from '../../batch/stored-id.ts';
 import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-properties.ts';
-
-/** Events that technical code sends in a person's name: they say nothing about the person. */
-export const saysNothing: ReadonlySet<string> = new Set(['$exception']);
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
 export function settleProfile(draft: EventDraft): Outcome {
@@ -42,17 +39,17 @@ function removeKeys(draft: EventDraft, keys: readonly string[]): void {
 
 function personIntent({ event, properties }: EventDraft): PersonIntent {
   const changes = saysNothing.has(event) ? noChanges : readChanges(properties);
-  if (event === '$identify') return { merge: mergeWith(properties['$anon_distinct_id'], ruleOf(properties)), changes };
-  if (event === '$create_alias') return { merge: mergeWith(properties['alias'], 'unless_identified'), changes };
-  if (event === '$merge_dangerously') return { merge: mergeWith(properties['alias'], 'always'), changes };
-  return { merge: null, changes };
+  const otherId = otherIdOf.get(event);
+  const merge = otherId === undefined ? null : mergeWith(properties[otherId], ruleOf(event, properties));
+  return { merge, changes };
 }
 
 /**
  * Imported history has later users of a device, too; which of them is the first only its whole shows. What the source itself has joined
  * is one person, whichever is known already.
  */
-function ruleOf(properties: JsonObject): MergeRule {
+function ruleOf(event: string, properties: JsonObject): MergeRule {
+  if (event !== '$identify') return event === '$merge_dangerously' ? 'always' : 'unless_identified';
   const mark = properties[identityProperty];
   if (properties[runProperty] === undefined || mark === 'merge') return 'unless_identified';
   return mark === 'joined' ? 'always' : 'first_user';
