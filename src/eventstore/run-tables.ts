@@ -131,6 +131,11 @@ const tableForm = new RegExp(`^run_(?<project>\\d+)_(?<id>\\w+)${nameEnd}`);
 const tableNamesSql = `SELECT name FROM system.tables
 WHERE database = currentDatabase() AND match(name, '^run_[0-9]+_[A-Za-z0-9_]+${nameEnd}')`;
 
+/** Whether a table of the store is one of these. */
+export function isRunTable(name: string): boolean {
+  return tableForm.test(name);
+}
+
 function runOfTable(name: string): RunRef | undefined {
   const { project, id } = tableForm.exec(name)?.groups ?? {};
   if (project === undefined || id === undefined) return undefined;

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
+import type { RunRef } from '../eventstore.ts';
+import { insertSegment, newRun, runRow } from '../../../test/support/run-table-rows.ts';
 import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
 import { createEventsSnapshot } from './events-snapshot.ts';
 
@@ -48,6 +50,46 @@ it('a snapshot of an engine at work opens with what was stored by then, and drop
     await copy.close();
   }
   expect(await countRows(source.store, project)).toEqual({ all: 4, shown: 4 });
+});
+
+it('tables of runs are not in a snapshot, whenever they come and go while it is made', async () => {
+  const runs = Array.from({ length: 3 }, () => newRun());
+  const [before, meanwhile, gone] = runs as [RunRef, RunRef, RunRef];
+  const fill = async (run: RunRef): Promise<void> => {
+    await source.store.runTables.create(run);
+    for (const into of ['rows', 'facts'] as const) {
+      await insertSegment(source.store, run, '0', [runRow(run, 0, { keyDay: 13_000 })], into);
+    }
+  };
+  for (const run of [before, gone]) await fill(run);
+  await source.store.runTables.attach(before, 200_508);
+  const place = join(root, 'with-runs');
+  const snapshot = createEventsSnapshot(source.dir, join(place, 'events'));
+  snapshot.gather();
+  await fill(meanwhile);
+  await source.store.runTables.drop(gone);
+  snapshot.settle();
+  await source.store.runTables.drop(before);
+  snapshot.finish();
+  expect(readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((path) => path.includes('run_'))).toEqual([]);
+  const copy = await tempChdb({}, place);
+  try {
+    expect(await copy.store.runTables.list()).toEqual([]);
+    expect(await countRows(copy.store, before.projectId)).toEqual({ all: 1, shown: 1 });
+    // Its run is resumed.
+    await copy.store.runTables.create(meanwhile);
+    await insertSegment(copy.store, meanwhile, '0', [runRow(meanwhile, 0)]);
+    expect(await copy.store.runTables.partitions(meanwhile)).toMatchObject([{ rows: 1 }]);
+    const parts = await copy.store.query('SELECT DISTINCT table FROM system.parts WHERE active ORDER BY table');
+    expect(parts).toEqual([
+      { table: 'events' },
+      { table: expect.stringMatching(/^run_/) },
+      { table: 'schema_version' },
+    ]);
+  } finally {
+    await copy.close();
+  }
+  await source.store.runTables.drop(meanwhile);
 });
 
 it('the token of rows that are not in the snapshot is not in it either', async () => {

@@ -10,13 +10,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, parse } from 'node:path';
 import { linkTree } from '../../base/link-tree.ts';
+import { isRunTable } from '../run-tables.ts';
 import { keepTokensOf, readPartName, uncovered } from './part-names.ts';
 
 /**
  * A copy of the engine's directory as it is at one moment, while the engine works in it or not. The engine never changes a file of a
  * part, and keeps parts that it has merged for some minutes, so second names of them are a copy; all else is small.
+ *
+ * Tables of runs are not in it: they come and go while it is made, and may be as large as all events. A run whose tables are missing
+ * makes them again.
  *
  * In this order: `gather`, as often as one likes; `settle`, which is the moment; `finish`.
  */
@@ -32,8 +36,8 @@ export interface EventsSnapshot {
   finish(): void;
 }
 
-/** Not part of what is stored: the lock of the process, and what it was working on. */
-const leftOut = new Set(['status', 'tmp']);
+/** Not part of what is stored: the lock of the process, what it was working on, and tables that are being dropped. */
+const leftOut = new Set(['status', 'tmp', 'metadata_dropped']);
 const tokensDir = 'deduplication_logs';
 /** Parts that the engine has set aside. */
 const asideDir = 'detached';
@@ -70,7 +74,7 @@ export function createEventsSnapshot(from: string, to: string): EventsSnapshot {
           untilWhole(() => linkParts(table), table),
         );
       // After the parts: for each of them its token was written before it got its name.
-      copyRest(from, to, '', new Set(settled.keys()));
+      copyRest({ from, to, tables: new Set(settled.keys()), databases: new Set(databasesIn(from)) }, '');
     },
     finish() {
       for (const part of linked.keys()) {
@@ -93,14 +97,28 @@ function untilWhole(look: () => readonly string[] | undefined, table: string): r
   );
 }
 
-/** Of tables with parts, below the engine's directory. */
+/** Of tables with parts, below the engine's directory: those that have a name, which is a link to them. */
 function tablesIn(dir: string): string[] {
-  const store = join(dir, 'store');
-  if (!existsSync(store)) return [];
-  return readdirSync(store)
-    .flatMap((first) => readdirSync(join(store, first)).map((uuid) => join('store', first, uuid)))
-    .filter((table) => existsSync(join(dir, table, 'format_version.txt')));
+  const data = join(dir, 'data');
+  if (!existsSync(data)) return [];
+  const links = readdirSync(data).flatMap((database) =>
+    readdirSync(join(data, database)).map((name) => join('data', database, name)),
+  );
+  return links.filter((link) => !isRunTable(basename(link))).map((link) => placeOf(dir, link));
 }
+
+/** Of databases: where the statements of their tables lie. */
+function databasesIn(dir: string): string[] {
+  const links = readdirSync(join(dir, 'metadata'), { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());
+  return links.map(({ name }) => placeOf(dir, join('metadata', name)));
+}
+
+/** `store/8b6/8b69a3aa-…`. */
+function placeOf(dir: string, link: string): string {
+  return join(dirname(link), readlinkSync(join(dir, link)));
+}
+
+const place = /^store\/[^/]+\/[^/]+$/;
 
 function partsIn(table: string): string[] {
   return readdirSync(table, { withFileTypes: true })
@@ -108,16 +126,27 @@ function partsIn(table: string): string[] {
     .map(({ name }) => name);
 }
 
-function copyRest(from: string, to: string, path: string, tables: ReadonlySet<string>): void {
+interface Copied {
+  readonly from: string;
+  readonly to: string;
+  readonly tables: ReadonlySet<string>;
+  readonly databases: ReadonlySet<string>;
+}
+
+function copyRest(copied: Copied, path: string): void {
+  const { from, to, tables, databases } = copied;
   if (!existsSync(join(from, path))) return;
   mkdirSync(join(to, path), { recursive: true, mode: 0o700 });
   for (const entry of readdirSync(join(from, path), { withFileTypes: true })) {
     const inner = join(path, entry.name);
     if (path === '' && leftOut.has(entry.name)) continue;
+    // Of a table of a run, or of one that is being made or dropped.
+    if (isRunTable(parse(entry.name).name)) continue;
+    if (place.test(inner) && !tables.has(inner) && !databases.has(inner)) continue;
     if (entry.isSymbolicLink()) symlinkSync(readlinkSync(join(from, inner)), join(to, inner));
     else if (entry.isFile()) copyFileSync(join(from, inner), join(to, inner));
     else if (!entry.isDirectory()) continue;
-    else if (!tables.has(path)) copyRest(from, to, inner, tables);
+    else if (!tables.has(path)) copyRest(copied, inner);
     else if (entry.name === tokensDir) copyTokens(join(from, inner), join(to, inner));
     else if (entry.name === asideDir) linkTree(join(from, inner), join(to, inner));
   }
