@@ -18,7 +18,8 @@ import { runTableName, type RunTable } from './run-tables.ts';
  * Reading the tables of a run (run-tables.ts). Their identities are those of `events`: project, day, event, cityHash64 of the distinct_id,
  * uuid. Rejects like `query`, also where the run has no table.
  *
- * The memory of a query does not depend on the number of rows: identities are grouped in the order of the table's key, one after the other.
+ * The memory of a query does not depend on the number of rows, but FINAL reads all parts of its days side by side: ask for a month at a
+ * time at most.
  */
 
 /** UTC days of the events' identity, `2024-03-01`; both ends included. */
@@ -81,16 +82,12 @@ SETTINGS optimize_aggregation_in_order = 1`,
 
 /**
  * Events with the name, distinct_id and uuid of one that stands on an earlier day, all of which are stored: about so many, from one uuid
- * in `share`. Memory holds the identities of that share.
+ * in `share`. Memory holds 16 to 32 bytes for each identity of that share.
  */
 export async function runTableRepeated(store: StoreReader, run: RunRef, share: number): Promise<number> {
   const [row] = await store.query<{ repeated: string }>(
-    `SELECT sum(days - 1) AS repeated
-FROM (SELECT count() AS days
-  FROM (SELECT event, cityHash64(distinct_id) AS hash, uuid
-    FROM ${rowsOf(run)} PREWHERE ${ofProject} AND cityHash64(uuid) % {share:UInt32} = 0 GROUP BY project_id, ${key})
-  GROUP BY sipHash128(event, hash, uuid) HAVING days > 1)
-SETTINGS optimize_aggregation_in_order = 1`,
+    `SELECT uniqExact(sipHash64(day, event, distinct_id, uuid)) - uniqExact(sipHash64(event, distinct_id, uuid)) AS repeated
+FROM ${rowsOf(run)} PREWHERE ${ofProject} AND cityHash64(uuid) % {share:UInt32} = 0`,
     { project: run.projectId, share },
   );
   return Number(row?.repeated ?? 0) * share;

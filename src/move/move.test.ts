@@ -6,6 +6,7 @@ import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempChdb } from '../../test/support/chdb.ts';
 import { ClickhouseStandIn, standInCluster } from '../../test/support/clickhouse-stand-in.ts';
+import { insertSegment, runRow } from '../../test/support/run-table-rows.ts';
 import { fillEveryTable } from '../../test/support/every-table.ts';
 import { kyselyOf } from '../../test/support/pglite.ts';
 import { PGlite, types } from '@electric-sql/pglite';
@@ -14,6 +15,7 @@ import { connectClickhouse } from '../eventstore/clickhouse/connect-clickhouse.t
 import { insertRows, testRow } from '../eventstore/conformance.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { summariseMonth } from '../eventstore/month-rows.ts';
+import type { RunStore } from '../eventstore/run-tables.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { NulSafeCompiler } from '../metadata/postgres.ts';
@@ -47,7 +49,7 @@ interface World {
   readonly dataDir: string;
   readonly db: Metadata;
   readonly from: EventStore;
-  readonly to: { readonly db: Kysely<Database>; readonly store: EventStore; readonly name: string };
+  readonly to: { readonly db: Kysely<Database>; readonly store: RunStore; readonly name: string };
   readonly standIn: ClickhouseStandIn;
   run(failAt?: string, more?: Partial<MoveDeps>): Promise<MoveReport>;
 }
@@ -83,6 +85,10 @@ async function createWorld(): Promise<World> {
   const chdb = await tempChdb({}, dataDir);
   parts.defer(() => chdb.close());
   await insertRows(chdb.store, 'history', historyRows());
+  // Of a run that has ended and is not removed yet.
+  const run = { projectId: 7, runId: 'ended' };
+  await chdb.store.runTables.create(run);
+  await insertSegment(chdb.store, run, '0', [runRow(run, 0)]);
   const again = historyRows()[4];
   if (again !== undefined) {
     // Which of the two is shown decides the order of insertion alone.
@@ -195,6 +201,10 @@ describe('a move', () => {
       expect(moveProblem(world.dataDir)).toMatch(/was moved to other stores/);
     },
   );
+
+  it('tables of runs are not copied', async () => {
+    expect(await world.to.store.runTables.list()).toEqual([]);
+  });
 
   it('the metadata file is the same byte for byte', () => {
     expect(digest()).toBe(metadataDigest);
