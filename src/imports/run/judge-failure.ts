@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../../eventstore/eventstore.ts';
 import { FormatOptionsError } from '../formats/format.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { RunFailedError, RunLostError } from './leased-run.ts';
@@ -29,6 +30,9 @@ export function judgeFailure(error: unknown, failures: number, last?: unknown): 
     if (isBroken && failures + 1 >= triesMax) return { kind: 'end' };
     return { kind: 'again', reason: error.message, waitMsMin: error.retryAfterMs ?? 0, unexpected: false };
   }
+  if (error instanceof StoreUnavailableError) {
+    return { kind: 'again', reason: 'the event store is busy or cannot be reached', waitMsMin: 0, unexpected: false };
+  }
   const message = error instanceof Error ? error.message : String(error);
   if (isFullDisk(error)) {
     const reason = `the disk is full (${message}); make room`;
@@ -49,7 +53,7 @@ function hasCode(error: Error): boolean {
 
 /** Whether it ends a run though it was not foreseen: a fault of the program. */
 export function isUnexpected(error: unknown): boolean {
-  const known = [...ends, SourceWaitError, TargetWaitError];
+  const known = [...ends, SourceWaitError, TargetWaitError, StoreUnavailableError];
   return !known.some((kind) => error instanceof kind) && !isFullDisk(error);
 }
 

@@ -12,6 +12,7 @@ import { fieldWords } from './advice-words.ts';
 import { failureReason } from './failure-reason.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { CheckFailure } from '../stages/check/check-failure.ts';
+import { StoreUnavailableError } from '../../eventstore/eventstore.ts';
 import { TargetError, TargetWaitError } from '../target.ts';
 import { newRun, runOptions } from '../../../test/support/runs.ts';
 
@@ -120,6 +121,8 @@ describe('what follows from a failure', () => {
     expect([judgeFailure(broken, 3).kind, judgeFailure(broken, 4).kind]).toEqual(['again', 'end']);
     expect(judgeFailure(new TargetError('wrong key'), 0).kind).toBe('end');
     expect(judgeFailure(new TargetWaitError('503'), 99).kind).toBe('again');
+    const away = new StoreUnavailableError('it is started again');
+    expect(judgeFailure(away, 99, away)).toMatchObject({ kind: 'again', unexpected: false });
     const full = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
     expect(judgeFailure(full, 99)).toMatchObject({ kind: 'again', unexpected: false });
     const odd = new TypeError('x');
