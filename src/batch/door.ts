@@ -16,6 +16,8 @@ export interface AcceptedBatch {
   readonly sentAt?: number;
   readonly ip?: string;
   readonly requestId: string;
+  /** See RecordHeader. */
+  readonly rowsStored?: true;
   /** Of the body, unpacked; the door may take its memory. Absent: nobody has made it, or needs it afterwards. */
   readonly scan?: ScannedBatch;
 }

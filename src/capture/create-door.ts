@@ -87,7 +87,7 @@ function refusalOf(
 }
 
 function headerOf(batch: AcceptedBatch, part: number): RecordHeader {
-  const { projectId, receivedAt, encoding, events, requestId, sentAt, ip } = batch;
+  const { projectId, receivedAt, encoding, events, requestId, sentAt, ip, rowsStored } = batch;
   return {
     projectId,
     receivedAt,
@@ -97,5 +97,6 @@ function headerOf(batch: AcceptedBatch, part: number): RecordHeader {
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(ip === undefined ? {} : { ip }),
     ...(part === 0 ? {} : { part }),
+    ...(rowsStored && { rowsStored }),
   };
 }

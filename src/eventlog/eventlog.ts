@@ -35,6 +35,11 @@ export interface RecordHeader {
   readonly requestId: string;
   /** Of a project that is spread: which part of it these events are, and so which slot; absent: the first. */
   readonly part?: number;
+  /**
+   * The events have their rows in the event store already: the pipeline does with them what concerns persons and groups, and nothing
+   * else. They may be fewer and say less than those rows (imports/stages/check/facts.ts). Absent: they are stored.
+   */
+  readonly rowsStored?: true;
 }
 
 export interface LogRecord {

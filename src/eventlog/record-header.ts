@@ -13,7 +13,7 @@ export function parseRecordHeader(text: string): RecordHeader | undefined {
 
 function isHeader(value: unknown): value is RecordHeader {
   if (typeof value !== 'object' || value === null) return false;
-  const { projectId, receivedAt, sentAt, ip, encoding, events, requestId, part } = value as Partial<
+  const { projectId, receivedAt, sentAt, ip, encoding, events, requestId, part, rowsStored } = value as Partial<
     Record<keyof RecordHeader, unknown>
   >;
   return (
@@ -24,6 +24,7 @@ function isHeader(value: unknown): value is RecordHeader {
     bodyEncodings.some((each) => each === encoding) &&
     Number.isInteger(events) &&
     typeof requestId === 'string' &&
-    (part === undefined || Number.isInteger(part))
+    (part === undefined || Number.isInteger(part)) &&
+    (rowsStored === undefined || rowsStored === true)
   );
 }

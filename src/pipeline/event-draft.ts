@@ -19,6 +19,8 @@ export interface RecordContext {
   readonly sentAt: number | undefined;
   /** `$ip` for events that bring none; live lane only. */
   readonly ip: string | undefined;
+  /** The events have their rows already: only persons and groups learn from them. */
+  readonly rowsStored: boolean;
   /** How often the same content has been seen in this record, by its hash. */
   readonly occurrences: Map<string, number>;
 }

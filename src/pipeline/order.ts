@@ -51,7 +51,7 @@ export function createOrder(deps: StepDeps): Order {
       eachRaw(readEvents(deps)),
       // Before the transformations, which are for events.
       eachDraft(dropNotEvents),
-      transformEvents(deps),
+      unlessStored(transformEvents(deps)),
     ],
     // Here the events of several records wait for transformations that take their time.
     understand: [
@@ -66,18 +66,27 @@ export function createOrder(deps: StepDeps): Order {
     // Here the persons and groups are loaded that the events of several records want.
     store: [
       // Before anything is changed: an event that cannot be written must not leave traces.
-      eachDraft(formatProperties),
+      unlessStored(eachDraft(formatProperties)),
       updatePersons(deps),
       eachOwn(updateGroups(deps)),
       noteProfiles(deps),
-      // Rows hold no person, so that it does not matter that persons go on changing.
-      writeRows(deps),
-      tellStored(deps),
-      warnOfSkew(deps),
-      warnOfOtherContent(deps),
-      eachDraft((draft, { context }) => observers.saw(draft, context.receivedAt)),
+      unlessStored(
+        // Rows hold no person, so that it does not matter that persons go on changing.
+        writeRows(deps),
+        tellStored(deps),
+        warnOfSkew(deps),
+        warnOfOtherContent(deps),
+        eachDraft((draft, { context }) => observers.saw(draft, context.receivedAt)),
+      ),
       // Last: warnings are of events that were stored. The others have a dead letter.
       eachDraft(({ warnings }, { context }) => results.warn(context, warnings)),
     ],
+  };
+}
+
+/** Of events that get their rows here: nothing of others but what concerns persons and groups. */
+function unlessStored(...steps: readonly Step[]): Step {
+  return (record) => {
+    if (!record.context.rowsStored) for (const step of steps) step(record);
   };
 }

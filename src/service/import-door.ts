@@ -10,10 +10,22 @@ export interface DoorOwner {
 
 /** The door of a project as the other process sees it. */
 export function projectDoorOver(call: Call, owner: DoorOwner): ProjectDoor {
-  return { accept: async (body, events) => (await call('door', owner, body, events)) as DoorAnswer };
+  const ask = async (way: keyof ProjectDoor, ...args: readonly unknown[]): Promise<DoorAnswer> =>
+    (await call('door', owner, way, ...args)) as DoorAnswer;
+  return {
+    accept: (body, events) => ask('accept', body, events),
+    admit: (events) => ask('admit', events),
+    acceptFacts: (body, facts) => ask('acceptFacts', body, facts),
+  };
 }
 
 /** The other end of `projectDoorOver`. */
 export function answersOfDoors(doorOf: (owner: DoorOwner) => ProjectDoor): Answers {
-  return { door: (owner: DoorOwner, body: Uint8Array, events: number) => doorOf(owner).accept(body, events) };
+  return {
+    door: (owner: DoorOwner, way: keyof ProjectDoor, ...args: unknown[]) => {
+      // The arguments were typed where projectDoorOver took them.
+      const ask = doorOf(owner)[way] as (...args: readonly unknown[]) => Promise<DoorAnswer>;
+      return ask(...args);
+    },
+  };
 }

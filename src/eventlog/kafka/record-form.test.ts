@@ -6,7 +6,7 @@ const headersOf = (headers: Map<Buffer, Buffer>): KafkaHeaders => [...headers];
 
 describe('a record as a message of Kafka', () => {
   it('comes back as it was, with a header in any script', () => {
-    const full = { ...header('r-1', 7), ip: '2001:db8::1', requestId: 'ю-✓', sentAt: 5 };
+    const full = { ...header('r-1', 7), ip: '2001:db8::1', requestId: 'ю-✓', sentAt: 5, rowsStored: true as const };
     const { value, headers } = messageOf({ header: full, body: new Uint8Array([0, 255, 10]) });
     expect(recordOf(3, headersOf(headers), value)).toEqual({ seq: 3, header: full, body: Buffer.from([0, 255, 10]) });
   });

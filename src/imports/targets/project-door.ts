@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Door } from '../../batch/door.ts';
+import type { AcceptedBatch, Door } from '../../batch/door.ts';
 import { NoAgreementError, type Agreements } from '../../capture/agreements.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { Queries } from '../../metadata/queries.ts';
@@ -11,6 +11,10 @@ import type { Queries } from '../../metadata/queries.ts';
 export interface ProjectDoor {
   /** `body`: `events` events as `zstd-ndjson` (see BodyEncoding). Resolves once they are durable, or with why they cannot be taken now. */
   accept(body: Uint8Array, events: number): Promise<DoorAnswer>;
+  /** Asks the agreement alone, of events whose rows get into the event store another way. */
+  admit(events: number): Promise<DoorAnswer>;
+  /** As `accept`, of facts: what events whose rows are stored say of persons and groups. The agreement counts the events, not these. */
+  acceptFacts(body: Uint8Array, facts: number): Promise<DoorAnswer>;
 }
 
 export type DoorAnswer =
@@ -35,32 +39,41 @@ const defaultWaitMs = 5000;
 
 export function createProjectDoor(deps: ProjectDoorDeps): ProjectDoor {
   const { projectId, runId, door, agreements, clock } = deps;
+  const append = async (body: Uint8Array, events: number, more: Pick<AcceptedBatch, 'rowsStored'> = {}) => {
+    const requestId = `import-${runId}`;
+    const of = { lane: 'historical', projectId, encoding: 'zstd-ndjson', receivedAt: clock.now(), requestId } as const;
+    try {
+      await door.accept({ ...of, body, events, ...more });
+      return accepted;
+    } catch (error) {
+      return waitFor(asApiError(error));
+    }
+  };
+  /** Undo, or why not. */
+  const admit = async (events: number): Promise<(() => void) | DoorAnswer> => {
+    try {
+      return await agreements.admit(projectId, events);
+    } catch (error) {
+      return notAdmitted(deps, asApiError(error));
+    }
+  };
   return {
     accept: async (body, events) => {
-      let giveBack: () => void;
-      try {
-        giveBack = await agreements.admit(projectId, events);
-      } catch (error) {
-        return notAdmitted(deps, asApiError(error));
-      }
-      try {
-        await door.accept({
-          lane: 'historical',
-          projectId,
-          body,
-          encoding: 'zstd-ndjson',
-          events,
-          receivedAt: clock.now(),
-          requestId: `import-${runId}`,
-        });
-        return { kind: 'accepted' };
-      } catch (error) {
-        giveBack();
-        return waitFor(asApiError(error));
-      }
+      const admitted = await admit(events);
+      if (typeof admitted !== 'function') return admitted;
+      const answer = await append(body, events);
+      if (answer.kind !== 'accepted') admitted();
+      return answer;
     },
+    admit: async (events) => {
+      const admitted = await admit(events);
+      return typeof admitted === 'function' ? accepted : admitted;
+    },
+    acceptFacts: (body, facts) => append(body, facts, { rowsStored: true }),
   };
 }
+
+const accepted: DoorAnswer = { kind: 'accepted' };
 
 async function notAdmitted(deps: ProjectDoorDeps, error: ApiError): Promise<DoorAnswer> {
   const wait = waitFor(error);

@@ -8,7 +8,8 @@ import type { StepDeps } from '../step.ts';
 /** Reads what has not been spliced. */
 export function readEvents({ chains }: Pick<StepDeps, 'chains'>) {
   return ({ states, drafts, context, scan }: OpenRecord, index: number): void => {
-    drafts.push(chains.has(context.projectId) ? readForChain(context, scan, index) : readExactly(context, scan, index));
+    const isForChain = chains.has(context.projectId) && !context.rowsStored;
+    drafts.push(isForChain ? readForChain(context, scan, index) : readExactly(context, scan, index));
     states[index] = state.draft;
   };
 }

@@ -2,16 +2,17 @@ import { state } from '../open-record.ts';
 import { saysOfPerson } from '../spliced-person.ts';
 import type { Step, StepDeps } from '../step.ts';
 
-/** Takes the events of projects in which nobody looks into events: neither transformations nor observers. */
+/** Takes the events into which nobody looks: neither transformations nor observers, which are for events that get their rows here. */
 export function spliceEvents({
   chains,
   observers,
   projects,
 }: Pick<StepDeps, 'chains' | 'observers' | 'projects'>): Step {
   return ({ context, scan, states, splicer }) => {
-    if (chains.has(context.projectId) || observers.has(context.projectId)) return;
+    const { projectId, rowsStored } = context;
+    if (!rowsStored && (chains.has(projectId) || observers.has(projectId))) return;
     // What is said of persons whom other slots change, too, is noted as an object: see profile-notes.ts.
-    const isShared = projects.isShared(context.projectId);
+    const isShared = projects.isShared(projectId);
     for (let index = 0; index < states.length; index++) {
       if (states[index] !== state.raw || (isShared && saysOfPerson(scan, index))) continue;
       if (splicer.accepts(index)) states[index] = state.spliced;
