@@ -54,7 +54,7 @@ describe('the door', () => {
         return 1;
       }, 64);
       const door = createDoor({ log, metrics: createMetrics(), settings, spreads: { of: async () => 4 } });
-      await door.accept({ ...rest, lane: 'historical', projectId: 1, body, encoding });
+      await door.accept({ ...rest, lane: 'historical', projectId: 1, body, encoding, rowsStored: true });
       expect(seen.size).toBeGreaterThan(1);
       for (const [slot, { record, events }] of seen) {
         const of = events.map(({ distinct_id: id }) => slotOfPart(1, partOf(id, 4), 64));
@@ -62,7 +62,7 @@ describe('the door', () => {
         expect(events.map((event) => JSON.stringify(event))).toEqual(
           lines.filter((line) => slotOfPart(1, partOf(JSON.parse(line).distinct_id, 4), 64) === slot),
         );
-        expect(record.header).toMatchObject({ requestId: 'r', events: events.length, projectId: 1 });
+        expect(record.header).toMatchObject({ requestId: 'r', events: events.length, projectId: 1, rowsStored: true });
         expect(slotOfPart(1, record.header.part ?? 0, 64)).toBe(slot);
       }
     },

@@ -16,6 +16,26 @@ export interface Target {
   readonly reader: TargetReader | undefined;
   /** Finds out beforehand whether a load can work; undefined: the target is this service's own. */
   readonly probe?: TargetProbe;
+  /** Takes the table of the run as it is; undefined: events are sent. */
+  readonly tables?: TableTarget;
+}
+
+/** A target with the event store that holds the table of the run. */
+export interface TableTarget {
+  /**
+   * False while the project has enabled plugins that change its events, or are told of them, on their way to their rows: the events are
+   * sent then.
+   */
+  isOpen(signal: AbortSignal): Promise<boolean>;
+  /** Asks the agreement for so many events, at most 1,000, before their month is attached. Throws TargetWaitError, TargetError. */
+  admit(events: number, signal: AbortSignal): Promise<void>;
+  /** Adds the rows of a month (202403) to the events. May be repeated. Throws TargetWaitError. */
+  attach(month: number, signal: AbortSignal): Promise<void>;
+  /**
+   * What events of a day, whose rows are stored, say of persons and groups. One batch after the other, oldest first. May be repeated.
+   * Throws TargetWaitError, TargetError.
+   */
+  deliverFacts(batch: LoadBatch, signal: AbortSignal): Promise<void>;
 }
 
 /** Asks a target what it would do, and sends it no event. Rejects with the signal's reason only. */

@@ -19,7 +19,7 @@ const dropOdd = definePlugin({
   },
 });
 
-/** Five windows per lane: persons, merges, groups, bad events, events without a uuid, equal lines. */
+/** Five windows per lane: persons, merges, groups, bad events, events without a uuid, equal lines, events that have their rows. */
 async function fill(bench: Bench): Promise<void> {
   for (let record = 0; record < 10; record++) {
     const batch: unknown[] = Array.from({ length: 4 }, (_, i) => {
@@ -37,7 +37,12 @@ async function fill(bench: Bench): Promise<void> {
     const group = { $group_type: 'company', $group_key: `g${record % 2}`, $group_set: { record } };
     batch.push({ event: '$groupidentify', distinct_id: 'g', uuid: uuid(1000 + record), properties: group });
     const lane = record % 2 === 0 ? 'live' : 'historical';
-    await bench.append(lane, { batch }, { events: 7, encoding: record % 4 < 2 ? 'gzip' : 'identity' });
+    const isStored = record % 4 === 3;
+    await bench.append(
+      lane,
+      { batch },
+      { events: 7, encoding: record % 4 < 2 ? 'gzip' : 'identity', ...(isStored && { rowsStored: true }) },
+    );
   }
 }
 

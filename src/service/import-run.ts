@@ -32,6 +32,7 @@ import type { AllowList } from '../outbound/allow-list.ts';
 import { listConfigs } from '../plugins/configs/stored-config.ts';
 import type { OutboundFetch } from '../outbound/outbound.ts';
 import type { Log } from '../telemetry/log.ts';
+import { loadTransformConfigs } from '../transform/transform-configs.ts';
 
 /** No person waits for the preflight of a run here, and a machine that is busy for some seconds must not fail it. */
 const preflightMsLeast = 20_000;
@@ -103,7 +104,9 @@ async function openTarget(
   if (target.kind === 'project') {
     const door = projectDoorOver(call, { projectId, runId });
     const drained = (signal: AbortSignal): Promise<void> => waitUntilStored(projectId, signal);
-    return openProjectTarget({ projectId, runId, door, store, drained });
+    const isWatched = async (): Promise<boolean> =>
+      (await loadTransformConfigs(db)).some((config) => config.projectId === projectId);
+    return openProjectTarget({ projectId, runId, door, store, isWatched, drained });
   }
   const { apiKey, personalApiKey } = await getRunSecrets(db, runId);
   if (apiKey === undefined) return undefined;

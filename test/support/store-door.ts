@@ -1,6 +1,7 @@
 import type { EventStore } from '../../src/eventstore/eventstore.ts';
 import { parseMicros } from '../../src/eventstore/micros.ts';
 import { EventRowWriter } from '../../src/eventstore/rows.ts';
+import type { ProjectDoor } from '../../src/imports/targets/project-door.ts';
 import type { SentEvent } from './batch-service.ts';
 
 const dayMicros = 86_400_000_000;
@@ -32,4 +33,10 @@ export function createStoreInserter(
     }
     await store.insertBatch(writer.take(), `test-${projectId}-${batches}`);
   };
+}
+
+/** For tests: a door of a project at which nothing waits. */
+export function openDoor(take: (body: Uint8Array) => Promise<void>): ProjectDoor {
+  const accepted = async () => ({ kind: 'accepted' }) as const;
+  return { accept: (body) => take(body).then(accepted), admit: accepted, acceptFacts: accepted };
 }

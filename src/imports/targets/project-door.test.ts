@@ -134,4 +134,33 @@ describe('the way of an import into its project', () => {
     expect(await test.door.accept(body, 1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
     expect(test.taken).toEqual([]);
   });
+
+  it('asks the agreement alone of events whose rows come another way, with the same answers', async () => {
+    const test = await setUp('required');
+    await test.set('approved');
+    expect(await test.door.admit(5000)).toEqual({ kind: 'accepted' });
+    expect(await test.door.admit(1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
+    expect(await test.door.accept(body, 1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
+    test.advance(2000);
+    expect(await test.door.admit(1000)).toEqual({ kind: 'accepted' });
+    expect(test.taken).toEqual([]);
+    const beyond = await setUp('required', freeEventsInAll);
+    expect(await beyond.door.admit(1)).toEqual(await beyond.door.accept(body, 1));
+    await beyond.set('filed');
+    expect(await beyond.door.admit(1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
+  });
+
+  it('takes facts whatever the agreement says, marked so that they get no rows, and waits while the lane is full', async () => {
+    const test = await setUp('required', freeEventsInAll);
+    expect(await test.door.acceptFacts(body, 7)).toEqual({ kind: 'accepted' });
+    expect(test.taken).toMatchObject([{ lane: 'historical', events: 7, encoding: 'zstd-ndjson', rowsStored: true }]);
+    test.full = true;
+    expect(await test.door.acceptFacts(body, 7)).toMatchObject({ kind: 'wait', retryAfterMs: 5000 });
+  });
+
+  it('does not mark whole events', async () => {
+    const { door, taken } = await setUp('optional');
+    await door.accept(body, 1);
+    expect(taken[0]).not.toHaveProperty('rowsStored');
+  });
 });

@@ -1,5 +1,6 @@
 import { zstdCompressSync } from 'node:zlib';
 import { StoreUnavailableError, type EventStore } from '../../eventstore/eventstore.ts';
+import type { RunStore } from '../../eventstore/run-tables.ts';
 import {
   identityKey,
   importedCounts,
@@ -22,13 +23,15 @@ import {
   type TargetReader,
 } from '../target.ts';
 import { splitLines } from './lines.ts';
-import type { ProjectDoor } from './project-door.ts';
+import type { DoorAnswer, ProjectDoor } from './project-door.ts';
 
 export interface ProjectTargetOptions {
   readonly projectId: number;
   readonly runId: string;
   readonly door: ProjectDoor;
-  readonly store: EventStore;
+  readonly store: RunStore;
+  /** Whether plugins of the project change events, or are told of them, on their way to their rows. */
+  readonly isWatched: () => Promise<boolean>;
   /** Resolves when everything that is in the historical lane now is in the event store. */
   readonly drained: (signal: AbortSignal) => Promise<void>;
 }
@@ -37,14 +40,12 @@ const identitiesPerPage = 10_000;
 
 /** The service's own project: through the door into the historical lane, as fast as the agreement allows. */
 export function openProjectTarget(options: ProjectTargetOptions): Target {
-  const { projectId, door, store, drained } = options;
+  const { projectId, runId, door, store, isWatched, drained } = options;
   return {
     description: `project ${projectId}`,
     deliver: async (batch, signal) => {
       signal.throwIfAborted();
-      const answer = await door.accept(packedOf(batch), batch.events);
-      if (answer.kind === 'refused') throw new TargetError(answer.reason);
-      if (answer.kind === 'wait') throw new TargetWaitError(answer.reason, { retryAfterMs: answer.retryAfterMs });
+      expectAccepted(await door.accept(packedOf(batch), batch.events));
       return { accepted: batch.events, rejected: [] };
     },
     stored: async (batch, signal) => {
@@ -53,7 +54,30 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
     },
     settled: drained,
     reader: storeReader(options),
+    tables: {
+      isOpen: async (signal) => {
+        signal.throwIfAborted();
+        return !(await isWatched());
+      },
+      admit: async (events, signal) => {
+        signal.throwIfAborted();
+        expectAccepted(await door.admit(events));
+      },
+      attach: async (month, signal) => {
+        signal.throwIfAborted();
+        await ask(() => store.runTables.attach({ projectId, runId }, month));
+      },
+      deliverFacts: async (batch, signal) => {
+        signal.throwIfAborted();
+        expectAccepted(await door.acceptFacts(packedOf(batch), batch.events));
+      },
+    },
   };
+}
+
+function expectAccepted(answer: DoorAnswer): void {
+  if (answer.kind === 'refused') throw new TargetError(answer.reason);
+  if (answer.kind === 'wait') throw new TargetWaitError(answer.reason, { retryAfterMs: answer.retryAfterMs });
 }
 
 /** In memory of its own, which moves to the thread of the door. */
@@ -67,7 +91,7 @@ function packedOf({ packed, lines }: LoadBatch): Uint8Array {
 /** Uuids of which every event in the batch is stored. */
 async function storedUuids(store: EventStore, projectId: number, batch: LoadBatch): Promise<ReadonlySet<string>> {
   const identities = splitLines(batch.lines).map(identityOf);
-  const stored = await read(() => storedOnDay(store, projectId, batch.day, identities));
+  const stored = await ask(() => storedOnDay(store, projectId, batch.day, identities));
   const missing = new Set(identities.filter((identity) => !stored.has(identityKey(identity))).map(({ uuid }) => uuid));
   return new Set(identities.map(({ uuid }) => uuid).filter((uuid) => !missing.has(uuid)));
 }
@@ -92,7 +116,7 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     },
     dayProperties: async (day, event, uuids, signal) => {
       signal.throwIfAborted();
-      const rows = await read(() => importedProperties(store, projectId, { day, event, uuids }));
+      const rows = await ask(() => importedProperties(store, projectId, { day, event, uuids }));
       return new Map(rows.map(({ uuid, distinctId, properties }) => [`${uuid} ${distinctId}`, properties]));
     },
     eventsNamed: (event, signal, without = []) =>
@@ -105,7 +129,7 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     contents: ContentKind,
   ): Promise<Map<string, Map<string, StoredCount>>> {
     signal.throwIfAborted();
-    const rows = await read(() => importedCounts(store, projectId, { run: runId, ...days }, contents));
+    const rows = await ask(() => importedCounts(store, projectId, { run: runId, ...days }, contents));
     const byDay = new Map<string, Map<string, StoredCount>>();
     for (const { day, event, count, checksum, content } of rows) {
       const counts = byDay.get(day) ?? new Map<string, StoredCount>();
@@ -122,7 +146,7 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     let after: IdentityKey | undefined;
     do {
       signal.throwIfAborted();
-      const page = await read(() => placesWithoutRuns(store, projectId, { event, runs, after }, identitiesPerPage));
+      const page = await ask(() => placesWithoutRuns(store, projectId, { event, runs, after }, identitiesPerPage));
       yield page.events;
       after = page.next;
     } while (after !== undefined);
@@ -137,14 +161,14 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     do {
       signal.throwIfAborted();
       const asked = { ...where, after };
-      const page = await read(() => importedEvents(store, projectId, asked, { limit: identitiesPerPage, contents }));
+      const page = await ask(() => importedEvents(store, projectId, asked, { limit: identitiesPerPage, contents }));
       yield page.events;
       after = page.next;
     } while (after !== undefined);
   }
 }
 
-async function read<T>(work: () => Promise<T>): Promise<T> {
+async function ask<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

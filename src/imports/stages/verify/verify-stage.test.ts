@@ -24,7 +24,7 @@ import { openHttpTarget } from '../../targets/http-target.ts';
 import type { HttpRequest } from '../../targets/http-request.ts';
 import { openProjectTarget } from '../../targets/project-target.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
-import { createStoreInserter } from '../../../../test/support/store-door.ts';
+import { createStoreInserter, openDoor } from '../../../../test/support/store-door.ts';
 import { createVerifyStage, type VerifyDeps } from './verify-stage.ts';
 
 let chdb: TempChdb;
@@ -59,14 +59,12 @@ async function load(
   const target = openProjectTarget({
     projectId,
     runId: 'run-1',
-    door: {
-      accept: async (body) => {
-        const lines = zstdDecompressSync(body).toString('utf8').split('\n');
-        await insert(change(lines.map((line) => parseExactValues(line) as unknown as SentEvent)));
-        return { kind: 'accepted' };
-      },
-    },
+    door: openDoor(async (body) => {
+      const lines = zstdDecompressSync(body).toString('utf8').split('\n');
+      await insert(change(lines.map((line) => parseExactValues(line) as unknown as SentEvent)));
+    }),
     store: chdb.store,
+    isWatched: async () => true,
     drained: () => Promise.resolve(),
   });
   const test = createTestRun('run-1');

@@ -1,0 +1,110 @@
+import { zstdDecompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
+import { countsOf, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
+import { StoreUnavailableError } from '../../eventstore/eventstore.ts';
+import { TargetError, TargetWaitError, type TableTarget } from '../target.ts';
+import type { DoorAnswer } from './project-door.ts';
+import { openProjectTarget, type ProjectTargetOptions } from './project-target.ts';
+
+let chdb: TempChdb;
+beforeAll(async () => {
+  chdb = await tempChdb();
+});
+afterAll(() => chdb.close());
+
+const run = { projectId: 7, runId: 'run-1' };
+const { signal } = new AbortController();
+
+interface Opened {
+  readonly tables: TableTarget;
+  readonly asked: (readonly [way: string, ...given: unknown[]])[];
+}
+
+function open(answer: DoorAnswer, more: Partial<ProjectTargetOptions> = {}): Opened {
+  const asked: [string, ...unknown[]][] = [];
+  const noted = async (...ask: [string, ...unknown[]]): Promise<DoorAnswer> => {
+    asked.push(ask);
+    return answer;
+  };
+  const { tables } = openProjectTarget({
+    ...run,
+    store: chdb.store,
+    isWatched: async () => false,
+    drained: async () => {},
+    door: {
+      accept: (body, events) => noted('accept', body, events),
+      admit: (events) => noted('admit', events),
+      acceptFacts: (body, facts) => noted('acceptFacts', zstdDecompressSync(body).toString(), facts),
+    },
+    ...more,
+  });
+  if (tables === undefined) throw new Error('expected a project to take tables');
+  return { tables, asked };
+}
+
+const facts = { day: '2024-03-01', lines: Buffer.from('{"uuid":"u"}'), events: 1 };
+
+describe('the table of a run on its way into its project', () => {
+  it('is not taken while plugins of the project change events or are told of them', async () => {
+    let isWatched = true;
+    const { tables } = open({ kind: 'accepted' }, { isWatched: async () => isWatched });
+    expect(await tables.isOpen(signal)).toBe(false);
+    isWatched = false;
+    expect(await tables.isOpen(signal)).toBe(true);
+  });
+
+  it('adds the rows of a month to the events, once however often it is asked to', async () => {
+    const { tables } = open({ kind: 'accepted' });
+    await chdb.store.runTables.create(run);
+    await insertSegment(chdb.store, run, 'one', [runRow(run, 1), runRow(run, 2)]);
+    for (let times = 0; times < 2; times += 1) await tables.attach(202403, signal);
+    expect(await countsOf(chdb.store, run, 'shown')).toMatchObject([{ day: '2024-03-01', event: 'seen', count: 2 }]);
+  });
+
+  it('waits for an event store that is away', async () => {
+    const attach = async (): Promise<void> => {
+      throw new StoreUnavailableError('down');
+    };
+    const store = { ...chdb.store, runTables: { ...chdb.store.runTables, attach } };
+    await expect(open({ kind: 'accepted' }, { store }).tables.attach(202403, signal)).rejects.toThrow(TargetWaitError);
+  });
+
+  it('asks the agreement for the events, and hands facts on without it', async () => {
+    const { tables, asked } = open({ kind: 'accepted' });
+    await tables.admit(1000, signal);
+    await tables.deliverFacts(facts, signal);
+    expect(asked).toEqual([
+      ['admit', 1000],
+      ['acceptFacts', '{"uuid":"u"}', 1],
+    ]);
+  });
+
+  it.each<[DoorAnswer, object]>([
+    [
+      { kind: 'wait', reason: 'too fast', retryAfterMs: 70 },
+      { name: 'TargetWaitError', retryAfterMs: 70 },
+    ],
+    [
+      { kind: 'refused', reason: 'no agreement' },
+      { name: 'TargetError', message: 'no agreement' },
+    ],
+  ])('waits, or ends, as the door says: %j', async (answer, error) => {
+    const { tables } = open(answer);
+    await expect(tables.admit(1, signal)).rejects.toMatchObject(error);
+    await expect(tables.deliverFacts(facts, signal)).rejects.toMatchObject(error);
+  });
+
+  it('does nothing once the run is stopped', async () => {
+    const { tables, asked } = open({ kind: 'accepted' });
+    const stopped = AbortSignal.abort(new TargetError('stopped'));
+    const ways = [
+      () => tables.isOpen(stopped),
+      () => tables.admit(1, stopped),
+      () => tables.attach(202403, stopped),
+      () => tables.deliverFacts(facts, stopped),
+    ];
+    for (const way of ways) await expect(way()).rejects.toThrow('stopped');
+    expect(asked).toEqual([]);
+  });
+});
