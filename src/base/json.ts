@@ -5,7 +5,9 @@ export type JsonObject = { [key: string]: JsonValue };
 export function isObject(value: JsonValue | undefined): value is JsonObject;
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>>;
 export function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  // Numbers that were kept have no prototype: of most values the engine need not be asked.
+  return Object.getPrototypeOf(value) !== null || !isRawNumber(value);
 }
 
 /** ECMAScript 2026; Node has it since version 21, the type library does not know it yet. */

@@ -5,6 +5,7 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 import type { Evidence } from './evidence.ts';
 import type { PlainTable } from './plain-table.ts';
 import type { FoundNote } from './record-notes.ts';
+import type { RecordMap } from './record-map.ts';
 
 /**
  * How records of another tool become events. A format is code plus a table of names; the table is data that a user can print,
@@ -62,6 +63,8 @@ export interface RecordReader {
   (record: unknown): RecordResult;
   /** What plain records become, for the check, which then makes no objects of them; left out: all of them are read. */
   readonly plain?: PlainTable;
+  /** The map by which it reads, for other executors; left out: there is none, and all records are read one by one. */
+  readonly map?: RecordMap;
 }
 
 export type RecordResult =

@@ -3,7 +3,6 @@ import { airbyteRecord, isAirbyteMessage } from './airbyte.ts';
 import { skipped } from './event-writer.ts';
 import type { Format, RecordReader, RecordResult, RecordTimes } from './format.ts';
 import { errorAnswer } from './incomplete.ts';
-import { withPlain } from './plain-table.ts';
 import type { FoundNote } from './record-notes.ts';
 
 /**
@@ -18,7 +17,7 @@ export function withEnvelopes(format: Format): Format {
     createReader: (options, names, memory) => {
       const read = format.createReader(options, names, memory);
       const opened = openingReader(read);
-      return read.plain === undefined ? opened : withPlain(opened, read.plain);
+      return Object.assign(opened, read.plain && { plain: read.plain }, read.map && { map: read.map });
     },
   };
 }

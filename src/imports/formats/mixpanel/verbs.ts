@@ -9,6 +9,8 @@ interface Link {
   readonly properties: Properties;
 }
 
+export const verbNames: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge']);
+
 type Verb =
   | { readonly kind: 'links'; readonly links: readonly Link[] }
   | { readonly kind: 'skipped'; readonly reason: string }

@@ -2,14 +2,11 @@ import { isObject } from '../../../base/json.ts';
 import { objectOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
 import { cellOf, hasLoaderColumn, memberOf, plainRow, type ColumnKinds } from '../warehouse-row.ts';
 
-/** A record as the Raw Event Export writes it. */
-type ExportedEvent = { readonly event: unknown; readonly properties: Json };
-
 /**
  * A flat row as an event of the export, or undefined where the record is one already. Rows come from Mixpanel's Data
  * Pipelines (`event_name`, objects or columns), from Fivetran (`name`) and from Airbyte and Stitch (`event`).
  */
-export function fromWarehouse(record: Json): ExportedEvent | undefined {
+export function fromWarehouse(record: Json): Json | undefined {
   const marker = nameColumnOf(record);
   if (marker === undefined) return undefined;
   const row = plainRow(record, marker);

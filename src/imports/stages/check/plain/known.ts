@@ -42,10 +42,10 @@ const oddEvents: ReadonlySet<string> = new Set([
 /** By what names the event; undefined: the record is odd. */
 export function knownName({ eventName }: PlainTable, values: readonly unknown[]): KnownName | undefined {
   const given = eventName(values);
-  const source = String(values[0]);
-  const name = given ?? source;
-  if (given === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
-  const leftOut = given === null ? leftOutReason(source) : undefined;
+  if (given === undefined) return undefined;
+  const name = given ?? String(values[0]);
+  if (oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
+  const leftOut = given === null ? leftOutReason(name) : undefined;
   return { name, leftOut, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
 }
 

@@ -1,3 +1,4 @@
+import { parseExactValues } from '../../../../base/exact-json.ts';
 import type { PlainMachine } from './machine.ts';
 import type { MemoryRoom } from './memory-room.ts';
 
@@ -63,5 +64,5 @@ export function createMemos(
 /** Of valid JSON. */
 function valueAt(json: Buffer, from: number, to: number): unknown {
   const isPlain = json[from] === quote && !json.subarray(from, to).includes(backslash);
-  return isPlain ? json.toString('utf8', from + 1, to - 1) : JSON.parse(json.toString('utf8', from, to));
+  return isPlain ? json.toString('utf8', from + 1, to - 1) : parseExactValues(json.toString('utf8', from, to));
 }

@@ -14,6 +14,7 @@ import { compileTable } from './compiled-table.ts';
 import type { KnownIdentity, KnownName } from './known.ts';
 import type { Asked, PlainMachine } from './machine.ts';
 import { MemoryRoom, RoomFullError } from './memory-room.ts';
+import { plainOf } from './plain-of-map.ts';
 import { writeTable, type TableMemory } from './table-memory.ts';
 
 /**
@@ -48,7 +49,8 @@ export interface PlainConverterOptions {
 /** One per reader; undefined: the reader has no table. A machine works for the one that was made last. */
 export function createPlainConverter(options: PlainConverterOptions): PlainConverter | undefined {
   const { machine, read } = options;
-  return machine && read.plain && new Converter(machine, read.plain, options);
+  const table = read.map === undefined ? read.plain : plainOf(read.map);
+  return machine && table && new Converter(machine, table, options);
 }
 
 /** Lines are looked at in pieces of so many bytes; a longer one is odd. */

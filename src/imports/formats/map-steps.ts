@@ -1,0 +1,225 @@
+import { isObject } from '../../base/json.ts';
+import { addPersonOfEvent } from './add-person-of-event.ts';
+import { memberAt, type ReadMember } from './member-at.ts';
+import { rename, type Names } from './names.ts';
+import { objectOfJson, setMember, type Json, type Properties } from './read-values.ts';
+import { valueOfPair } from './value-of-pair.ts';
+import type { Bag, Derived, Draft, Members, Pairs, PersonStep, RecordMap, Source, Step, Taken } from './record-map.ts';
+
+/** Adds what a step says. True: no step after it is for this record. */
+type Run = (draft: Draft) => boolean;
+
+type Part = 'properties' | 'set' | 'setOnce';
+const partOf = { $set: 'set', $set_once: 'setOnce' } as const;
+
+/** Writes the properties of a draft, what is said of the person among them. */
+export function propertyWriter({ properties, person = [], ids }: RecordMap): (draft: Draft) => void {
+  const gather = all(person.map(personRun));
+  return all(
+    properties.map((step): Run => {
+      if (step === 'ids') return doing((draft) => ids.add?.(draft.properties, draft.identity, draft.record));
+      if (step === 'time') return doing((draft) => Object.assign(draft.properties, draft.ofTime));
+      if (step === 'person') return doing((draft) => addPerson(draft, gather));
+      return step === '$set' ? doing((draft) => addSet(draft, gather)) : runOf(step);
+    }),
+  );
+}
+
+/** The properties that some steps make of a record, for a hook. */
+export function propertiesBy(steps: readonly Exclude<Step, string>[]): (draft: Draft) => Properties {
+  const run = all(steps.map(runOf));
+  return (draft) => {
+    const own = { ...draft, properties: {} };
+    run(own);
+    return own.properties;
+  };
+}
+
+function all(runs: readonly Run[]): Run {
+  return (draft) => {
+    for (const run of runs) if (run(draft)) return true;
+    return false;
+  };
+}
+
+function doing(act: (draft: Draft) => unknown): Run {
+  return (draft) => {
+    act(draft);
+    return false;
+  };
+}
+
+function addPerson(draft: Draft, gather: Run): void {
+  if (draft.identity.isNobody === true) draft.properties['$process_person_profile'] = false;
+  else {
+    gather(draft);
+    addPersonOfEvent(draft.properties, draft.set, draft.setOnce);
+  }
+}
+
+function addSet(draft: Draft, gather: Run): void {
+  gather(draft);
+  if (hasMembers(draft.set)) draft.properties['$set'] = draft.set;
+  if (hasMembers(draft.setOnce)) draft.properties['$set_once'] = draft.setOnce;
+}
+
+function hasMembers(object: object): boolean {
+  for (const _ in object) return true;
+  return false;
+}
+
+function runOf(step: Exclude<Step, string>): Run {
+  if ('run' in step) return (draft) => !step.isIdle(draft.record) && step.run(draft) === true;
+  return 'renames' in step ? renameRun(step.renames, 'properties') : doing(adderOf(step, 'properties'));
+}
+
+function personRun(step: PersonStep): Run {
+  if ('run' in step) return (draft) => !step.isIdle(draft.record) && step.run(draft) === true;
+  const { into } = step;
+  if (typeof into === 'object') return doing(splitBag(step as Bag, into));
+  return 'renames' in step ? renameRun(step.renames, partOf[into]) : doing(adderOf(step, partOf[into]));
+}
+
+function renameRun(names: Names, part: Part): Run {
+  return doing((draft) => {
+    if (names.size > 0) draft[part] = renamed(draft[part], names);
+  });
+}
+
+function renamed(source: Json, names: Names): Properties {
+  const target: Properties = {};
+  rename(source, names, target);
+  return target;
+}
+
+function adderOf(step: Source, part: Part): (draft: Draft) => void {
+  if ('bag' in step) return bagAdder(step, part);
+  if ('members' in step) return membersAdder(step, part);
+  return 'pairs' in step ? pairsAdder(step, part) : derivedAdder(step, part);
+}
+
+function derivedAdder({ of, add }: Derived, part: Part): (draft: Draft) => void {
+  return of === 'members' ? (draft) => add(draft.record, draft[part]) : (draft) => add(draft.properties, draft[part]);
+}
+
+function bagAdder(bag: Bag, part: Part): (draft: Draft) => void {
+  const { names, without, nothing, taken, levels = 0 } = bag;
+  const objectOf = objectReader(bag);
+  if (taken === 'keeps-own-name' && without === undefined && nothing === undefined) {
+    return (draft) => {
+      const source = objectOf(draft);
+      if (source !== undefined) rename(source, names, draft[part]);
+    };
+  }
+  const isNothing = nothingTest(nothing);
+  const put = putter(taken);
+  const addAll = (source: Json, target: Properties, prefix: string, levelsLeft: number): void => {
+    for (const key of Object.keys(source)) {
+      const value = source[key];
+      const path = prefix + key;
+      if (levelsLeft > 0 && isObject(value)) {
+        if (prefix !== '' || without?.has(key) !== true) addAll(value, target, `${path}_`, levelsLeft - 1);
+        continue;
+      }
+      const name = names.get(path);
+      if (name === null || isNothing(value) || (prefix === '' && without?.has(key) === true)) continue;
+      put(target, name ?? path, path, value);
+    }
+  };
+  return (draft) => {
+    const source = objectOf(draft);
+    if (source !== undefined) addAll(source, draft[part], '', levels);
+  };
+}
+
+/** Each name keeps others from taking it, whichever of the two it is for. */
+function splitBag(bag: Bag, { once, nothing }: { once: (name: string) => boolean; nothing: readonly unknown[] }) {
+  const objectOf = objectReader(bag);
+  const isNothing = nothingTest(bag.nothing);
+  const isNothingOnce = nothingTest([...(bag.nothing ?? []), ...nothing]);
+  return (draft: Draft): void => {
+    const source = objectOf(draft);
+    if (source === undefined) return;
+    const found = bag.names.size === 0 ? source : renamed(source, bag.names);
+    for (const name of Object.keys(found)) {
+      const value = found[name];
+      if (!once(name)) {
+        if (!isNothing(value)) setMember(draft.set, name, value);
+      } else if (!isNothingOnce(value)) setMember(draft.setOnce, name, value);
+    }
+  };
+}
+
+function objectReader({ bag, mayBeText, view }: Bag): (draft: Draft) => Json | undefined {
+  const read: ReadMember = bag === '' ? (record) => record : memberAt(bag);
+  if (mayBeText === true) return ({ record }) => objectOfJson(read(record));
+  return (draft) => {
+    const found = read(draft.record);
+    const object = view === undefined ? found : view(found, draft);
+    return isObject(object) ? object : undefined;
+  };
+}
+
+/** Undefined is nothing in any case. */
+function nothingTest(values: readonly unknown[] = []): (value: unknown) => boolean {
+  const simple = new Set<unknown>([
+    undefined,
+    ...values.filter((value) => typeof value !== 'object' || value === null),
+  ]);
+  const hasEmptyList = values.some(Array.isArray);
+  const hasEmptyObject = values.some((value) => isObject(value));
+  if (!hasEmptyList && !hasEmptyObject) return (value) => simple.has(value);
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return simple.has(value);
+    return Array.isArray(value) ? hasEmptyList && value.length === 0 : hasEmptyObject && !hasMembers(value);
+  };
+}
+
+type Put = (target: Properties, name: string, ownName: string, value: unknown) => void;
+
+function putter(taken: Taken): Put {
+  if (taken === 'replaces') return (target, name, _ownName, value) => setMember(target, name, value);
+  if (taken === 'is-skipped') {
+    return (target, name, _ownName, value) => {
+      if (!Object.hasOwn(target, name)) setMember(target, name, value);
+    };
+  }
+  if (taken === 'keeps-own-name') {
+    return (target, name, ownName, value) => setMember(target, Object.hasOwn(target, name) ? ownName : name, value);
+  }
+  const { prefix } = taken;
+  return (target, name, ownName, value) =>
+    setMember(target, Object.hasOwn(target, name) ? prefix + ownName : name, value);
+}
+
+function membersAdder(step: Members, part: Part): (draft: Draft) => void {
+  const { members, nothing, takes, only, otherwise } = step;
+  const readers = Object.entries(members).map(([name, path]) => ({ name, read: step.read ?? memberAt(path) }));
+  const isNothing = nothingTest(nothing);
+  const judge = only === undefined ? undefined : memberAt(only.path);
+  return (draft) => {
+    const { record } = draft;
+    if (judge !== undefined && judge(record) !== only?.is) return;
+    for (const { name, read } of readers) {
+      const value = read(record);
+      const isTaken = !isNothing(value) && (takes === undefined || takes(value));
+      const found = isTaken ? value : otherwise?.(record);
+      if (found !== undefined) setMember(draft[part], name, found);
+    }
+  };
+}
+
+function pairsAdder({ pairs, names, nothing }: Pairs, part: Part): (draft: Draft) => void {
+  const listOf = memberAt(pairs);
+  const isNothing = nothingTest(nothing);
+  return (draft) => {
+    const list = listOf(draft.record);
+    if (!Array.isArray(list)) return;
+    for (const pair of list as readonly unknown[]) {
+      if (!isObject(pair) || typeof pair['key'] !== 'string') continue;
+      const value = valueOfPair(pair['value']);
+      const name = names.get(pair['key']);
+      if (name !== null && !isNothing(value)) setMember(draft[part], name ?? pair['key'], value);
+    }
+  };
+}

@@ -1,0 +1,195 @@
+import type { WireEvent } from '../../contract/wire-event.ts';
+import { leftOut, type NoEvents } from './event-writer.ts';
+import type { RecordReader, RecordResult } from './format.ts';
+import { propertyWriter } from './map-steps.ts';
+import { uuidMaker } from './map-uuid.ts';
+import { readObjects } from './read-objects.ts';
+import type { Json } from './read-values.ts';
+import type { FoundNote } from './record-notes.ts';
+import type { Check, Draft, Identity, RecordMap } from './record-map.ts';
+import { settleProperties } from './settle-properties.ts';
+
+/** Reads records by the map of their format, whatever they look like. None of them is nested too deep. */
+export interface MapReader {
+  readonly read: (record: Json) => RecordResult;
+  /** The same in two steps, of one of several events of a record: nothing is remembered before it is written. */
+  readonly begin: (record: Json) => NoEvents | BegunRecord;
+}
+
+export interface BegunRecord {
+  readonly kind: 'readable';
+  readonly result: () => RecordResult;
+  /** The events of the result. */
+  readonly write: () => readonly WireEvent[];
+}
+
+/** A reader of a format whose records are one event each, or something for the hooks of its map. */
+export function readByMap(map: RecordMap): RecordReader {
+  return withMap(readObjects(createMapReader(map).read), map);
+}
+
+/** A reader together with the map by which it reads usual records. */
+export function withMap(read: (record: unknown) => RecordResult, map: RecordMap): RecordReader {
+  return Object.assign((record: unknown) => read(record), { map });
+}
+
+export function createMapReader(map: RecordMap): MapReader {
+  const checks = map.order.map((check) => checker(check, map));
+  const write = eventWriter(map);
+  const start = (given: Json): Draft | RecordResult => {
+    const instead = map.instead?.(given);
+    if (instead !== undefined) return instead;
+    const draft = draftOf(given, map.reshape?.(given) ?? given);
+    for (const check of checks) {
+      const result = check(draft);
+      if (result !== undefined) return result;
+    }
+    return draft;
+  };
+  return {
+    read: (record) => {
+      const started = start(record);
+      return 'kind' in started ? started : write(started);
+    },
+    begin: (record) => {
+      const started = start(record);
+      if (!('kind' in started)) return begun(() => write(started));
+      return started.kind === 'events' ? begun(() => started) : started;
+    },
+  };
+}
+
+function begun(result: () => RecordResult): BegunRecord {
+  return {
+    kind: 'readable',
+    result,
+    write: () => {
+      const written = result();
+      return written.kind === 'events' ? written.events : [];
+    },
+  };
+}
+
+const noOne: Identity = { distinctId: undefined };
+const noNotes: Draft['notes'] = [];
+
+function draftOf(given: Json, record: Json): Draft {
+  return {
+    given,
+    record,
+    name: '',
+    event: null,
+    timestamp: '',
+    identity: noOne,
+    uuid: '',
+    properties: {},
+    ofTime: undefined,
+    set: {},
+    setOnce: {},
+    notes: noNotes,
+  };
+}
+
+/** For a hook that has something to say about the record. */
+export function note(draft: Draft, found: FoundNote): void {
+  draft.notes = [...draft.notes, found];
+}
+
+/** Undefined: it has passed. */
+type Checker = (draft: Draft) => RecordResult | undefined;
+
+function checker(check: Check, map: RecordMap): Checker {
+  if (typeof check === 'function') return check;
+  if (typeof check === 'object') return (draft) => check.read(draft.record);
+  const { event, time, ids } = map;
+  switch (check) {
+    case 'event':
+      return (draft) => {
+        const name = event.read(draft.record);
+        if (typeof name !== 'string') return name;
+        draft.name = name;
+        return undefined;
+      };
+    case 'time':
+      return (draft) => {
+        const timestamp = time.read(draft.record) ?? time.otherwise(draft);
+        if (typeof timestamp !== 'string') return timestamp;
+        draft.timestamp = timestamp;
+        return undefined;
+      };
+    case 'ids':
+      return (draft) => {
+        const found = ids.read(draft.record);
+        if ('kind' in found) return found;
+        draft.identity = found;
+        return undefined;
+      };
+    case 'names':
+      return (draft) => {
+        draft.event = event.named(draft.name);
+        return draft.event === null && map.keepsLinks !== true ? leftOut(draft.name) : undefined;
+      };
+    case 'verbs':
+      return (draft) => (event.verbs?.names.has(draft.name) === true ? event.verbs.read(draft) : undefined);
+    case 'uuid':
+      return uuidChecker(map);
+  }
+}
+
+function uuidChecker({ uuid }: RecordMap): Checker {
+  const make = uuidMaker(uuid);
+  return (draft) => {
+    const made = make(draft);
+    if (typeof made !== 'string') return made;
+    draft.uuid = made;
+    return undefined;
+  };
+}
+
+/** Writes the events of a draft that has passed all checks. */
+function eventWriter(map: RecordMap): (draft: Draft) => RecordResult {
+  const makeUuid = map.order.includes('uuid') ? undefined : uuidChecker(map);
+  const eventsBefore = earlierEvents(map);
+  const finished = finisher(map);
+  return (draft) => {
+    if (draft.event === null) {
+      const events = eventsBefore(draft);
+      return events.length === 0 ? leftOut(draft.name) : { kind: 'events', events };
+    }
+    const refused = makeUuid?.(draft);
+    if (refused !== undefined) return refused;
+    const event = finished(draft, draft.event);
+    if ('kind' in event) return event;
+    const events = [...eventsBefore(draft), event];
+    return draft.notes === noNotes ? { kind: 'events', events } : { kind: 'events', events, notes: draft.notes };
+  };
+}
+
+/** Links, and what stands beside the event. */
+function earlierEvents({ links, beside }: RecordMap): (draft: Draft) => readonly WireEvent[] {
+  return (draft) => {
+    const { user, device, isUnlinked } = draft.identity;
+    const isLinked = links !== undefined && user !== undefined && device !== undefined && isUnlinked !== true;
+    const linking = isLinked ? links(user, device, draft.timestamp) : [];
+    if (beside === undefined || beside.isIdle(draft.record)) return linking;
+    return [...linking, ...beside.events(draft)];
+  };
+}
+
+/** Writes the event itself. */
+function finisher(map: RecordMap): (draft: Draft, event: string) => WireEvent | NoEvents {
+  const { finish, source, isSettled } = map;
+  const addProperties = propertyWriter(map);
+  return (draft, event) => {
+    addProperties(draft);
+    const { uuid, identity, timestamp, properties } = draft;
+    if (identity.isNobody === true) properties['$process_person_profile'] = false;
+    if (isSettled !== true) settleProperties(properties);
+    if (source !== undefined) {
+      properties['$geoip_disable'] = true;
+      properties['$import_source'] = source;
+    }
+    const own = { uuid, event, distinct_id: identity.distinctId ?? uuid, timestamp, properties };
+    return finish === undefined ? own : finish(own);
+  };
+}
