@@ -7,27 +7,6 @@ const special = ['event_type', 'event_properties', 'user_properties', 'groups', 
   ['os_name', 'os_version', 'device_type', 'language'],
 );
 
-/**
- * Writes columns as properties by the table (`column:x`), those it does not know under their own names. Where the event
- * has a property of that name already, the column becomes `amplitude_x`.
- */
-export function createColumns(names: NameTable): (record: Json, properties: Properties) => void {
-  const table = columnNames(names);
-  const systemOf = createSystems();
-  return (record, properties) => {
-    for (const column of Object.keys(record)) {
-      const value = record[column];
-      if (value === null || value === '' || value === undefined) continue;
-      const name = table.get(column);
-      if (name === null || isEmptyObject(value)) continue;
-      put(properties, name ?? column, column, value);
-    }
-    const { os_name: name, os_version: version, device_type: device, device_id: deviceId, language } = record;
-    const ofDevice = [...deviceIdProperties(deviceId), ...systemOf({ name, version, device, language })];
-    for (const [property, column, value] of ofDevice) put(properties, property, column, value);
-  };
-}
-
 /** Property of each column; null: none, or not by the table. */
 export function columnNames(names: NameTable): Names {
   const table = new Map<string, string | null>(special.map((column) => [column, null]));
@@ -37,32 +16,15 @@ export function columnNames(names: NameTable): Names {
   return table;
 }
 
-/** A property, the column that it comes from, and its value, which may be none. */
-export type ColumnProperty = readonly [property: string, column: string, value: unknown];
-
-export function deviceIdProperties(deviceId: unknown): readonly ColumnProperty[] {
-  return [
-    ['$device_id', 'device_id', deviceId],
-    ['$amplitude_device_id', 'device_id', deviceId],
-  ];
+export function addDeviceId({ device_id: deviceId }: Json, properties: Properties): void {
+  put(properties, '$device_id', 'device_id', deviceId);
+  put(properties, '$amplitude_device_id', 'device_id', deviceId);
 }
 
-/** Those that say something, in an event that has none of them yet. */
-export function propertiesOf(found: readonly ColumnProperty[]): Properties {
-  const properties: Properties = {};
-  for (const [property, column, value] of found) put(properties, property, column, value);
-  return properties;
-}
-
+/** Where the event has a property of that name already, the column becomes `amplitude_x`. */
 function put(properties: Properties, name: string, column: string, value: unknown): void {
   if (value === null || value === undefined || value === '') return;
   setMember(properties, Object.hasOwn(properties, name) ? `amplitude_${column}` : name, value);
-}
-
-function isEmptyObject(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  for (const _ in value) return false;
-  return true;
 }
 
 const nativeSystems = new Map([
@@ -73,36 +35,17 @@ const nativeSystems = new Map([
   ['watchos', 'watchOS'],
 ]);
 
-/** What the columns say of the system: `os_name`, `os_version`, `device_type` and `language`. */
-export interface SystemColumns {
-  readonly name: unknown;
-  readonly version: unknown;
-  readonly device: unknown;
-  readonly language: unknown;
-}
-
 /** In a browser `os_name` is the browser and `device_type` the system; in an app they are the system and the model. */
-export function createSystems(): (columns: SystemColumns) => readonly ColumnProperty[] {
+export function createSystemAdder(): (record: Json, properties: Properties) => void {
   const kindOfDevice = createDeviceKinds();
-  return ({ name, version, device, language }) => {
+  return ({ os_name: name, os_version: version, device_type: device, language }, properties) => {
     const system = typeof name === 'string' ? nativeSystems.get(name.toLowerCase()) : undefined;
-    const type: ColumnProperty = ['$device_type', 'device_type', deviceType(device, system, kindOfDevice)];
-    if (system === undefined) {
-      return [
-        ['$browser', 'os_name', name],
-        ['$browser_version', 'os_version', version],
-        ['$os', 'device_type', device],
-        ['$browser_language', 'language', language],
-        type,
-      ];
-    }
-    return [
-      ['$os', 'os_name', system],
-      ['$os_version', 'os_version', version],
-      ['$device_name', 'device_type', device],
-      ['$locale', 'language', language],
-      type,
-    ];
+    const isNative = system !== undefined;
+    put(properties, isNative ? '$os' : '$browser', 'os_name', system ?? name);
+    put(properties, isNative ? '$os_version' : '$browser_version', 'os_version', version);
+    put(properties, isNative ? '$device_name' : '$os', 'device_type', device);
+    put(properties, isNative ? '$locale' : '$browser_language', 'language', language);
+    put(properties, '$device_type', 'device_type', deviceType(device, system, kindOfDevice));
   };
 }
 

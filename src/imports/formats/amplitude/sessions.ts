@@ -9,12 +9,13 @@ const recentMax = 20_000;
  * Amplitude numbers sessions by the ms of their start, and -1 means none. Here a session is a UUID of version 7 that tells
  * the same start; which device it belongs to decides the rest of it.
  */
-export function createSessionIds(): (sessionId: unknown, device: string) => string | undefined {
+export function createSessionIds(): (sessionId: unknown, deviceOf: () => string) => string | undefined {
   // Records of one session mostly follow each other.
   const recent = new Map<string, { readonly start: number; readonly id: string }>();
-  return (sessionId, device) => {
+  return (sessionId, deviceOf) => {
     const start = typeof sessionId === 'string' ? Number(sessionId) : sessionId;
     if (typeof start !== 'number' || !isStart(start)) return undefined;
+    const device = deviceOf();
     const known = recent.get(device);
     if (known?.start === start) return known.id;
     const id = uuidAt(start, fastId('amplitude', 'session', device, String(start)));
