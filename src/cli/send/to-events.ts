@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import { createOccurrences } from '../../imports/formats/occurrences.ts';
 import type { Format } from '../../imports/formats/format.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
-import { repeatedMessage } from '../../imports/formats/segment/segment.ts';
+import { repeatedMessage } from '../../imports/formats/segment/map.ts';
 import { CommandError } from '../exit-codes.ts';
 import { createFormatReader, namesIn, type FormatArguments } from '../format-reader.ts';
 import { pairsOf } from '../read-arguments.ts';

@@ -1,75 +1,212 @@
+import { isObject } from '../../../base/json.ts';
+import { isNobody } from '../../../base/nobody-ids.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
 import { namespaceOf } from '../derived-uuids.ts';
-import { namesOf } from '../names.ts';
+import { leftOut, skipped, unreadable, type NoEvents } from '../event-writer.ts';
+import type { NameTable } from '../format.ts';
+import { memberAt } from '../member-at.ts';
+import { namesOf, rename } from '../names.ts';
 import type { IdCounter } from '../occurrences.ts';
-import type { PlainIdentity, PlainTable } from '../plain-table.ts';
-import type { Properties } from '../read-values.ts';
-import { utc } from '../times.ts';
+import { note } from '../read-by-map.ts';
+import { objectOf, type Json, type Properties } from '../read-values.ts';
+import type { Draft, Hook, Identity, Members, RecordMap, TimeRule } from '../record-map.ts';
+import { kindOfTimes, utc } from '../times.ts';
 import { contextPaths } from './context.ts';
-import { pageEvent, screenEvent } from './event-names.ts';
-import { messageIdParts } from './message-id.ts';
 import { messageIds } from './message-ids.ts';
+import { timeFields, timeOfMessage } from './message-time.ts';
 import { hostOf, textOf } from './message-values.ts';
 
-/** What `given` of the reader takes for no value. */
-const blank = [null, ''];
-
-/** What plain messages track, page and screen become; `occurrences`: those of the reader. */
-export function segmentPlain(occurrences: IdCounter): PlainTable {
-  const asTheyAre = namesOf({});
-  return {
-    source: undefined,
-    event: ['type', 'event'],
-    eventName: nameOf,
-    time: { path: 'timestamp', zone: utc, numbers: undefined, isKept: true },
-    ids: { paths: ['userId', 'anonymousId'], read: identityOf },
-    uuid: { path: 'messageId', is: 'name', namespace: namespaceOf(...messageIdParts), occurrences },
-    properties: [
-      { members: contextPaths, nothing: [null] },
-      { of: 'members', from: ['context.page.url'], make: ([url]) => given('$host', hostOf(url)), isVaried: true },
-      {
-        of: 'members',
-        from: ['context.ip', 'request_ip'],
-        make: ([ip, other]) => given('$ip', textOf(ip) ?? textOf(other)),
-        isVaried: true,
-      },
-      'ids',
-      '$set',
-      { members: { category: 'category', name: 'name' }, only: page, nothing: blank, areTexts: true },
-      { members: { category: 'category' }, only: screen, nothing: blank, areTexts: true },
-      { members: { $screen_name: 'name' }, only: screen, nothing: blank, areTexts: true, areNeeded: true },
-      { bag: 'properties', names: asTheyAre, wins: true },
-    ],
-    person: [
-      { bag: 'context.traits', into: '$set', names: asTheyAre },
-      { bag: 'traits', into: '$set', names: asTheyAre },
-    ],
-    silent,
-    isSettled: true,
-    identify: undefined,
-  };
+export interface SegmentParts {
+  readonly names: NameTable;
+  /** Whether a messageId that came before is skipped, and not kept under an id of its own. */
+  readonly dropsRepeated: boolean;
+  readonly messages: IdCounter;
+  /** Of messages without an id. */
+  readonly contents: IdCounter;
 }
 
+/** Why a message is skipped that `duplicates: drop` takes for a repetition. */
+export const repeatedMessage = 'a messageId that came before';
+
+const asTheyAre = namesOf({});
+const blank = [null, ''];
 const page = { path: 'type', is: 'page' };
 const screen = { path: 'type', is: 'screen' };
 
+/** What messages become. */
+export function segmentMap({ names, dropsRepeated, messages, contents }: SegmentParts): RecordMap {
+  const repeated = dropsRepeated ? { repeated: skipped(repeatedMessage) } : {};
+  const isRenamed = Object.values(names).some((part) => Object.keys(part as object).length > 0);
+  return {
+    source: undefined,
+    event: { from: ['type', 'event'], read: nameOf, named: (name) => name },
+    time,
+    ids: {
+      from: ['userId', 'anonymousId'],
+      read: identityOf,
+      add: (properties, { device }) => {
+        if (device !== undefined) properties['$anon_distinct_id'] = device;
+      },
+    },
+    uuid: {
+      is: 'name',
+      path: 'messageId',
+      namespace: namespaceOf('segment'),
+      idOf: textOf,
+      occurrences: messages,
+      ...repeated,
+      otherwise: {
+        is: 'content',
+        namespace: namespaceOf('segment-content'),
+        occurrences: contents,
+        textOf: (message) => JSON.stringify(message),
+        ...repeated,
+      },
+    },
+    order: ['event', whatItIsAbout, 'ids', 'time', 'names'],
+    properties: [
+      { members: contextPaths, nothing: [null] },
+      {
+        of: 'members',
+        from: ['context.page.url'],
+        isVaried: true,
+        add: (message, properties) => put(properties, '$host', hostOf(pageUrl(message))),
+      },
+      {
+        of: 'members',
+        from: ['context.ip', 'request_ip'],
+        isVaried: true,
+        add: (message, properties) =>
+          put(properties, '$ip', textOf(contextIp(message)) ?? textOf(message['request_ip'])),
+      },
+      'ids',
+      identities,
+      '$set',
+      { members: { category: 'category', name: 'name' }, only: page, nothing: blank, takes: isGiven },
+      { members: { category: 'category' }, only: screen, nothing: blank, takes: isGiven },
+      screenName,
+      { bag: 'properties', names: asTheyAre, taken: 'replaces' },
+    ],
+    person: [
+      { bag: 'context.traits', into: '$set', names: asTheyAre, taken: 'replaces' },
+      { bag: 'traits', into: '$set', names: asTheyAre, taken: 'replaces' },
+    ],
+    isSettled: true,
+    ...(isRenamed && { finish: translator(names) }),
+    ...(!dropsRepeated && { usual: { ignores } }),
+  };
+}
+
 /** About the message, not about what happened; and times that stand in for a `timestamp`. */
-const silent: ReadonlySet<string> = new Set(
+const ignores: ReadonlySet<string> = new Set(
   '_metadata channel groupId integrations originalTimestamp previousId projectId receivedAt sentAt version writeKey'.split(
     ' ',
   ),
 );
 
-function nameOf([type, event]: readonly unknown[]): string | undefined {
-  if (type === 'track') return textOf(event);
-  return type === 'page' ? pageEvent : type === 'screen' ? screenEvent : undefined;
+function nameOf({ type, event }: Json): string | NoEvents {
+  switch (type) {
+    case 'track':
+      return textOf(event) ?? unreadable('expected the name of the event in "event"');
+    case 'page':
+      return '$pageview';
+    case 'screen':
+      return '$screen';
+    case 'identify':
+      return '$identify';
+    case 'alias':
+      return '$create_alias';
+    case 'group':
+      return '$groupidentify';
+    default:
+      return unreadable(`expected type track, identify, page, screen, group or alias, got: ${JSON.stringify(type)}`);
+  }
 }
 
-function identityOf([userId, anonymousId]: readonly unknown[]): PlainIdentity | undefined {
+function whatItIsAbout({ record: { type, previousId, groupId } }: Draft): NoEvents | undefined {
+  if (type === 'alias' && textOf(previousId) === undefined) return unreadable('expected previousId');
+  return type === 'group' && textOf(groupId) === undefined ? unreadable('expected groupId') : undefined;
+}
+
+function identityOf({ userId, anonymousId }: Json): Identity | NoEvents {
   const ids = messageIds(userId, anonymousId);
-  if (ids === undefined) return undefined;
-  return { distinctId: ids.distinctId, link: undefined, properties: given('$anon_distinct_id', ids.anonymousId) };
+  if (ids === undefined) return unreadable('expected userId or anonymousId');
+  return { distinctId: ids.distinctId, device: ids.anonymousId };
 }
 
-function given(name: string, value: string | undefined): Properties {
-  return value === undefined ? {} : { [name]: value };
+/** Less than that is the way to the server. */
+const skewNotedMs = 60_000;
+
+const time: TimeRule = {
+  form: { path: 'timestamp', zone: utc, isKept: true },
+  from: ['timestamp'],
+  read: ({ timestamp }) => textOf(timestamp),
+  otherwise: (draft) => {
+    const found = timeOfMessage(draft.record);
+    if (found === undefined) return unreadable(`expected a timestamp, got ${kindOfTimes(draft.record, timeFields)}`);
+    if (Math.abs(found.correctedMs) >= skewNotedMs) note(draft, { of: 'segment_clock_corrected', sample: found.text });
+    return found.text;
+  },
+};
+
+const pageUrl = memberAt('context.page.url');
+const contextIp = memberAt('context.ip');
+const contextTraits = memberAt('context.traits');
+
+function put(properties: Properties, name: string, value: string | undefined): void {
+  if (value !== undefined) properties[name] = value;
+}
+
+function isGiven(value: unknown): boolean {
+  return textOf(value) !== undefined;
+}
+
+const screenName: Members = {
+  members: { $screen_name: 'name' },
+  only: screen,
+  nothing: blank,
+  takes: (value) => typeof value === 'string' && isGiven(value),
+  otherwise: ({ name, properties }) => textOf(name) ?? textOf(objectOf(properties)['name']),
+};
+
+/** Messages about a person or a group have nothing but what they say of it. */
+const identities: Hook = {
+  from: ['type'],
+  isIdle: ({ type }) => type === 'track' || type === 'page' || type === 'screen',
+  run: ({ record, properties }) => {
+    // Whatever a message is about, the traits of its context are those of the person.
+    const ofPerson = objectOf(contextTraits(record));
+    const traits = objectOf(record['traits']);
+    if (record['type'] === 'identify') properties['$set'] = { ...ofPerson, ...traits };
+    else if (Object.keys(ofPerson).length > 0) properties['$set'] = { ...ofPerson };
+    if (record['type'] === 'group') addGroup(textOf(record['groupId']) ?? '', traits, properties);
+    const alias = record['type'] === 'alias' ? textOf(record['previousId']) : undefined;
+    if (alias !== undefined && !isNobody(alias)) properties['alias'] = alias;
+    return true;
+  },
+};
+
+/** The type of the group is the trait `groupType`; sources without one have a single kind of group, called `group`. */
+function addGroup(key: string, { groupType, ...traits }: Json, properties: Properties): void {
+  const type = textOf(groupType) ?? 'group';
+  Object.assign(properties, { $group_type: type, $group_key: key, $group_set: traits, $groups: { [type]: key } });
+}
+
+/** Names in the table are those of the finished event. */
+function translator(names: NameTable): (event: WireEvent) => WireEvent | NoEvents {
+  const events = namesOf(names.events);
+  const properties = namesOf(names.properties);
+  const person = namesOf(names.person_properties);
+  return (event) => {
+    const name = events.get(event.event);
+    if (name === null) return leftOut(event.event);
+    const translated: Properties = {};
+    rename(event.properties, properties, translated);
+    if (isObject(translated['$set'])) {
+      const set: Properties = {};
+      rename(translated['$set'], person, set);
+      translated['$set'] = set;
+    }
+    return { ...event, event: name ?? event.event, properties: translated };
+  };
 }
