@@ -9,24 +9,27 @@ import { join } from 'node:path';
  */
 export function linkTree(from: string, to: string): boolean {
   let isWhole = true;
-  const unlessGone = (work: () => void): void => {
-    try {
-      work();
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-      isWhole = false;
-    }
-  };
   mkdirSync(to, { recursive: true, mode: 0o700 });
-  unlessGone(() => {
+  const isThere = unlessGone(() => {
     for (const entry of readdirSync(from, { withFileTypes: true })) {
       const [source, copy] = [join(from, entry.name), join(to, entry.name)];
       if (entry.isDirectory()) isWhole = linkTree(source, copy) && isWhole;
-      else if (entry.isSymbolicLink()) unlessGone(() => symlinkSync(readlinkSync(source), copy));
-      else if (entry.isFile()) unlessGone(() => linkFile(source, copy));
+      else if (entry.isSymbolicLink()) isWhole = unlessGone(() => symlinkSync(readlinkSync(source), copy)) && isWhole;
+      else if (entry.isFile()) isWhole = unlessGone(() => linkFile(source, copy)) && isWhole;
     }
   });
-  return isWhole;
+  return isThere && isWhole;
+}
+
+/** Does `work` with a file that others may remove meanwhile. @returns false: it is gone */
+export function unlessGone(work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return false;
+  }
 }
 
 /** EMLINK: the file has as many names as it can have. */

@@ -1,12 +1,13 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import type { RunRef } from '../eventstore.ts';
 import { insertSegment, newRun, runRow } from '../../../test/support/run-table-rows.ts';
 import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
+import { linkTree } from '../../base/link-tree.ts';
 import { createEventsSnapshot } from './events-snapshot.ts';
 
 let source: TempChdb;
@@ -19,6 +20,11 @@ afterAll(async () => {
   await source.close();
   await rm(root, { recursive: true, force: true });
 });
+
+async function openCopy(place: string): Promise<TempChdb & AsyncDisposable> {
+  const copy = await tempChdb({}, place);
+  return { ...copy, [Symbol.asyncDispose]: () => copy.close() };
+}
 
 function filesBelow(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
@@ -90,6 +96,66 @@ it('tables of runs are not in a snapshot, whenever they come and go while it is 
     await copy.close();
   }
   await source.store.runTables.drop(meanwhile);
+});
+
+/** The source as it is now, which no engine changes, and its parts of a month. */
+function stillSource(name: string, month: string): { readonly dir: string; readonly parts: readonly string[] } {
+  const dir = join(root, name);
+  const snapshot = createEventsSnapshot(source.dir, dir);
+  snapshot.settle();
+  snapshot.finish();
+  // Paths below `data` lead to the same parts through a symbolic link.
+  const below = readdirSync(join(dir, 'store'), { recursive: true, encoding: 'utf8' });
+  const isPart = (path: string): boolean => basename(path).startsWith(`${month}_`);
+  return { dir, parts: below.filter(isPart).map((path) => join(dir, 'store', path)) };
+}
+
+it.each(['gather', 'settle'] as const)(
+  'a part that the engine changes and removes while it is linked is in the snapshot once, and whole (%s)',
+  async (moment) => {
+    const [project, keyDay, month] =
+      moment === 'gather' ? [newProject(), 5000, '198309'] : [newProject(), 5400, '198410'];
+    for (const token of ['1', '2'])
+      await insertRows(source.store, `${moment}-${token}`, [testRow(project, { keyDay })]);
+    const { dir, parts } = stillSource(`changing-${moment}`, month);
+    const left = new Set(parts);
+    expect(left.size).toBeGreaterThan(0);
+    const place = join(root, `changed-${moment}`);
+    const snapshot = createEventsSnapshot(dir, join(place, 'events'), (from, to) => {
+      if (!left.delete(from)) return linkTree(from, to);
+      linkTree(from, `${from}_99`);
+      const [file = ''] = readdirSync(from);
+      mkdirSync(to, { recursive: true });
+      linkSync(join(from, file), join(to, file));
+      rmSync(from, { recursive: true });
+      return false;
+    });
+    if (moment === 'gather') snapshot.gather();
+    snapshot.settle();
+    snapshot.finish();
+    expect(left.size).toBe(0);
+    await using copy = await openCopy(place);
+    expect(await copy.store.health()).toEqual({ ok: true, detail: '' });
+    expect(await countRows(copy.store, project)).toEqual({ all: 2, shown: 2 });
+  },
+);
+
+it('a part that a listing has missed, as it was named while the directory was read, is in the snapshot', async () => {
+  const project = newProject();
+  await insertRows(source.store, 'missed', [testRow(project, { keyDay: 6000 }), testRow(project, { keyDay: 6100 })]);
+  const { dir, parts } = stillSource('naming', '198606');
+  const [part = ''] = parts;
+  const hidden = join(dirname(part), `tmp_merge_${basename(part)}`);
+  renameSync(part, hidden);
+  const place = join(root, 'named');
+  const snapshot = createEventsSnapshot(dir, join(place, 'events'), (from, to) => {
+    if (dirname(from) === dirname(part) && existsSync(hidden)) renameSync(hidden, part);
+    return linkTree(from, to);
+  });
+  snapshot.settle();
+  snapshot.finish();
+  await using copy = await openCopy(place);
+  expect(await countRows(copy.store, project)).toEqual({ all: 2, shown: 2 });
 });
 
 it('the token of rows that are not in the snapshot is not in it either', async () => {

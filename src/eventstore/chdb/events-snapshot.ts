@@ -9,15 +9,19 @@ import {
   statSync,
   symlinkSync,
   writeFileSync,
+  type Dirent,
 } from 'node:fs';
 import { basename, dirname, join, parse } from 'node:path';
-import { linkTree } from '../../base/link-tree.ts';
+import { linkTree, unlessGone } from '../../base/link-tree.ts';
 import { isRunTable } from '../run-tables.ts';
 import { keepTokensOf, readPartName, uncovered } from './part-names.ts';
 
 /**
- * A copy of the engine's directory as it is at one moment, while the engine works in it or not. The engine never changes a file of a
- * part, and keeps parts that it has merged for some minutes, so second names of them are a copy; all else is small.
+ * A copy of the engine's directory as it is at one moment, whether or not the engine works in it. The engine never changes a file of a
+ * part, so second names of the files are a copy; all else is small.
+ *
+ * A part that was merged or changed it may remove at any time, many of them at once: it renames the part's directory and then removes
+ * the files. The part that has the rows by then got its name before.
  *
  * Tables of runs are not in it: they come and go while it is made, and may be as large as all events. A run whose tables are missing
  * makes them again.
@@ -32,7 +36,7 @@ export interface EventsSnapshot {
    * them. Takes milliseconds when most parts were gathered.
    */
   settle(): void;
-  /** Takes away what the engine would not read. */
+  /** Removes what the engine would not read. */
   finish(): void;
 }
 
@@ -43,23 +47,31 @@ const tokensDir = 'deduplication_logs';
 const asideDir = 'detached';
 const looksMax = 20;
 
-/** `to` is made. A directory that is not there is an empty store. */
-export function createEventsSnapshot(from: string, to: string): EventsSnapshot {
-  /** Path of a part below `from` → its inode: the engine may give a name again. */
+/** `to` is made. A directory that is not there is an empty store. `linkPart`: as `linkTree`. */
+export function createEventsSnapshot(from: string, to: string, linkPart = linkTree): EventsSnapshot {
+  /** Path of a part below `from` that the copy holds whole → its inode: the engine may use a name again. */
   const linked = new Map<string, number>();
   /** Path of a table → the parts that it had at the moment. */
   const settled = new Map<string, readonly string[]>();
+  const inodeOf = (part: string): number | undefined => statSync(join(from, part), { throwIfNoEntry: false })?.ino;
   const link = (part: string): boolean => {
-    const inode = statSync(join(from, part), { throwIfNoEntry: false })?.ino;
-    if (inode !== undefined && linked.get(part) === inode) return true;
-    rmSync(join(to, part), { recursive: true, force: true });
-    linked.delete(part);
-    if (inode === undefined || !linkTree(join(from, part), join(to, part))) return false;
-    linked.set(part, inode);
-    return true;
+    const inode = inodeOf(part);
+    if (linked.has(part) && (inode === undefined || linked.get(part) === inode)) return true;
+    drop(part);
+    if (inode === undefined) return false;
+    // One that still has its name afterwards was whole all the while.
+    if (linkPart(join(from, part), join(to, part)) && inodeOf(part) === inode) linked.set(part, inode);
+    else drop(part);
+    return linked.has(part);
   };
+  /** Part of it may be there. */
+  const drop = (part: string): void => {
+    linked.delete(part);
+    rmSync(join(to, part), { recursive: true, force: true });
+  };
+  /** The parts that hold the table's rows. Undefined: one of them was removed before it was linked. */
   const linkParts = (table: string): readonly string[] | undefined => {
-    const names = partsIn(join(from, table));
+    const names = uncovered(partsIn(join(from, table)));
     const isWhole = names.map((name) => link(join(table, name))).every((each) => each);
     return isWhole ? names : undefined;
   };
@@ -68,29 +80,32 @@ export function createEventsSnapshot(from: string, to: string): EventsSnapshot {
       for (const table of tablesIn(from)) linkParts(table);
     },
     settle() {
-      for (const table of tablesIn(from))
-        settled.set(
-          table,
-          untilWhole(() => linkParts(table), table),
-        );
+      for (const table of tablesIn(from)) {
+        const look = (): readonly string[] | undefined => linkParts(table);
+        settled.set(table, untilNothingNew(look, table));
+      }
       // After the parts: for each of them its token was written before it got its name.
       copyRest({ from, to, tables: new Set(settled.keys()), databases: new Set(databasesIn(from)) }, '');
     },
     finish() {
-      for (const part of linked.keys()) {
-        const names = settled.get(dirname(part)) ?? [];
-        if (!names.some((name) => join(dirname(part), name) === part)) rmSync(join(to, part), { recursive: true });
-      }
-      for (const [table, names] of settled) leaveUncovered(join(to, table), names);
+      const kept = new Set([...settled].flatMap(([table, names]) => names.map((name) => join(table, name))));
+      for (const part of linked.keys()) if (!kept.has(part)) drop(part);
+      for (const [table, names] of settled) keepTokens(join(to, table, tokensDir), names);
     },
   };
 }
 
-/** A part that goes while it is looked at was merged into another one minutes ago, which the next look finds. */
-function untilWhole(look: () => readonly string[] | undefined, table: string): readonly string[] {
+/**
+ * A listing of a directory is not of one moment: while it is read, a part may go that it has not reached, and the one that has the rows by
+ * then come where it has been. The next listing has that one.
+ */
+function untilNothingNew(look: () => readonly string[] | undefined, table: string): readonly string[] {
+  let before: readonly string[] | undefined;
   for (let looks = 0; looks < looksMax; looks++) {
     const names = look();
-    if (names !== undefined) return names;
+    const known = new Set(before);
+    if (before !== undefined && names?.every((name) => known.has(name))) return before;
+    before = names;
   }
   throw new Error(
     `expected the parts of ${table} to stay for a moment, got others at each of ${looksMax} looks; try again later`,
@@ -99,17 +114,15 @@ function untilWhole(look: () => readonly string[] | undefined, table: string): r
 
 /** Of tables with parts, below the engine's directory: those that have a name, which is a link to them. */
 function tablesIn(dir: string): string[] {
-  const data = join(dir, 'data');
-  if (!existsSync(data)) return [];
-  const links = readdirSync(data).flatMap((database) =>
-    readdirSync(join(data, database)).map((name) => join('data', database, name)),
+  const links = entriesOf(join(dir, 'data')).flatMap(({ name: database }) =>
+    entriesOf(join(dir, 'data', database)).map(({ name }) => join('data', database, name)),
   );
   return links.filter((link) => !isRunTable(basename(link))).map((link) => placeOf(dir, link));
 }
 
 /** Of databases: where the statements of their tables lie. */
 function databasesIn(dir: string): string[] {
-  const links = readdirSync(join(dir, 'metadata'), { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());
+  const links = entriesOf(join(dir, 'metadata')).filter((entry) => entry.isSymbolicLink());
   return links.map(({ name }) => placeOf(dir, join('metadata', name)));
 }
 
@@ -121,9 +134,16 @@ function placeOf(dir: string, link: string): string {
 const place = /^store\/[^/]+\/[^/]+$/;
 
 function partsIn(table: string): string[] {
-  return readdirSync(table, { withFileTypes: true })
+  return entriesOf(table)
     .filter((entry) => entry.isDirectory() && readPartName(entry.name) !== undefined)
     .map(({ name }) => name);
+}
+
+/** None of a directory that is gone. */
+function entriesOf(dir: string): Dirent[] {
+  let entries: Dirent[] = [];
+  unlessGone(() => (entries = readdirSync(dir, { withFileTypes: true })));
+  return entries;
 }
 
 interface Copied {
@@ -133,44 +153,44 @@ interface Copied {
   readonly databases: ReadonlySet<string>;
 }
 
+/** Files that go meanwhile, as those that the engine writes under another name first, are not of the moment. */
 function copyRest(copied: Copied, path: string): void {
   const { from, to, tables, databases } = copied;
   if (!existsSync(join(from, path))) return;
   mkdirSync(join(to, path), { recursive: true, mode: 0o700 });
-  for (const entry of readdirSync(join(from, path), { withFileTypes: true })) {
+  for (const entry of entriesOf(join(from, path))) {
     const inner = join(path, entry.name);
+    const [source, copy] = [join(from, inner), join(to, inner)];
     if (path === '' && leftOut.has(entry.name)) continue;
     // Of a table of a run, or of one that is being made or dropped.
     if (isRunTable(parse(entry.name).name)) continue;
     if (place.test(inner) && !tables.has(inner) && !databases.has(inner)) continue;
-    if (entry.isSymbolicLink()) symlinkSync(readlinkSync(join(from, inner)), join(to, inner));
-    else if (entry.isFile()) copyFileSync(join(from, inner), join(to, inner));
+    if (entry.isSymbolicLink()) unlessGone(() => symlinkSync(readlinkSync(source), copy));
+    else if (entry.isFile()) unlessGone(() => copyFileSync(source, copy));
     else if (!entry.isDirectory()) continue;
     else if (!tables.has(path)) copyRest(copied, inner);
-    else if (entry.name === tokensDir) copyTokens(join(from, inner), join(to, inner));
-    else if (entry.name === asideDir) linkTree(join(from, inner), join(to, inner));
+    else if (entry.name === tokensDir) copyTokens(source, copy);
+    else if (entry.name === asideDir) linkTree(source, copy);
   }
 }
 
 /** The engine begins a new file, and removes an old one, now and then. */
 function copyTokens(from: string, to: string): void {
+  const namesIn = (dir: string): string[] => entriesOf(dir).map(({ name }) => name);
   for (let looks = 0; looks < looksMax; looks++) {
-    const names = readdirSync(from);
+    const names = namesIn(from);
     mkdirSync(to, { recursive: true, mode: 0o700 });
-    for (const name of names) if (existsSync(join(from, name))) copyFileSync(join(from, name), join(to, name));
-    if (readdirSync(from).join() === names.join()) return;
+    for (const name of names) unlessGone(() => copyFileSync(join(from, name), join(to, name)));
+    if (namesIn(from).join() === names.join()) return;
     rmSync(to, { recursive: true });
   }
   throw new Error(`expected ${from} to stay for a moment, got other files at each of ${looksMax} looks`);
 }
 
-function leaveUncovered(table: string, names: readonly string[]): void {
-  const kept = new Set(uncovered(names));
-  for (const name of names) if (!kept.has(name)) rmSync(join(table, name), { recursive: true });
-  const tokens = join(table, tokensDir);
-  if (!existsSync(tokens)) return;
-  for (const name of readdirSync(tokens)) {
-    const file = join(tokens, name);
-    writeFileSync(file, keepTokensOf([...kept], readFileSync(file, 'utf8')));
+function keepTokens(dir: string, parts: readonly string[]): void {
+  if (!existsSync(dir)) return;
+  for (const name of readdirSync(dir)) {
+    const file = join(dir, name);
+    writeFileSync(file, keepTokensOf(parts, readFileSync(file, 'utf8')));
   }
 }

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { covers, keepTokensOf, readPartName, uncovered } from './part-names.ts';
 
@@ -31,6 +32,25 @@ describe('names of parts', () => {
       '1_4_4_0',
       '2_1_1_0',
     ]);
+  });
+
+  it('a part is left out exactly when another one covers it, whatever others there are', () => {
+    const small = fc.nat({ max: 3 });
+    const part = fc
+      .record({ partition: fc.constantFrom('1', '2'), first: small, more: small, level: small, mutation: small })
+      .map(({ partition, first, more, level, mutation }) =>
+        [partition, first, first + more, level, ...(mutation === 0 ? [] : [mutation])].join('_'),
+      );
+    const isCovered = (inner: string, outer: string): boolean => {
+      const [a, b] = [readPartName(outer), readPartName(inner)];
+      return outer !== inner && a !== undefined && b !== undefined && covers(a, b);
+    };
+    fc.assert(
+      fc.property(fc.uniqueArray(part, { maxLength: 12 }), (names) => {
+        const expected = names.filter((name) => !names.some((other) => isCovered(name, other)));
+        expect(uncovered(names).toSorted()).toEqual(expected.toSorted());
+      }),
+    );
   });
 
   it('tokens of parts that are there stay, merged or not; others go, and so does a line that was cut off', () => {

@@ -34,19 +34,27 @@ export function covers(outer: PartName, inner: PartName): boolean {
   );
 }
 
-/** Those that no other one covers. */
+/** Those that no other one covers, in the order of partitions and blocks. */
 export function uncovered(names: readonly string[]): string[] {
   const parts = names.flatMap((name) => {
     const part = readPartName(name);
     return part === undefined ? [] : [{ name, part }];
   });
-  const byPartition = Map.groupBy(parts, ({ part }) => part.partition);
-  return parts
-    .filter(({ name, part }) => {
-      const fellows = byPartition.get(part.partition) ?? [];
-      return !fellows.some((other) => other.name !== name && covers(other.part, part));
-    })
-    .map(({ name }) => name);
+  const kept: typeof parts = [];
+  // Kept ones that reach as far as the part at hand or further. A part that covers others comes before them.
+  let open: typeof parts = [];
+  for (const each of parts.toSorted((a, b) => compareParts(a.part, b.part))) {
+    open = open.filter(({ part }) => part.partition === each.part.partition && part.lastBlock >= each.part.firstBlock);
+    if (open.some(({ part }) => covers(part, each.part))) continue;
+    open.push(each);
+    kept.push(each);
+  }
+  return kept.map(({ name }) => name);
+}
+
+function compareParts(a: PartName, b: PartName): number {
+  if (a.partition !== b.partition) return a.partition < b.partition ? -1 : 1;
+  return a.firstBlock - b.firstBlock || b.lastBlock - a.lastBlock || b.level - a.level || b.mutation - a.mutation;
 }
 
 /**
