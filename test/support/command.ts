@@ -25,10 +25,10 @@ export interface RunOptions {
   readonly onStart?: (command: Running) => void;
 }
 
-/**
- * For tests: runs a command in the test's process, with nothing of this process's settings. A start costs no process. What a preflight
- * asks may take longer than a person would wait: the machine is busy.
- */
+/** What a preflight asks may take longer than a person would wait: the machine is busy. */
+const usualEnv = { NO_COLOR: '1', MILLRACE_IMPORT_PREFLIGHT_MS: '60000' };
+
+/** For tests: runs a command in the test's process, with nothing of this process's settings. A start costs no process. */
 export function runCommand(args: readonly string[], { input, env = {}, onStart }: RunOptions = {}): Promise<Finished> {
   const stdout = collect();
   const stderr = collect();
@@ -36,7 +36,7 @@ export function runCommand(args: readonly string[], { input, env = {}, onStart }
   return new Promise((resolve, reject) => {
     const end = (code: number): void => resolve({ code, stdout: stdout.text(), stderr: stderr.text() });
     const process: CommandProcess = {
-      env: { NO_COLOR: '1', MILLRACE_IMPORT_PREFLIGHT_MS: '60000', ...env },
+      env: { ...usualEnv, ...env },
       stdin: Readable.from(input === undefined ? [] : [Buffer.from(input)]),
       stdout: stdout.stream,
       stderr: stderr.stream,
@@ -75,7 +75,7 @@ export function spawnCommand(
   { input, env = {}, program = bin, onStart }: SpawnOptions = {},
 ): Promise<Finished> {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: '/usr/bin:/bin', NO_COLOR: '1', ...env },
+    env: { PATH: '/usr/bin:/bin', ...usualEnv, ...env },
   });
   let stdout = '';
   let stderr = '';

@@ -48,7 +48,8 @@ export async function newImport(lines: readonly string[] = mixpanelLines()): Pro
     file,
     dir,
     state,
-    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+    // The engine of a command that was killed ends a moment after it.
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true, maxRetries: 10 }),
     start: (url, args = [], options = {}) => runCommand([...command(url), ...args], options),
     spawn: (url, args = [], options = {}) => spawnCommand([...command(url), ...args], options),
   };

@@ -91,6 +91,12 @@ function signalStore(server: Pick<TestServer, 'child'>, signal: 'SIGSTOP' | 'SIG
   }
 }
 
+/** Processes whose command line names this place. */
+export function pidsNaming(path: string): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => readOfProcess(pid, 'cmdline').includes(path));
+}
+
 /** Most memory that the server's own process (not the event store's) has ever leased, MiB. */
 export function peakMemory(server: Pick<TestServer, 'child'>): number {
   const status = readOfProcess(server.child.pid ?? 0, 'status');

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
+import { hasProc, pidsNaming } from '../../../test/support/processes.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import type { Finished, Running } from '../../../test/support/command.ts';
 import {
@@ -55,6 +56,18 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
     // At most the frames that were on their way.
     expect(endpoint.kept.length - count).toBeLessThanOrEqual(4000);
+  });
+
+  it.skipIf(!hasProc)('Ctrl-C leaves no process of the import running', async () => {
+    let child: ChildProcess | undefined;
+    await using made = await newImport();
+    await using endpoint = await startEndpoint((_batch, attempt) => {
+      if (attempt === 1) child?.kill('SIGINT');
+      return { status: 503, headers: { 'retry-after': '1' } };
+    });
+    const paused = await made.spawn(endpoint.url, [], { onStart: (started) => (child = started) });
+    expect(paused.code).toBe(exitCodes.paused.code);
+    await expect.poll(() => pidsNaming(made.dir), { timeout: 20_000 }).toEqual([]);
   });
 
   it.concurrent('two commands at once: the second one says that the first is at work', async () => {
