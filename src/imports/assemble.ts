@@ -63,8 +63,10 @@ export interface AssembleDeps {
   readonly words: AdviceWords;
   /** What the target's project may send of history; left out: it requires no agreement, or nobody can tell. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
-  /** Free where the target stores events; left out: nobody can tell. */
+  /** Free where this service stores events and tables of runs; left out: nobody can tell. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
+  /** Whether tables of runs lie on the disk of staging; left out: they do not, or nobody can tell. */
+  readonly tablesBesideStaging?: (() => Promise<boolean>) | undefined;
   /** What the preflight of a run may take, ms; without it there is no preflight: the command has looked already. */
   readonly preflightMs?: number;
 }
@@ -72,7 +74,15 @@ export interface AssembleDeps {
 /** As AssembleDeps; of a target only what tells beforehand. */
 export type PreflightAssembly = Pick<
   AssembleDeps,
-  'staging' | 'quota' | 'clock' | 'openSource' | 'openTransform' | 'words' | 'agreement' | 'storeFreeBytes'
+  | 'staging'
+  | 'quota'
+  | 'clock'
+  | 'openSource'
+  | 'openTransform'
+  | 'words'
+  | 'agreement'
+  | 'storeFreeBytes'
+  | 'tablesBesideStaging'
 > & { readonly openTarget: () => Promise<ProbedTarget | undefined>; readonly timeLimitMs: number };
 
 export function assemblePreflight(deps: PreflightAssembly): Preflight {

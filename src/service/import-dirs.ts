@@ -1,5 +1,5 @@
 /** Where the files of imports lie, by the settings. */
-import { mkdir, statfs } from 'node:fs/promises';
+import { mkdir, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { Staging } from '../imports/staging.ts';
@@ -52,4 +52,14 @@ export async function freeStagingBytes({ staging }: ImportDirs): Promise<number 
   if (isBucket(staging)) return undefined;
   const { bavail, bsize } = await statfs(staging);
   return bavail * bsize;
+}
+
+/** Whether the embedded event store, in which tables of runs lie, shares its disk with staging. */
+export async function tablesBesideStaging(
+  settings: Pick<Settings, 'clickhouseUrl' | 'dataDir' | 'importStaging' | 'importDirs'>,
+): Promise<boolean> {
+  const { staging } = importDirs(settings);
+  if (settings.clickhouseUrl !== '' || isBucket(staging)) return false;
+  const [ofStore, ofStaging] = await Promise.all([stat(settings.dataDir), stat(staging)]);
+  return ofStore.dev === ofStaging.dev;
 }

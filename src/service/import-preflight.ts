@@ -10,7 +10,7 @@ import { openHttpTarget } from '../imports/targets/http-target.ts';
 import { fetchLoadedLate, streamLoadedLate } from '../outbound/load-late.ts';
 import type { OutboundFetch } from '../outbound/outbound.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
-import { freeStagingBytes, importDirs } from './import-dirs.ts';
+import { freeStagingBytes, importDirs, tablesBesideStaging } from './import-dirs.ts';
 import { openImportSource, type SourceOwner } from './import-source.ts';
 import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
 import { outboundTrust } from './plugin-environment.ts';
@@ -57,9 +57,9 @@ export function createPreflight(
       openTarget: async () => openTarget(order, fetch),
       words: fieldWords,
       timeLimitMs: settings.importPreflightMs,
-      ...(target.kind === 'project'
-        ? { agreement: () => agreementFacts(deps, order.projectId), storeFreeBytes: () => freeStoreBytes(settings) }
-        : {}),
+      storeFreeBytes: () => freeStoreBytes(settings),
+      tablesBesideStaging: () => tablesBesideStaging(settings),
+      ...(target.kind === 'project' ? { agreement: () => agreementFacts(deps, order.projectId) } : {}),
     });
     return await preflight({ options: order.options, signal });
   };

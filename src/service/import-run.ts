@@ -8,7 +8,7 @@ import type { Settings } from '../config/settings.ts';
 import type { RunStore } from '../eventstore/run-tables.ts';
 import { projectDoorOver } from './import-door.ts';
 import type { ReadPart } from './held-runs.ts';
-import type { ImportDirs } from './import-dirs.ts';
+import { tablesBesideStaging, type ImportDirs } from './import-dirs.ts';
 import { openImportSource, openTableSource } from './import-source.ts';
 import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
 import { tellReads } from './tell-reads.ts';
@@ -84,12 +84,9 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     activeTransformations: () => transformationsOf(deps, run),
     words: fieldWords,
     preflightMs: Math.max(preflightMsLeast, deps.settings.importPreflightMs),
-    ...(target.kind === 'project'
-      ? {
-          agreement: () => agreementFacts(deps, run.projectId),
-          storeFreeBytes: () => freeStoreBytes(deps.settings),
-        }
-      : {}),
+    storeFreeBytes: () => freeStoreBytes(deps.settings),
+    tablesBesideStaging: () => tablesBesideStaging(deps.settings),
+    ...(target.kind === 'project' ? { agreement: () => agreementFacts(deps, run.projectId) } : {}),
   });
   return { ...stages, [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }) };
 }

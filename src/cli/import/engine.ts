@@ -109,6 +109,7 @@ export function openParts(
   return {
     staging,
     quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging) }),
+    tablesBesideStaging: async () => true,
     clock: systemClock,
     openSource: async () => source,
     openTransform,

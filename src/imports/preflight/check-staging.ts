@@ -3,12 +3,15 @@ import type { Room } from '../stages/export/disk-quota.ts';
 import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
 import type { PreflightContext } from './preflight-context.ts';
 
-/**
- * Bytes of staging per byte of the source: its records, what the check spills and the days of events lie there together, all of
- * them compressed. Sources are compressed mostly; of plain text about a tenth is left.
- */
-const leastFactor = 0.1;
-const mostFactor = 3;
+interface Factors {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Bytes of staging per byte of the source: its records, compressed. Sources are compressed mostly; of plain text about a tenth is left. */
+const staged: Factors = { least: 0.1, most: 1 };
+/** Of the tables of the run: 90 to 100 bytes an event, a sixth of plain JSON and up to twice what gzip makes of it. */
+export const inTables: Factors = { least: 0.1, most: 2 };
 
 /** Whether files can be staged, and whether there is room for all of them. */
 export const checkStaging: PreflightCheck = {
@@ -20,7 +23,10 @@ export const checkStaging: PreflightCheck = {
     const room = await quota.room();
     if (room.shortage !== undefined) return [problem('staging_full', room.shortage, null)];
     const bytes = (await context.estimate())?.bytesTotal;
-    return [judge(context, room, bytes) ?? fine(`${staging.description} can be written to${roomText(room)}`)];
+    const hasTables = (await context.deps.tablesBesideStaging?.()) === true;
+    return [
+      judge(context, room, { bytes, hasTables }) ?? fine(`${staging.description} can be written to${roomText(room)}`),
+    ];
   },
   // A disk that is busy is late, too: the run is let try, and says what it meets.
   late: ({ deps: { staging }, words }, seconds) =>
@@ -44,14 +50,24 @@ async function tryToWrite({ deps: { staging }, words }: PreflightContext): Promi
   }
 }
 
-function judge({ deps: { staging }, words }: PreflightContext, { bytes }: Room, sourceBytes: number | undefined) {
+interface SourceSize {
+  readonly bytes: number | undefined;
+  /** Whether what is made of it lies on the same disk. */
+  readonly hasTables: boolean;
+}
+
+function judge(
+  { deps: { staging }, words }: PreflightContext,
+  { bytes }: Room,
+  { bytes: sourceBytes, hasTables }: SourceSize,
+): Finding | undefined {
   if (bytes === undefined || sourceBytes === undefined) return undefined;
+  const least = staged.least + (hasTables ? inTables.least : 0);
+  const most = staged.most + (hasTables ? inTables.most : 0);
   const has = `${staging.description} has room for ${sizeOf(bytes)}, and the source has ${sizeOf(sourceBytes)}`;
   const advice = `make room, or choose another place with ${words.staging}`;
-  if (sourceBytes * leastFactor > bytes) return problem('staging_small', has, advice);
-  return sourceBytes * mostFactor > bytes
-    ? warning('staging_small', `${has}, which may become too much`, advice)
-    : undefined;
+  if (sourceBytes * least > bytes) return problem('staging_small', has, advice);
+  return sourceBytes * most > bytes ? warning('staging_small', `${has}, which may become too much`, advice) : undefined;
 }
 
 function roomText({ bytes }: Room): string {

@@ -1,15 +1,15 @@
-import { sizeOf } from './check-staging.ts';
+import { inTables, sizeOf } from './check-staging.ts';
 import { fine, problem, warning, type PreflightCheck } from './findings.ts';
 
 const neededBytes = 256 * 1024 ** 2;
-/** Bytes of log and store per byte of a source that is compressed, as most are. */
-const mostFactor = 2;
+/** Bytes of events per byte of a source that is compressed, as most are: they share the disk with the tables of the run until they are merged. */
+const inEvents = 2;
 
-/** Whether there is room where the target stores events. */
+/** Whether there is room where the tables of the run lie, and the events of the service's own project. */
 export const checkStore: PreflightCheck = {
   name: 'store',
   look: async ({ deps, options, estimate }) => {
-    const free = options.last === 'check' ? undefined : await deps.storeFreeBytes?.();
+    const free = await deps.storeFreeBytes?.();
     if (free === undefined) return [];
     const advice = 'make room on the disk of the data directory';
     if (free < neededBytes) {
@@ -18,6 +18,8 @@ export const checkStore: PreflightCheck = {
       ];
     }
     const bytes = (await estimate())?.bytesTotal;
+    const isLoadedHere = options.target.kind === 'project' && options.last !== 'check';
+    const mostFactor = inTables.most + (isLoadedHere ? inEvents : 0);
     if (bytes !== undefined && bytes * mostFactor > free) {
       const has = `the store of events has ${sizeOf(free)} left, and the source has ${sizeOf(bytes)}, which may become too much`;
       return [warning('store_full', has, advice)];

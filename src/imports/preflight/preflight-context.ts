@@ -33,8 +33,10 @@ export interface PreflightDeps {
   readonly openTransform?: OpenRunTransform | undefined;
   /** Left out: the target requires none, or nobody can tell. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
-  /** Free where the target stores events; left out: nobody can tell. */
+  /** Free where this service stores events and tables of runs; left out: nobody can tell. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
+  /** Whether tables of runs lie on the disk of staging; left out: they do not, or nobody can tell. */
+  readonly tablesBesideStaging?: (() => Promise<boolean>) | undefined;
 }
 
 /** What the checks of one preflight share: each is asked once, whoever asks first. */

@@ -131,6 +131,45 @@ describe('the preflight of an import', () => {
     expect(findings[0]).toMatchObject({ check: 'staging', level: 'warning', code: 'staging_unwritable' });
   });
 
+  const gib = 1024 ** 3;
+  const sized = {
+    openSource: async () => ({ ...source, listParts: async () => [{ key: 'a', stable: true, bytes: 10 * gib }] }),
+  };
+
+  it.each([
+    [0.9, false, 'problem'],
+    [9, false, 'warning'],
+    [11, false, 'fine'],
+    [1.9, true, 'problem'],
+    [29, true, 'warning'],
+    [31, true, 'fine'],
+  ])(
+    'a source of 10 GiB with room for %d GiB in staging, tables on its disk: %s, is: %s',
+    async (room, beside, level) => {
+      const { findings } = await look({
+        ...sized,
+        quota: { room: async () => ({ shortage: undefined, bytes: room * gib }) },
+        tablesBesideStaging: async () => beside,
+      });
+      expect(findings.find(({ check }) => check === 'staging')).toMatchObject({ level });
+    },
+  );
+
+  it.each([
+    [{ free: 0.1, kind: 'http' }, 'problem'],
+    [{ free: 19, kind: 'http' }, 'warning'],
+    [{ free: 21, kind: 'http' }, 'fine'],
+    // Its events become a part of the store.
+    [{ free: 39, kind: 'project' }, 'warning'],
+    [{ free: 41, kind: 'project' }, 'fine'],
+    [{ free: 21, kind: 'project', last: 'check' }, 'fine'],
+  ] as const)('for a source of 10 GiB, a store with %o is: %s', async (of, level) => {
+    const target = of.kind === 'http' ? ({ kind: 'http', url: 'https://a.example' } as const) : { kind: of.kind };
+    const last = 'last' in of ? of.last : 'report';
+    const { findings } = await look({ ...sized, storeFreeBytes: async () => of.free * gib }, { target, last });
+    expect(findings.find(({ check }) => check === 'store')).toMatchObject({ level });
+  });
+
   it.each([
     [59_000, 'fine'],
     [-100_000, 'warning'],
