@@ -18,7 +18,8 @@ export function previewBody(
     rejected: records.filter(isRejected).length,
     truncated,
     better_format: betterFormat ?? null,
-    results: records.map(({ original, record, outcome, reason, events, leftOut }) => ({
+    results: records.map(({ part: of, original, record, outcome, reason, events, leftOut }) => ({
+      part: of,
       original,
       record: record ?? null,
       outcome,

@@ -33,6 +33,7 @@ const event = Type.Object({
 });
 
 const record = Type.Object({
+  part: Type.String({ description: 'The file, day or page that it comes from.' }),
   original: Type.String({ description: 'As the source has it; cut at 100,000 characters.' }),
   record: Type.Unknown({ description: 'The same parsed; null: it is no JSON, or too long to show.' }),
   outcome: Type.Enum(['events', 'skipped', 'rejected'], {
@@ -55,7 +56,10 @@ export const importPreviewResultSchema = Type.Object({
   format: Type.String(),
   parts: Type.Integer({ description: 'Files, days or pages that the source has.' }),
   bytes_total: orNull(Type.Integer(), 'Of all of them; null: the source does not say.'),
-  part: Type.String({ description: 'The one that the records come from; empty: none has any.' }),
+  part: Type.String({
+    description:
+      'The one that the first of the records comes from; empty: none has any. Of several files the records come from up to three, first to last.',
+  }),
   events: Type.Integer({ description: 'What the records become, without those refused or dropped.' }),
   skipped: Type.Integer({ description: 'Records that are skipped on purpose.' }),
   rejected: Type.Integer({ description: 'Records that cannot be read, or of which an event is refused.' }),

@@ -16,6 +16,7 @@ import { previewInProcess } from './import-looks.ts';
 
 // Real: HTTP server, uploads, the source of files, formats, choice; metadata in SQLite.
 interface Shown {
+  readonly part: string;
   readonly slug: string;
   readonly bytes: number;
   readonly options: readonly object[];
@@ -24,6 +25,7 @@ interface Shown {
 interface Body {
   readonly attr?: string | null;
   readonly results: readonly Shown[];
+  readonly parts?: number;
   readonly detail?: string;
   readonly names: { readonly properties: object };
   readonly example: { readonly records: readonly unknown[] };
@@ -151,6 +153,26 @@ describe('the preview of an import', () => {
     expect(body).toMatchObject({ events: 1, skipped: 1 });
     expect(body.results[0]?.events[0]?.event.event).toBe('sign up');
     expect(body.results[1]).toMatchObject({ outcome: 'skipped', left_out: [expect.any(String)] });
+  });
+
+  it('of several files shows records of each, of many those of three from first to last, and says where each comes from', async () => {
+    const files = Array.from({ length: 9 }, (_, at) => `day-${at}.jsonl`);
+    for (const [at, name] of files.entries()) {
+      const own = { kind: `Kind ${at}`, who: 'ann', at: '2026-01-05T10:00:00Z' };
+      const content = Buffer.from(`${JSON.stringify(own)}\n`.repeat(at === 0 ? 1 : 40));
+      expect((await call('POST', `/import_files/?name=${name}`, content)).status).toBe(201);
+    }
+    const looked = async (paths: string) => {
+      const { body } = await call('POST', '/import_preview/', asked({ settings: { paths }, records: 7 }));
+      return { parts: body.parts, shown: body.results.map(({ part, events }) => [part, events[0]?.event.event]) };
+    };
+    const day = (at: number, count: number) =>
+      Array.from({ length: count }, () => [`upload:day-${at}.jsonl`, `Kind ${at}`]);
+    expect(await looked('upload:day-*.jsonl')).toEqual({ parts: 9, shown: [...day(0, 1), ...day(4, 3), ...day(8, 3)] });
+    expect(await looked('upload:day-3.jsonl\nupload:day-5.jsonl')).toEqual({
+      parts: 2,
+      shown: [...day(3, 4), ...day(5, 3)],
+    });
   });
 
   it('names a format that fits better', async () => {

@@ -1,5 +1,6 @@
 /** The pages of imports in a real browser. Skips without Chromium. */
 import { gzipSync } from 'node:zlib';
+import type { Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
@@ -273,6 +274,76 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     expect(await page.getByRole('link', { name: 'Report' }).count()).toBe(0);
     expect(await button('Undo…').count()).toBe(1);
     expect(await lookFaults(under, 'imports-run-command')).toEqual([]);
+  });
+
+  it('no page of a run of the command line asks for what is not there, from its start to its undo', async () => {
+    const { page, server } = under;
+    const id = '0198c0de-0000-7000-8000-000000000002';
+    let loaded = 0;
+    const report = (state: string, more: object = {}): Promise<unknown> => {
+      loaded += 1;
+      const { run } = commandRun;
+      const own = { ...run, state, stage: 'load', totals: { ...run.totals, loaded }, ...more };
+      return apiSend(server, 'PUT', `/api/projects/1/import_runs/${id}/`, { ...commandRun, run: own });
+    };
+    const shows = (state: string) => page.getByText(state, { exact: true }).first().waitFor();
+    const refused: string[] = [];
+    const note = (answer: Response): unknown =>
+      answer.status() >= 400 && refused.push(`${answer.status()} ${answer.request().method()} ${answer.url()}`);
+    page.on('response', note);
+    await report('running');
+    await under.open('home');
+    await page.getByRole('link', { name: 'Command line' }).first().click();
+    await shows('running');
+    await button('Pause').click();
+    await shows('paused');
+    await report('running');
+    await shows('running');
+    await report('failed', { reason: 'the target cannot be reached' });
+    await shows('failed');
+    await report('running');
+    await page.reload();
+    await button('Cancel run').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
+    await shows('cancelled');
+    await button('Undo…').click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Take back/ })
+      .click();
+    await shows('undone');
+    await under.open('imports');
+    await page.getByRole('link', { name: 'Command line' }).first().waitFor();
+    await under.open('activity');
+    await page.getByText('Command line').first().click();
+    await page.getByRole('dialog').getByText('As it stood then').waitFor();
+    page.off('response', note);
+    expect(refused).toEqual([]);
+  });
+
+  it('a run that failed before its check is shown without asking for results that are not there', async () => {
+    const { page, server } = under;
+    const paths = await writeRecords(server.dataDir, 'gone.ndjson.gz', withRejected());
+    const config = await createFilesConfig(server, { paths: `${paths}.gone`, format: 'posthog' });
+    const run = await startImport(server, config, { preflight: false });
+    await untilRun(server, run, ({ state }) => state === 'failed');
+    under.problems();
+    const place = `imports/${idOf(config)}/runs/${idOf(run)}`;
+    for (const [tab, text] of [
+      ['check', 'Not checked yet'],
+      ['preflight', 'No preflight'],
+      ['rejected', 'No record was rejected'],
+      ['reconciliation', 'The run has failed in the stage export'],
+    ]) {
+      await under.open(`${place}?tab=${tab}`);
+      await page
+        .getByText(text ?? '')
+        .first()
+        .waitFor();
+    }
+    await under.open(`imports/new?step=check&config=${idOf(config)}&run=${idOf(run)}`);
+    await page.getByText('The check did not run').waitFor();
+    expect(under.problems()).toEqual([]);
   });
 });
 

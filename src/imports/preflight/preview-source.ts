@@ -9,7 +9,7 @@ import { readTablesNow } from '../stages/check/read-tables.ts';
 import type { OpenRunTransform } from '../stages/check/run-transform.ts';
 import type { OpenTransform } from '../transform.ts';
 import { chosenReaderOf } from './chosen-reader-of.ts';
-import { bestFormat, firstRecords } from './sample-source.ts';
+import { bestFormat, recordsOfFiles } from './sample-source.ts';
 
 /** An event that a record became. */
 export interface PreviewEvent {
@@ -20,6 +20,8 @@ export interface PreviewEvent {
 }
 
 export interface PreviewRecord {
+  /** The part that it comes from. */
+  readonly part: string;
   /** Text as the source has it; cut where it is very long. */
   readonly original: string;
   /** Parsed; undefined: it is no JSON, or too long to show. */
@@ -36,7 +38,7 @@ export interface SourcePreview {
   readonly parts: number;
   /** Of all parts; undefined: some part does not say. */
   readonly bytesTotal: number | undefined;
-  /** The part that the records come from; empty: none has any. */
+  /** The part that the first of the records comes from; empty: none has any. */
   readonly part: string;
   readonly records: readonly PreviewRecord[];
   /** There were more records, which would have been too much to show. */
@@ -70,7 +72,7 @@ export async function previewSource(
   const read = chosenReaderOf(options, now(), tables);
   const parts = await source.listParts(options.range, { signal });
   const foreign = foreignFiles(options, () => undefined);
-  const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) }, max);
+  const found = await recordsOfFiles(source, parts, { signal, ...(foreign && { foreign }) }, max);
   const transform = options.transform && (await deps.openTransform(options.transform, now()));
   const opened = await transform?.open();
   try {
@@ -82,22 +84,26 @@ export async function previewSource(
     });
     const shown: PreviewRecord[] = [];
     let chars = 0;
-    for (const line of first.lines) {
-      signal.throwIfAborted();
-      if (chars > previewCharsMax) break;
-      const record = await previewRecord(line, { read, convert, transform: opened });
-      shown.push(record);
-      chars += charsOf(record);
+    for (const { part, lines, faults } of found) {
+      for (const line of lines) {
+        signal.throwIfAborted();
+        if (chars > previewCharsMax) break;
+        const record = await previewRecord(line, { read, convert, transform: opened });
+        shown.push({ part, ...record });
+        chars += charsOf(record);
+      }
+      shown.push(...faults.slice(0, max - shown.length).map((fault) => ({ part, ...faultRecord(fault) })));
     }
+    const all = found.flatMap(({ lines }) => lines);
     const sizes = parts.map(({ bytes }) => bytes);
     const isRead = shown.some(({ outcome }) => outcome !== 'rejected');
     return {
       parts: parts.length,
       bytesTotal: sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
-      part: first.part,
-      records: [...shown, ...first.faults.slice(0, max).map(faultRecord)],
-      truncated: shown.length < first.lines.length,
-      betterFormat: isRead ? undefined : bestFormat(options.format, first.lines),
+      part: found[0]?.part ?? '',
+      records: shown,
+      truncated: chars > previewCharsMax,
+      betterFormat: isRead ? undefined : bestFormat(options.format, all),
     };
   } finally {
     await opened?.close();
@@ -110,7 +116,9 @@ interface Reading {
   readonly transform: OpenTransform | undefined;
 }
 
-async function previewRecord(line: string, { read, convert, transform }: Reading): Promise<PreviewRecord> {
+type Shown = Omit<PreviewRecord, 'part'>;
+
+async function previewRecord(line: string, { read, convert, transform }: Reading): Promise<Shown> {
   const isLong = line.length > recordCharsMax;
   const about = { original: line.slice(0, recordCharsMax), events: [], leftOut: [] };
   let record: unknown;
@@ -147,13 +155,13 @@ async function transformed(
   });
 }
 
-function faultRecord({ place, reason, original }: SourceFault): PreviewRecord {
+function faultRecord({ place, reason, original }: SourceFault): Shown {
   const shown = { original: original.slice(0, recordCharsMax), record: undefined, events: [], leftOut: [] };
   return { ...shown, outcome: 'rejected', reason: `${place}: ${reason}` };
 }
 
 /** About what the record takes in an answer: its text twice, and what its events hold. */
-function charsOf({ original, events }: PreviewRecord): number {
+function charsOf({ original, events }: Shown): number {
   return (
     original.length * 2 +
     events.reduce((sum, { event }) => sum + JSON.stringify(event?.properties ?? {}).length + 300, 0)

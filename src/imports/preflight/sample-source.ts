@@ -136,6 +136,35 @@ export async function firstRecords(
   return noRecords;
 }
 
+/**
+ * The first records of several files, first to last: exports keep events and profiles apart, or change with the years. Of a source whose
+ * parts are no files, where each may cost a request that is counted, those of one part.
+ */
+export async function recordsOfFiles(
+  source: Source,
+  parts: readonly SourcePart[],
+  context: SourceContext,
+  max: number,
+): Promise<readonly FirstRecords[]> {
+  const isOfFiles = parts.every(({ bytes }) => bytes !== undefined);
+  const filled = parts.filter(({ bytes }) => bytes !== 0);
+  const chosen = isOfFiles ? spread(filled, Math.min(partsMax, max)) : [];
+  const found: FirstRecords[] = [];
+  for (const [at, file] of chosen.entries()) {
+    const left = max - found.reduce((sum, { lines, faults }) => sum + lines.length + faults.length, 0);
+    const first = await firstRecords(source, [file], context, Math.ceil(left / (chosen.length - at)));
+    if (first.part !== '') found.push(first);
+  }
+  return found.length > 0 ? found : [await firstRecords(source, parts, context, max)];
+}
+
+/** So many of them, the first and the last among them. */
+function spread<Item>(items: readonly Item[], count: number): readonly Item[] {
+  if (items.length <= count) return items;
+  const step = (items.length - 1) / Math.max(1, count - 1);
+  return Array.from({ length: count }, (_, at) => items[Math.round(at * step)]).filter((item) => item !== undefined);
+}
+
 /** Those that hold something; a chunk may hold many thousands. */
 function linesOf(chunk: Buffer, max: number): string[] {
   const lines: string[] = [];

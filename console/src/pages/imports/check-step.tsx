@@ -11,7 +11,7 @@ import { RejectedLink } from './check-held.tsx';
 import { CheckFindings } from './check-findings.tsx';
 import { configPath, startRun, type Preflight, type Run } from './imports-query.ts';
 import { PreflightList } from './preflight-list.tsx';
-import { checkQuery } from './run-results.ts';
+import { checkQuery, isChecked } from './run-results.ts';
 import { actionsOf } from './run-actions.ts';
 import { isHeldByCheck } from '../../components/run-state.ts';
 import { RunStages } from './run-stages.tsx';
@@ -86,7 +86,8 @@ function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
   const run = useRun(place);
   const state = run.data?.state;
   const isOver = state === 'completed' || state === 'failed';
-  const check = useQuery({ ...checkQuery(place), enabled: isOver, retry: false });
+  const isThere = run.data !== undefined && isChecked(run.data);
+  const check = useQuery({ ...checkQuery(place), enabled: isOver && isThere, retry: false });
   return (
     <div className="flex flex-col gap-4">
       <ErrorNote error={run.error} />
@@ -97,7 +98,8 @@ function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
         </Notice>
       )}
       {check.data !== undefined && run.data !== undefined && <CheckFindings check={check.data} run={run.data} />}
-      {isOver && check.error !== null && <EmptyState title="The check did not run">See the error above.</EmptyState>}
+      <ErrorNote error={check.error} />
+      {isOver && !isThere && <EmptyState title="The check did not run">See the error above.</EmptyState>}
       <CheckedFooter {...{ place, onAgain, onBack, onDone }} run={run.data} verdict={check.data?.verdict} />
     </div>
   );

@@ -20,7 +20,7 @@ import { isHeldByCheck } from '../../components/run-state.ts';
 import { PreflightList } from './preflight-list.tsx';
 import { Reconciliation, ReportLink, Verdict } from './reconciliation.tsx';
 import { RejectedRecords } from './rejected-records.tsx';
-import { checkQuery } from './run-results.ts';
+import { checkQuery, isChecked, isPreflown } from './run-results.ts';
 import { RunStages } from './run-stages.tsx';
 import { RunStateBadge } from '../../components/run-state-badge.tsx';
 import { RunSteering } from './run-steering.tsx';
@@ -186,7 +186,7 @@ function Shown({ tab, place, run }: { readonly tab: RunTab; readonly place: RunP
     case 'reconciliation':
       return <Reconciliation place={place} stamp={stampOf(run)} />;
     case 'preflight':
-      return <PreflightTab place={place} />;
+      return <PreflightTab place={place} run={run} />;
   }
 }
 
@@ -195,7 +195,7 @@ function stampOf({ state, stage }: Run): string {
 }
 
 function CheckTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
-  const isDone = run.stages.some(({ stage, state }) => stage === 'check' && state === 'done') || run.state === 'failed';
+  const isDone = isChecked(run);
   const check = useQuery({ ...checkQuery(place), enabled: isDone, retry: false });
   if (check.data !== undefined) return <CheckFindings check={check.data} run={run} />;
   if (check.error !== null) return <ErrorState error={check.error} onRetry={() => void check.refetch()} />;
@@ -203,8 +203,17 @@ function CheckTab({ place, run }: { readonly place: RunPlace; readonly run: Run 
   return <EmptyState title="Not checked yet">What the check finds stands here as soon as it is done.</EmptyState>;
 }
 
-function PreflightTab({ place }: { readonly place: RunPlace }) {
-  const preflight = useQuery({ ...apiQuery<Preflight>(`${runPath(place)}/preflight`), retry: false });
+function PreflightTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
+  const isThere = isPreflown(run);
+  const query = apiQuery<Preflight>(`${runPath(place)}/preflight`);
+  const preflight = useQuery({ ...query, enabled: isThere, retry: false });
+  if (!isThere) {
+    return run.options.preflight ? (
+      <EmptyState title="Not looked yet">What the preflight finds stands here as soon as it is done.</EmptyState>
+    ) : (
+      <EmptyState title="No preflight">This run was started without one.</EmptyState>
+    );
+  }
   if (preflight.data === undefined) {
     return preflight.error === null ? (
       <Loading label="Loading the preflight" />

@@ -12,11 +12,11 @@ const tones = { events: 'ok', skipped: 'neutral', rejected: 'danger' } as const;
 export function PreviewRecords({ preview }: { readonly preview: Preview }) {
   if (preview.results.length === 0)
     return <EmptyState title="The source has no records">Look at the connection: nothing was found there.</EmptyState>;
+  const files = [...new Set(preview.results.map(({ part }) => part))];
   return (
     <div className="flex flex-col gap-3">
       <Notice tone={preview.rejected > 0 ? 'warn' : preview.events > 0 ? 'ok' : 'info'}>
-        The first <NumberText value={preview.results.length} /> records of{' '}
-        <UserText text={preview.part} charsMax={100} short />: <NumberText value={preview.events} /> events,{' '}
+        <Shown preview={preview} files={files} />: <NumberText value={preview.events} /> events,{' '}
         <NumberText value={preview.skipped} /> skipped, <NumberText value={preview.rejected} /> rejected.
         {preview.better_format !== null && ` The format ${preview.better_format} reads them.`}
       </Notice>
@@ -25,6 +25,11 @@ export function PreviewRecords({ preview }: { readonly preview: Preview }) {
           <li key={index} className="rounded-lg border border-line bg-surface p-3">
             <p className="flex flex-wrap items-center gap-2 pb-2 text-sm">
               Record {index + 1} <StatusBadge tone={tones[record.outcome]}>{record.outcome}</StatusBadge>
+              {files.length > 1 && (
+                <span className="text-soft">
+                  <UserText text={record.part} charsMax={100} short />
+                </span>
+              )}
               {record.reason !== null && <UserText text={record.reason} />}
               {record.left_out.some((why) => why !== record.reason) && (
                 <span className="text-soft">left out: {record.left_out.join(', ')}</span>
@@ -53,5 +58,32 @@ export function PreviewRecords({ preview }: { readonly preview: Preview }) {
         ))}
       </ol>
     </div>
+  );
+}
+
+interface ShownProps {
+  readonly preview: Preview;
+  /** That the records come from. */
+  readonly files: readonly string[];
+}
+
+/** Which of the source is looked at: a mapping that fits one file may not fit another. */
+function Shown({ preview: { results, part, parts }, files }: ShownProps) {
+  if (files.length > 1) {
+    return (
+      <>
+        The first records of <NumberText value={files.length} /> of <NumberText value={parts} /> files, first to last
+      </>
+    );
+  }
+  return (
+    <>
+      The first <NumberText value={results.length} /> records of <UserText text={part} charsMax={100} short />
+      {parts > 1 && (
+        <>
+          , one of <NumberText value={parts} />
+        </>
+      )}
+    </>
   );
 }

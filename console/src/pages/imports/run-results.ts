@@ -2,7 +2,7 @@ import type { ErrorGroup, EventSummary } from '../../../../src/contract/import-r
 import type { OddValue } from '../../../../src/contract/odd-values.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
-import { runPath, type RunPlace } from './imports-query.ts';
+import { runPath, type Run, type RunPlace } from './imports-query.ts';
 
 /** What the check of a run found, as far as it is shown. */
 export interface CheckResult {
@@ -77,6 +77,17 @@ export function eventsToLoad({ events }: Pick<CheckResult, 'events'>): number {
 export function plainWarnings({ warnings, odd_values: odd = [] }: Pick<CheckResult, 'warnings' | 'odd_values'>) {
   const own = new Set(odd.map(({ detail }) => detail));
   return [...new Set(warnings)].filter((warning) => !own.has(warning));
+}
+
+/** Whether there is a result of its check to ask for. */
+export function isChecked({ stages }: Pick<Run, 'stages'>): boolean {
+  return stages.some(({ stage, state }) => stage === 'check' && state === 'done');
+}
+
+/** Whether there is a result of its preflight, which a run that reads or has failed has behind it. */
+export function isPreflown({ options, state, stages }: Pick<Run, 'options' | 'state' | 'stages'>): boolean {
+  const reads = stages.some(({ parts_done: parts, state: of }) => of === 'done' || parts > 0);
+  return options.preflight && (reads || state === 'failed');
 }
 
 export function checkQuery(place: RunPlace) {
