@@ -1,5 +1,5 @@
 import type * as Kafka from '@platformatic/kafka';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { Connection, ResponseParser, Writer } from '@platformatic/kafka';
 import type { KafkaAccess, KafkaBroker } from './access.ts';
 
@@ -98,16 +98,25 @@ async function connect(deps: ConnectionsDeps, broker: KafkaBroker, events: Conne
   });
   events.opened(connection);
   const ended = (): void => events.ended(connection);
+  let fault: Error | undefined;
   // What happens between two requests; the next one fails by it, or has a connection of its own.
-  connection.on('error', ended);
+  connection.on('error', (error) => {
+    fault ??= error;
+    ended();
+  });
   connection.on('close', ended);
   try {
     signal.throwIfAborted();
     const address = await resolve(host, port);
     signal.throwIfAborted();
     await connection.connect(address, port);
+    guardFrames(connection.socket);
     const { apiKeys } = await apiVersionsV1.api.async(connection, clientSoftwareName, String(clientSoftwareVersion));
-    return connected(connection, new Map(apiKeys.map((each) => [each.apiKey, each])), broker);
+    return connected(
+      connection,
+      { versions: new Map(apiKeys.map((each) => [each.apiKey, each])), faultOf: () => fault },
+      broker,
+    );
   } catch (error) {
     ended();
     void connection.close();
@@ -120,16 +129,60 @@ export async function kafkaLibrary(): Promise<typeof Kafka> {
   return await import('@platformatic/kafka');
 }
 
+/** A broker whose answers are none. */
+export class KafkaFrameError extends Error {
+  override name = 'KafkaFrameError';
+  readonly code = 'KAFKA_FRAME';
+}
+
+const sizeBytes = 4;
+/** Whose answer it is. */
+const answerBytesMin = 4;
+
+/**
+ * The client library reads an answer with a size below what every answer has beyond its buffer, and throws where nobody can catch it:
+ * that would end the process. Such a connection is given up instead.
+ */
+function guardFrames(socket: Socket): void {
+  const listeners = socket.listeners('data') as ((chunk: Buffer) => void)[];
+  socket.removeAllListeners('data');
+  const head = Buffer.alloc(sizeBytes);
+  let headBytes = 0;
+  let left = 0;
+  socket.on('data', (chunk: Buffer) => {
+    for (let at = 0; at < chunk.length;) {
+      if (left > 0) {
+        const passed = Math.min(left, chunk.length - at);
+        left -= passed;
+        at += passed;
+        continue;
+      }
+      head.writeUInt8(chunk.readUInt8(at), headBytes);
+      headBytes += 1;
+      at += 1;
+      if (headBytes < sizeBytes) continue;
+      headBytes = 0;
+      left = head.readInt32BE(0);
+      if (left >= answerBytesMin) continue;
+      socket.destroy(new KafkaFrameError(`expected an answer of at least ${answerBytesMin} bytes, got ${left}`));
+      return;
+    }
+    for (const listener of listeners) listener(chunk);
+  });
+}
+
+interface Known {
+  readonly versions: ReadonlyMap<number, Versions>;
+  /** What ended the connection; a request that it cut off says only that it is closed. */
+  readonly faultOf: () => Error | undefined;
+}
+
 interface Versions {
   readonly minVersion: number;
   readonly maxVersion: number;
 }
 
-function connected(
-  connection: Connection,
-  versions: ReadonlyMap<number, Versions>,
-  { host, port }: KafkaBroker,
-): KafkaConnection {
+function connected(connection: Connection, { versions, faultOf }: Known, { host, port }: KafkaBroker): KafkaConnection {
   return {
     agree: (apiKey, forms) => {
       const { minVersion, maxVersion } = versions.get(apiKey) ?? { minVersion: 0, maxVersion: -1 };
@@ -143,7 +196,8 @@ function connected(
     ask: (apiKey, { version, parse, flexible }, payload) =>
       new Promise((resolve, reject) => {
         connection.send(apiKey, version, payload, parse, flexible, flexible, (error, response) => {
-          if (error !== null || response === undefined) reject(error ?? new Error('expected an answer, got none'));
+          if (error !== null || response === undefined)
+            reject(faultOf() ?? error ?? new Error('expected an answer, got none'));
           else resolve(response);
         });
       }),

@@ -37,6 +37,20 @@ export function isUserFault(error: Error): boolean {
   return codeOf(error) === 'PLT_KFK_USER';
 }
 
+/** Of the library, of a read beyond what an answer holds, and of connections.ts. */
+const brokenAnswers: ReadonlySet<string> = new Set([
+  'PLT_KFK_UNEXPECTED_CORRELATION_ID',
+  'OUT_OF_BOUNDS',
+  'ERR_OUT_OF_RANGE',
+  'ERR_BUFFER_OUT_OF_BOUNDS',
+  'KAFKA_FRAME',
+]);
+
+/** What is no answer to the question: a lying broker, or something else than one. Not what the network or an election brings. */
+export function isBrokenAnswer(error: Error): boolean {
+  return brokenAnswers.has(codeOf(error));
+}
+
 /** While logging in. */
 export function isLoginFault(error: Error): boolean {
   return codeOf(error) === 'PLT_KFK_AUTHENTICATION';

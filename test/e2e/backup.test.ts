@@ -6,13 +6,22 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { testBucketServer } from '../support/bucket-server.ts';
 import { tempChdb } from '../support/chdb.ts';
 import { spawnCommand, type Finished } from '../support/command.ts';
 import { compareWithLedger, Ledger, readAllEvents } from '../support/ledger.ts';
-import { apiGet, startServer, tempDataDir, untilSettled, untilStored, type TestServer } from '../support/server.ts';
+import {
+  apiGet,
+  projectKey,
+  startServer,
+  tempDataDir,
+  untilSettled,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
 import { untilDrained } from '../../scripts/bench/server.ts';
 
 interface Report {
@@ -254,6 +263,27 @@ it('a restore that was killed keeps the service from starting until the same res
 
 const partFile = /\/20\d{4}_\d+_\d+_\d+\/[^/]+$/;
 
+/** Flips a bit of a value in an index: its page stays well-formed, and says something else than the row. Returns how it is undone. */
+function flipIndexed(file: string, table: string, value: string): () => void {
+  const db = new DatabaseSync(file);
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  const indexes = db.prepare("SELECT rootpage FROM sqlite_master WHERE type = 'index' AND tbl_name = ?").all(table);
+  const size = Number(db.prepare('PRAGMA page_size').get()?.['page_size']);
+  db.close();
+  const whole = readFileSync(file);
+  const found = indexes.flatMap(({ rootpage }) => {
+    const start = (Number(rootpage) - 1) * size;
+    const at = whole.subarray(start, start + size).indexOf(value);
+    return at < 0 ? [] : [start + at];
+  });
+  expect(found).toHaveLength(1);
+  const flipped = Buffer.from(whole);
+  const at = (found[0] ?? 0) + value.length - 1;
+  flipped.writeUInt8(flipped.readUInt8(at) ^ 1, at);
+  writeFileSync(file, flipped);
+  return () => writeFileSync(file, whole);
+}
+
 it('a copy whose stores are damaged is never written as a backup', async () => {
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
@@ -270,6 +300,9 @@ it('a copy whose stores are damaged is never written as a backup', async () => {
     expect(stderr).toContain(sentence);
     expect([code, existsSync(join(to, 'manifest.json'))]).toEqual([1, false]);
   };
+  const mend = flipIndexed(join(dataDir.path, 'metadata.sqlite'), 'projects', projectKey);
+  await refused('expected metadata.sqlite in');
+  mend();
   for (const name of ['data.bin', 'minmax_day.idx']) {
     const whole = readFileSync(fileOf(name));
     const flipped = Buffer.from(whole);

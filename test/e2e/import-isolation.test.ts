@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { apiSend, createImportConfig, startImport, untilRun, type RunAnswer } from '../support/import-runs.ts';
+import { batchOf, startLyingBroker, type Lies } from '../support/lying-broker.ts';
 import { hasProc, importPid } from '../support/processes.ts';
 import { projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
@@ -66,6 +67,41 @@ it.skipIf(!hasProc)(
     );
     await apiSend<RunAnswer>(server, 'POST', `${run}resume/`);
     await expect.poll(readers, { timeout: 60_000 }).toBe(1);
+    expect((await server.terminate()).code).toBe(0);
+  },
+  180_000,
+);
+
+const lies: readonly [what: string, lies: Lies, reason: RegExp][] = [
+  [
+    'claims more records than a batch holds',
+    { records: () => batchOf({ first: 0n, count: 3, countSaid: 2e9 }) },
+    /cannot be read/,
+  ],
+  ['gives the same batch without an end', { records: () => batchOf({ first: 0n, count: 1 }) }, /beyond offset 1/],
+  [
+    'answers with a negative size',
+    { records: () => Buffer.alloc(0), frame: (right) => Buffer.concat([Buffer.alloc(4, 0xff), right.subarray(4)]) },
+    /expected an answer of at least 4 bytes, got -1/,
+  ],
+];
+
+it.skipIf(!hasProc).each(lies)(
+  'a run over a broker that %s has failed with the reason, and the service and its next imports go on',
+  async (_what, told, reason) => {
+    await using dataDir = await tempDataDir();
+    await using broker = await startLyingBroker(told);
+    const server = await startServer(dataDir.path, { MILLRACE_OUTBOUND_ALLOW: '127.0.0.1' });
+    const settings = { brokers: broker.brokers, topic: 'events', format: 'posthog' };
+    const config = await createImportConfig(server, 'Kafka', settings);
+    const run = await startImport(server, config, { preflight: false });
+    const failed = await untilRun(server, run, ({ state }) => state === 'failed');
+    expect(failed).toMatchObject({ stage: 'export', reason: expect.stringMatching(reason) as string });
+    expect(await capture(server)).toBe(200);
+    await using honest = await startLyingBroker({ records: () => batchOf({ first: 0n, count: 10 }) });
+    const next = await createImportConfig(server, 'Kafka', { ...settings, brokers: honest.brokers });
+    const { totals } = await untilRun(server, await startImport(server, next), ({ state }) => state === 'completed');
+    expect(totals).toMatchObject({ records: 10, loaded: 10 });
     expect((await server.terminate()).code).toBe(0);
   },
   180_000,

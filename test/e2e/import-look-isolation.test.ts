@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileBroker, hostileFiles, type HostileSource } from '../support/hostile-sources.ts';
-import { createImportConfig } from '../support/import-runs.ts';
-import { hasProc, lookPids, peakMemory } from '../support/processes.ts';
+import { createImportConfig, writeRecords } from '../support/import-runs.ts';
+import { hasProc, lookPids, peakMemory, sandboxPids } from '../support/processes.ts';
 import {
   apiGet,
   personalKey,
@@ -23,10 +23,23 @@ let server: TestServer;
 let sources: Readonly<Record<string, HostileSource>>;
 let stop: () => Promise<void>;
 let sent = 0;
+let dataDir = '';
+
+const records = Array.from({ length: 20 }, (_, n) => ({
+  event: 'signed up',
+  distinct_id: `new-${n}`,
+  uuid: `0194a7e2-0000-7000-8000-0000000000${10 + n}`,
+  timestamp: '2026-01-01T00:00:00Z',
+}));
+
+async function created({ text }: Answer): Promise<{ readonly id: number }> {
+  return JSON.parse(text) as { readonly id: number };
+}
 
 beforeAll(async () => {
   await using opened = new AsyncDisposableStack();
   const { path } = opened.use(await tempDataDir());
+  dataDir = path;
   const dir = join(path, 'import-files');
   await mkdir(dir);
   const broker = opened.use(await hostileBroker());
@@ -130,6 +143,31 @@ describe.skipIf(!hasProc)('while a source is looked into that would end its read
       text: expect.stringContaining('it took longer than 15 s'),
     });
   });
+
+  it.each([
+    ['never gives control back', '() => { for (;;); }'],
+    ['waits for what never comes', '() => new Promise(() => {})'],
+    ['makes ever more', '() => { const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); }'],
+  ])(
+    'a transformation that %s ends in a preview with its name, capture is answered beside it, and nothing of it stays',
+    async (what, processEvent) => {
+      const files = {
+        'plugin.json': JSON.stringify({ name: `Hangs: ${what}` }),
+        'index.js': `exports.processEvent = ${processEvent}`,
+      };
+      const api = '/api/projects/@current/';
+      const { id: plugin } = await created(await ask(`${api}plugins/`, { files }));
+      const { id: transform } = await created(await ask(`${api}pipeline_transformation_configs/`, { plugin }));
+      const path = await writeRecords(dataDir, 'signed-up.jsonl.gz', records);
+      const before = sandboxPids(server);
+      const source = { app: 'Files', settings: { paths: path, format: 'posthog', transform: String(transform) } };
+      const answer = await captureBeside(preview(source));
+      expect(answer).toMatchObject({ status: expect.toBeOneOf([200, 400]), text: expect.stringContaining('Hangs') });
+      expect(lookPids(server)).toEqual([]);
+      await expect.poll(() => sandboxPids(server)).toEqual(before);
+    },
+    120_000,
+  );
 
   it('every acknowledged event is stored', async () => {
     const { total } = await untilStored(server, { standard: sent }, 60_000);

@@ -5,6 +5,7 @@ import {
   brokerAnswer,
   codeOf,
   errorChain,
+  isBrokenAnswer,
   isCertificateFault,
   isLoginFault,
   isUserFault,
@@ -60,6 +61,14 @@ export function kafkaError(error: unknown, { place, broker }: KafkaErrorPlace): 
   if (errorChain(error).some(isLoginFault)) {
     const advice = 'it may ask for TLS (the setting "tls"), or for another mechanism';
     return new SourceWaitError(`${at} ended the connection while the user logged in: ${advice}`, {
+      unlimited: false,
+      cause,
+    });
+  }
+  const broken = errorChain(error).find(isBrokenAnswer);
+  if (broken !== undefined) {
+    const advice = 'see whether it is a broker of Kafka';
+    return new SourceWaitError(`${at} gave no answer to what it was asked: ${broken.message}; ${advice}`, {
       unlimited: false,
       cause,
     });

@@ -9,16 +9,25 @@ const magicAt = 16;
 const crcAt = 17;
 const checkedFrom = 21;
 const magicKnown = 2;
+/** From behind the length to the count of records. */
+const lengthMin = 49;
 
 /**
- * The whole batches of an answer, each checked. Throws SourceError for the formats that Kafka wrote before 0.11, SourceWaitError
- * for one whose checksum does not hold.
+ * The whole batches of an answer, each checked. Throws SourceError for the formats that Kafka wrote before 0.11 and for what is no
+ * batch, SourceWaitError for one whose checksum does not hold.
  */
 export async function readBatches(records: Buffer, place: string): Promise<RecordsBatch[]> {
   const { crc32c, readRecordsBatch, Reader: BatchReader } = await kafkaLibrary();
   const batches: RecordsBatch[] = [];
   for (let at = 0; at + headBytes <= records.length;) {
-    const end = at + headBytes + records.readInt32BE(at + lengthAt);
+    const offset = records.readBigInt64BE(at);
+    const length = records.readInt32BE(at + lengthAt);
+    if (length < lengthMin) {
+      throw new SourceError(
+        `expected the batch at offset ${offset} of ${place} to have at least ${lengthMin} bytes, got ${length}; ${noBatch}`,
+      );
+    }
+    const end = at + headBytes + length;
     if (end > records.length) break;
     const batch = records.subarray(at, end);
     if (batch.readInt8(magicAt) !== magicKnown) {
@@ -27,18 +36,24 @@ export async function readBatches(records: Buffer, place: string): Promise<Recor
       );
     }
     if (crc32c(batch.subarray(checkedFrom)) !== batch.readUInt32BE(crcAt)) {
-      const offset = batch.readBigInt64BE(0);
       throw new SourceWaitError(
         `expected the batch at offset ${offset} of ${place} to be as it was written, but its checksum does not hold: another ` +
           'try may bring it whole; else the disk of a broker has damaged it',
         { unlimited: false },
       );
     }
-    batches.push(readRecordsBatch(BatchReader.from(batch)));
+    try {
+      batches.push(readRecordsBatch(BatchReader.from(batch)));
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new SourceError(`the batch at offset ${offset} of ${place} cannot be read: ${why}; ${noBatch}`, { cause });
+    }
     at = end;
   }
   return batches;
 }
+
+const noBatch = 'see whether the broker is one of Kafka, and what its disk says';
 
 /** A record as Kafka holds it. */
 export interface KafkaRecord {
@@ -63,12 +78,14 @@ export function* committedRecords(
   aborted: readonly AbortedTransaction[],
 ): Generator<KafkaRecord> {
   const begun = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));
+  let begunBefore = 0;
   const abortedNow = new Set<bigint>();
   for (const batch of batches) {
     const first = Number(batch.firstOffset);
-    while ((begun[0]?.firstOffset ?? Infinity) <= first + batch.lastOffsetDelta) {
-      const [next] = begun.splice(0, 1);
-      if (next !== undefined) abortedNow.add(next.producerId);
+    for (; begunBefore < begun.length; begunBefore += 1) {
+      const next = begun[begunBefore];
+      if (next === undefined || next.firstOffset > first + batch.lastOffsetDelta) break;
+      abortedNow.add(next.producerId);
     }
     if ((batch.attributes & control) !== 0) {
       if (batch.records[0]?.key?.readInt16BE(controlTypeAt) === 0) abortedNow.delete(batch.producerId);

@@ -214,8 +214,14 @@ async function fetchSome(client: KafkaClient, { place }: KafkaDeps, range: Parti
   }
   if (answer.highWatermark < to) throw await lostRecords(client, shown, range);
   const batches = await readBatches(answer.records, shown);
-  const records = committedRecords(batches, answer.aborted);
-  return { bytes: answer.records.length, records, next: offsetAfter(batches) };
+  const next = offsetAfter(batches);
+  if (next !== undefined && next <= from) {
+    throw new SourceError(
+      `expected batches of ${shown} that reach beyond offset ${from}, got ones that end at ${next - 1}; see whether the broker is ` +
+        'one of Kafka',
+    );
+  }
+  return { bytes: answer.records.length, records: committedRecords(batches, answer.aborted), next };
 }
 
 /** Offsets that were there when the import began are gone, or a new leader does not know yet how far it reaches. */
