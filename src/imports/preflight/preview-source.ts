@@ -84,15 +84,19 @@ export async function previewSource(
     });
     const shown: PreviewRecord[] = [];
     let chars = 0;
+    let left = 0;
     for (const { part, lines, faults } of found) {
       for (const line of lines) {
         signal.throwIfAborted();
-        if (chars > previewCharsMax) break;
+        if (chars > previewCharsMax) {
+          left += 1;
+          continue;
+        }
         const record = await previewRecord(line, { read, convert, transform: opened });
         shown.push({ part, ...record });
         chars += charsOf(record);
       }
-      shown.push(...faults.slice(0, max - shown.length).map((fault) => ({ part, ...faultRecord(fault) })));
+      for (const fault of faults.slice(0, max - shown.length)) shown.push({ part, ...faultRecord(fault) });
     }
     const all = found.flatMap(({ lines }) => lines);
     const sizes = parts.map(({ bytes }) => bytes);
@@ -102,7 +106,7 @@ export async function previewSource(
       bytesTotal: sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
       part: found[0]?.part ?? '',
       records: shown,
-      truncated: chars > previewCharsMax,
+      truncated: left > 0,
       betterFormat: isRead ? undefined : bestFormat(options.format, all),
     };
   } finally {
