@@ -32,7 +32,7 @@ import { runMark } from '../../checksum.ts';
  * latest counts.
  *
  * All this looks at the events of one id alone. So where rows of one identity differ, and facts may come from a copy that is not stored,
- * the stored rows of its id, added to the facts, give the right history: of one identity the first place counts there, too.
+ * the stored rows of their ids are to be read in place of the facts of these ids.
  */
 export interface Facts {
   add(event: FactEvent): void;

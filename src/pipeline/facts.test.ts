@@ -1,0 +1,308 @@
+/** What the facts of events (imports/stages/check/facts.ts) leave behind is what the events themselves do. */
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBench, type Bench } from '../../test/support/pipeline.ts';
+import { decodeRows } from '../../test/support/event-store-double.ts';
+import { isoOfMicros } from '../base/clock.ts';
+import { parseExactValues } from '../base/exact-json.ts';
+import { scanLimits } from '../batch/limits.ts';
+import { scanBatch } from '../batch/scan.ts';
+import { eventFlag } from '../batch/scanned-batch.ts';
+import { flagsOf } from '../batch/spans.ts';
+import { profileEvents } from '../contract/profile-events.ts';
+import { runMark } from '../imports/checksum.ts';
+import { createFacts } from '../imports/stages/check/facts.ts';
+import { createProject } from '../metadata/projects.ts';
+import { personUuid } from '../persons/person.ts';
+import { parseRegisters } from '../persons/registers-text.ts';
+
+const run = 'run-1';
+const start = Date.parse('2024-03-01T10:00:00Z') * 1000;
+
+/** An event of the source, with the place of its row. */
+interface SourceEvent {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinctId: string;
+  readonly micros: number;
+  readonly place: number;
+  /** JSON of its properties, without the mark of the run. */
+  readonly says: string;
+}
+
+const ids = ['a', 'b', 'c', 'd', 'Zoë', 'null'];
+const id = fc.constantFrom(...ids);
+const value = fc.constantFrom('1', '2', 'null', '"x"', '12345678901234567890', '[1.50]', '{"y":-0}');
+const values = fc
+  .array(fc.tuple(fc.constantFrom('k', 'l', 'm'), value), { maxLength: 3 })
+  .map((members) => `{${[...new Map(members)].map(([key, each]) => `"${key}":${each}`).join(',')}}`);
+const names = fc.constantFrom('["k"]', '["l","k"]', '{"m":true}', '"k"');
+const groups = fc.constantFrom('{"t1":"x"}', '{"t2":7,"t1":"y"}', '{"t3":""}', '{"t3":1,"t4":2,"t5":3}', '{"t6":"z"}');
+const member = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(fc.constant('$set'), values) },
+  { weight: 3, arbitrary: fc.tuple(fc.constant('$set_once'), values) },
+  fc.tuple(fc.constant('$unset'), names),
+  fc.tuple(fc.constant('$groups'), groups),
+  fc.tuple(fc.constant('$process_person_profile'), fc.constant('false')),
+  fc.tuple(fc.constantFrom('$set', '$set_once', '$groups', 'n'), fc.constantFrom('3', '"text"', '[]')),
+);
+const none: [string, string][] = [];
+const other = fc.oneof({ weight: 5, arbitrary: id.map((each) => JSON.stringify(each)) }, fc.constantFrom('""', '7'));
+const named = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ event: 'seen', own: none }) },
+  fc.constantFrom({ event: '$exception', own: none }, { event: '$pageview', own: none }),
+  fc.record({
+    event: fc.constant('$identify'),
+    own: fc.tuple(other, fc.constantFrom('"merge"', '"joined"', '0')).map(([each, policy]): [string, string][] => [
+      ['$anon_distinct_id', each],
+      ['$import_identity', policy],
+    ]),
+  }),
+  fc.record({
+    event: fc.constantFrom('$create_alias', '$merge_dangerously'),
+    own: other.map((each): [string, string][] => [['alias', each]]),
+  }),
+  fc.record({
+    event: fc.constantFrom('$groupidentify', '$group_identify'),
+    own: fc
+      .tuple(fc.constantFrom('t1', 't2', 't7'), fc.oneof(values, fc.constant('"no"')))
+      .map(([type, set]): [string, string][] => [
+        ['$group_type', JSON.stringify(type)],
+        ['$group_key', '"key"'],
+        ['$group_set', set],
+      ]),
+  }),
+);
+
+interface Draft {
+  readonly of: { readonly event: string; readonly own: [string, string][] };
+  readonly id: string;
+  /** s */
+  readonly at: number;
+  readonly says: readonly (readonly [string, string])[];
+  /** Whether it is of the same record as the event before. */
+  readonly isSame: boolean;
+  /** Its source repeats the event that stands so many before it. */
+  readonly repeats: number;
+}
+const draft: fc.Arbitrary<Draft> = fc.record({
+  of: named,
+  id,
+  at: fc.nat(6),
+  says: fc.array(member, { maxLength: 3 }),
+  isSame: fc.boolean(),
+  repeats: fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, fc.nat(12)),
+});
+
+/** `repeated`: what stands in the source where it repeats an event. */
+function historyOf(
+  drafts: readonly Draft[],
+  repeated = (before: SourceEvent, _own: SourceEvent): SourceEvent => before,
+): SourceEvent[] {
+  const events: SourceEvent[] = [];
+  let record = 0;
+  let inRecord = 0;
+  for (const [index, { of, id: distinctId, at, says, isSame, repeats }] of drafts.entries()) {
+    inRecord = isSame ? inRecord + 1 : 0;
+    if (!isSame) record += 1;
+    const members = new Map([...says, ...of.own].map(([key, text]) => [key, `"${key}":${text}`]));
+    const own = {
+      uuid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+      event: of.event,
+      distinctId,
+      micros: start + at * 1_000_000,
+      place: start + 8 * record + Math.min(7, inRecord),
+      says: `{${[...members.values()].join(',')}}`,
+    };
+    const before = repeats === 0 ? undefined : events[index - repeats];
+    events.push(before === undefined ? own : { ...repeated(before, own), place: own.place });
+  }
+  return events;
+}
+
+/** As the table of a run is read: one for each identity, of its first place, in order of time. */
+function inOrder(events: readonly SourceEvent[]): SourceEvent[] {
+  const first = new Map<string, SourceEvent>();
+  for (const each of events) {
+    const key = JSON.stringify([each.uuid, each.event, each.distinctId]);
+    const known = first.get(key);
+    if (known === undefined || each.place < known.place) first.set(key, each);
+  }
+  const text = ({ event, distinctId, uuid }: SourceEvent): string => JSON.stringify([event, distinctId, uuid]);
+  return [...first.values()].sort((a, b) => a.micros - b.micros || a.place - b.place || (text(a) < text(b) ? -1 : 1));
+}
+
+/** Of each segment, the last one first: threads end in any order. */
+function factsOf(events: readonly SourceEvent[], perSegment: number): SourceEvent[] {
+  const facts = createFacts({ projectId: 1, runId: run });
+  const found: SourceEvent[] = [];
+  for (let from = events.length - (events.length % perSegment); from >= 0; from -= perSegment) {
+    for (const [index, each] of events.slice(from, from + perSegment).entries()) {
+      const scan = scanBatch(Buffer.from(`[${lineOf(each)}]`), scanLimits(1e6));
+      const isPlain = (flagsOf(scan, 0) & eventFlag.special) === 0 && !profileEvents.has(each.event);
+      if (isPlain && index % 3 > 0) facts.addScanned(scan, 0, each.micros, each.place);
+      else facts.add({ ...each, properties: parseExactValues(each.says) as Record<string, unknown> });
+    }
+    for (const { receivedAtMicros: place, properties, ...row } of decodeRows(facts.take())) {
+      found.push({ ...row, place, says: properties.replace(/,?"\$import_run_id":"run-1"\}$/, '}') });
+    }
+  }
+  return found;
+}
+
+/** `mark`: of the run; empty: the event is live. */
+function lineOf({ uuid, event, distinctId, micros, says }: SourceEvent, mark = runMark(run)): string {
+  const fields = JSON.stringify({ uuid, event, distinct_id: distinctId, timestamp: isoOfMicros(micros) });
+  const marked = mark === '' ? says : says === '{}' ? `{${mark.slice(1)}` : says.slice(0, -1) + mark;
+  return `${fields.slice(0, -1)},"properties":${marked}}`;
+}
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await createBench({ windowEventsMax: 7 });
+});
+afterAll(() => bench[Symbol.asyncDispose]());
+
+async function newProject(): Promise<number> {
+  const { id: organizationId } = await bench.db.selectFrom('organizations').select('id').executeTakeFirstOrThrow();
+  return (await createProject(bench.db, { organizationId, name: 'one more' }, 0)).id;
+}
+
+interface Sent {
+  readonly live?: readonly SourceEvent[];
+  readonly events: readonly SourceEvent[];
+  readonly rowsStored: boolean;
+  readonly perRecord: number;
+  readonly times?: number;
+}
+
+async function send({ live = [], events, rowsStored, perRecord, times = 1 }: Sent): Promise<number> {
+  const projectId = await newProject();
+  const append = async (
+    lane: 'live' | 'historical',
+    of: readonly SourceEvent[],
+    more: { readonly rowsStored?: true } = {},
+  ) => {
+    for (let from = 0; from < of.length; from += perRecord) {
+      const some = of.slice(from, from + perRecord);
+      await bench.append(lane, `[${some.map((each) => lineOf(each, lane === 'live' ? '' : undefined)).join(',')}]`, {
+        projectId,
+        events: some.length,
+        ...more,
+      });
+    }
+  };
+  await append('live', live);
+  await bench.drain();
+  for (let time = 0; time < times; time += 1) await append('historical', events, rowsStored ? { rowsStored } : {});
+  return projectId;
+}
+
+/** Persons by the id that they are named after, and groups. */
+async function profilesOf(projectId: number) {
+  const { db } = bench;
+  const own = await db.selectFrom('person_distinct_ids').selectAll().where('project_id', '=', projectId).execute();
+  const rows = await db.selectFrom('persons').selectAll().where('project_id', '=', projectId).execute();
+  const types = await db.selectFrom('group_types').selectAll().where('project_id', '=', projectId).execute();
+  const ofGroups = await db.selectFrom('groups').selectAll().where('project_id', '=', projectId).execute();
+  const warnings = await bench.warnings();
+  const persons = rows.map((person) => {
+    const distinctIds = own.filter((each) => each.person_uuid === person.uuid).map((each) => each.distinct_id);
+    return {
+      firstId: distinctIds.find((each) => personUuid(projectId, each) === person.uuid),
+      distinctIds: distinctIds.toSorted(),
+      createdAt: person.created_at_micros,
+      isIdentified: person.is_identified,
+      registers: registersOf(person.registers),
+    };
+  });
+  return {
+    persons: persons.toSorted((a, b) => (String(a.firstId) < String(b.firstId) ? -1 : 1)),
+    types: types.map(({ name, type_index: index }) => `${name} ${index}`).toSorted(),
+    groups: ofGroups
+      .map((group) => [group.type_index, group.group_key, group.created_at_micros, registersOf(group.registers)])
+      .toSorted(),
+    merges: warnings
+      .filter((each) => each.project_id === projectId && each.type.startsWith('cannot_merge'))
+      .map(({ type, count }) => `${type} ${count}`)
+      .toSorted(),
+  };
+}
+
+function registersOf(text: string): string[] {
+  return [...parseRegisters(text)].map((register) => JSON.stringify(register)).toSorted();
+}
+
+/** What each of two leaves behind. */
+async function profilesAfter(one: Sent, other: Sent) {
+  const projects = [await send(one), await send(other)] as const;
+  await bench.drain();
+  return [await profilesOf(projects[0]), await profilesOf(projects[1])] as const;
+}
+
+const drafts = fc.array(draft, { minLength: 1, maxLength: 40, size: 'max' });
+const history = drafts.map((each) => historyOf(each));
+const cut = fc.record({ perSegment: fc.integer({ min: 1, max: 20 }), perRecord: fc.integer({ min: 1, max: 9 }) });
+const runs = { numRuns: 30 };
+
+describe('the facts of events', () => {
+  it('leave the same persons and groups behind as the events', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, cut, async (events, { perSegment, perRecord }) => {
+        const whole = { events: inOrder(events), rowsStored: false, perRecord };
+        const facts = { ...whole, events: inOrder(factsOf(events, perSegment)), rowsStored: true };
+        const [expected, found] = await profilesAfter(whole, facts);
+        expect(found).toEqual(expected);
+      }),
+      runs,
+    );
+  });
+
+  it('do so after live events, and when they are delivered twice', async () => {
+    const before = fc.array(draft, { maxLength: 8 }).map((each) => historyOf(each));
+    await fc.assert(
+      fc.asyncProperty(history, before, cut, async (events, early, { perSegment, perRecord }) => {
+        const live = early.map((each) => ({ ...each, uuid: each.uuid.replace('4000', '4001') }));
+        const whole = { live, events: inOrder(events), rowsStored: false, perRecord, times: 2 };
+        const facts = { ...whole, events: inOrder(factsOf(events, perSegment)), rowsStored: true };
+        const [expected, found] = await profilesAfter(whole, facts);
+        expect(found).toEqual(expected);
+      }),
+      runs,
+    );
+  });
+
+  it('do so where copies of an event differ, once the stored rows of their ids stand for the facts of these', async () => {
+    const changed = drafts.map((each) =>
+      historyOf(each, ({ uuid, event, distinctId }, own) => ({ ...own, uuid, event, distinctId })),
+    );
+    await fc.assert(
+      fc.asyncProperty(changed, cut, async (events, { perSegment, perRecord }) => {
+        const stored = inOrder(events);
+        const kept = new Set(stored);
+        const ids = new Set(events.filter((each) => !kept.has(each)).map(({ distinctId }) => distinctId));
+        const facts = factsOf(events, perSegment).filter(({ distinctId }) => !ids.has(distinctId));
+        const mended = inOrder([...facts, ...stored.filter(({ distinctId }) => ids.has(distinctId))]);
+        const whole = { events: stored, rowsStored: false, perRecord };
+        const [expected, found] = await profilesAfter(whole, { ...whole, events: mended, rowsStored: true });
+        expect(found).toEqual(expected);
+      }),
+      runs,
+    );
+  });
+
+  it('are the same once and twice, where no two ids say something at one time', async () => {
+    const apart = history.map((events) =>
+      events.map((each) => ({ ...each, micros: each.micros + ids.indexOf(each.distinctId) })),
+    );
+    await fc.assert(
+      fc.asyncProperty(apart, cut, async (events, { perSegment, perRecord }) => {
+        const once = { events: inOrder(factsOf(events, perSegment)), rowsStored: true, perRecord };
+        const [expected, found] = await profilesAfter(once, { ...once, times: 2 });
+        // What was refused is refused again.
+        expect({ ...found, merges: [] }).toEqual({ ...expected, merges: [] });
+      }),
+      runs,
+    );
+  });
+});
