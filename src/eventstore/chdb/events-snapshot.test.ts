@@ -158,6 +158,25 @@ it('a part that a listing has missed, as it was named while the directory was re
   expect(await countRows(copy.store, project)).toEqual({ all: 2, shown: 2 });
 });
 
+it('a delete that changes part after part does not hold up a snapshot', async () => {
+  const project = newProject();
+  await insertRows(source.store, 'changing', [testRow(project, { keyDay: 7000 })]);
+  const { dir, parts } = stillSource('deleting', '198903');
+  const [part = ''] = parts;
+  const place = join(root, 'deleted');
+  let mutation = 100;
+  const snapshot = createEventsSnapshot(dir, join(place, 'events'), (from, to) => {
+    // As a delete of other rows does it.
+    if (from.startsWith(part)) linkTree(from, `${part}_${(mutation += 1)}`);
+    return linkTree(from, to);
+  });
+  snapshot.settle();
+  snapshot.finish();
+  await using copy = await openCopy(place);
+  expect(await copy.store.health()).toEqual({ ok: true, detail: '' });
+  expect(await countRows(copy.store, project)).toEqual({ all: 1, shown: 1 });
+});
+
 it('the token of rows that are not in the snapshot is not in it either', async () => {
   const project = newProject();
   await insertRows(source.store, 'in', [testRow(project, { keyDay: 11_000 })]);

@@ -69,21 +69,19 @@ export function createEventsSnapshot(from: string, to: string, linkPart = linkTr
     linked.delete(part);
     rmSync(join(to, part), { recursive: true, force: true });
   };
-  /** The parts that hold the table's rows. Undefined: one of them was removed before it was linked. */
-  const linkParts = (table: string): readonly string[] | undefined => {
+  /** Links the parts that hold the table's rows, and adds those that the copy holds whole. False: one was removed before. */
+  const linkParts = (table: string, whole: Set<string>): boolean => {
     const names = uncovered(partsIn(join(from, table)));
-    const isWhole = names.map((name) => link(join(table, name))).every((each) => each);
-    return isWhole ? names : undefined;
+    const here = names.filter((name) => link(join(table, name)));
+    for (const name of here) whole.add(name);
+    return here.length === names.length;
   };
   return {
     gather() {
-      for (const table of tablesIn(from)) linkParts(table);
+      for (const table of tablesIn(from)) linkParts(table, new Set());
     },
     settle() {
-      for (const table of tablesIn(from)) {
-        const look = (): readonly string[] | undefined => linkParts(table);
-        settled.set(table, untilNothingNew(look, table));
-      }
+      for (const table of tablesIn(from)) settled.set(table, settledParts(table, linkParts));
       // After the parts: for each of them its token was written before it got its name.
       copyRest({ from, to, tables: new Set(settled.keys()), databases: new Set(databasesIn(from)) }, '');
     },
@@ -96,16 +94,15 @@ export function createEventsSnapshot(from: string, to: string, linkPart = linkTr
 }
 
 /**
- * A listing of a directory is not of one moment: while it is read, a part may go that it has not reached, and the one that has the rows by
- * then come where it has been. The next listing has that one.
+ * A listing of a directory is not of one moment: while it is read, a part may go that it has not reached, and the part that has the rows
+ * by then may come where it has been. So there is a second listing, which has that part. What others come or go meanwhile is no matter:
+ * a part that is linked has its rows, and any that were merged or changed since are covered by those that came of them.
  */
-function untilNothingNew(look: () => readonly string[] | undefined, table: string): readonly string[] {
-  let before: readonly string[] | undefined;
-  for (let looks = 0; looks < looksMax; looks++) {
-    const names = look();
-    const known = new Set(before);
-    if (before !== undefined && names?.every((name) => known.has(name))) return before;
-    before = names;
+function settledParts(table: string, linkParts: (table: string, whole: Set<string>) => boolean): readonly string[] {
+  const whole = new Set<string>();
+  for (let looks = 1; looks <= looksMax; looks++) {
+    const isWhole = linkParts(table, whole);
+    if (isWhole && looks > 1) return uncovered([...whole]);
   }
   throw new Error(
     `expected the parts of ${table} to stay for a moment, got others at each of ${looksMax} looks; try again later`,
