@@ -7,7 +7,8 @@
  * all. Else a stand-in of one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING
  * REPLICATES, and the output says so.
  *
- * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. Of
+ * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. On real
+ * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others. Of
  * real replicas CLICKHOUSE_REPLICA_PIDS holds the process ids, in the order of MILLRACE_CLICKHOUSE_REPLICAS.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -20,6 +21,7 @@ import { dirname, join } from 'node:path';
 import { arch, platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { rightsOfGuide } from '../test/support/clickhouse-rights.ts';
 import { freePort, parseCommand, runCommand } from './with-server.ts';
 
 const usage = 'usage: node scripts/with-clickhouse.ts [--optional] -- command [argument …]';
@@ -30,7 +32,16 @@ const cluster = 'millrace';
 const user = 'millrace';
 const password = 'millrace-test';
 const database = 'millrace';
+/** A database, and the user who has rights on it alone. */
+const granted = 'granted';
 const startMs = 120_000;
+/** As the packages of ClickHouse have it: tables of the system are for those who were given them. */
+const strictAccess = `<access_control_improvements>
+<select_from_system_db_requires_grant>true</select_from_system_db_requires_grant>
+<select_from_information_schema_requires_grant>true</select_from_information_schema_requires_grant>
+<on_cluster_queries_require_cluster_grant>true</on_cluster_queries_require_cluster_grant>
+<table_engines_require_grant>true</table_engines_require_grant>
+</access_control_improvements>`;
 
 type Env = Readonly<Record<string, string>>;
 
@@ -83,8 +94,8 @@ async function withSingleServer(library: string, work: (env: Env) => Promise<num
   const server = spawn('python3', [program, library, directory], { cwd: directory, stdio: ['ignore', output, output] });
   try {
     await untilReady(node, log, 'SELECT 1');
-    await ask(node, `CREATE DATABASE IF NOT EXISTS ${database}`);
-    return await work({ CLICKHOUSE_URL: urlOf(node) });
+    for (const name of [database, granted]) await ask(node, `CREATE DATABASE IF NOT EXISTS ${name}`);
+    return await work({ CLICKHOUSE_URL: urlOf(node), CLICKHOUSE_GRANTED_URL: grantedUrlOf(node) });
   } finally {
     await stop(server);
     await rm(directory, { recursive: true, force: true });
@@ -121,7 +132,8 @@ async function withServers(binary: string, work: (env: Env) => Promise<number>):
     for (const [at, node] of nodes.entries())
       servers.push(await startServer(binary, directory, at, nodes, node, keeper));
     for (const [at, node] of nodes.entries()) await untilReady(node, join(directory, String(at), 'out.log'));
-    for (const node of nodes) await ask(node, `CREATE DATABASE IF NOT EXISTS ${database}`);
+    for (const node of nodes)
+      for (const name of [database, granted]) await ask(node, `CREATE DATABASE IF NOT EXISTS ${name}`);
     const byShard = <T>(of: (node: Node, at: number) => T): string =>
       Array.from({ length: shards }, (_, shard) =>
         nodes
@@ -131,6 +143,7 @@ async function withServers(binary: string, work: (env: Env) => Promise<number>):
       ).join(';');
     return await work({
       CLICKHOUSE_URL: urlOf(nodes[0] as Node),
+      CLICKHOUSE_GRANTED_URL: grantedUrlOf(nodes[0] as Node),
       MILLRACE_CLICKHOUSE_CLUSTER: cluster,
       MILLRACE_CLICKHOUSE_REPLICAS: byShard(({ ports }) => `127.0.0.1:${ports.http}`),
       CLICKHOUSE_REPLICA_PIDS: byShard((_, at) => servers[at]?.pid ?? 0),
@@ -150,6 +163,10 @@ async function stop(server: ChildProcess): Promise<void> {
 
 function urlOf({ ports }: Node): string {
   return `http://${user}:${password}@127.0.0.1:${ports.http}/${database}`;
+}
+
+function grantedUrlOf({ ports }: Node): string {
+  return `http://${granted}:${password}@127.0.0.1:${ports.http}/${granted}`;
 }
 
 async function makeNodes(): Promise<Node[]> {
@@ -206,7 +223,8 @@ function configOf(
 <http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port><interserver_http_port>${ports.interserver}</interserver_http_port>
 <path>${home}/data/</path><tmp_path>${home}/tmp/</tmp_path><user_files_path>${home}/files/</user_files_path>
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
-<users>${userOf(user, password)}</users><profiles><default/></profiles><quotas><default/></quotas>
+<users>${userOf(user, password)}${grantedUser()}</users><profiles><default/></profiles><quotas><default/></quotas>
+${strictAccess}
 <macros><shard>${shard + 1}</shard><replica>${replica + 1}</replica></macros>
 <zookeeper><node><host>127.0.0.1</host><port>${keeper.port}</port></node></zookeeper>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
@@ -216,9 +234,18 @@ ${hasKeeper ? keeperServer : ''}
 `;
 }
 
-function userOf(name: string, secret: string): string {
+function userOf(name: string, secret: string, rights = '<access_management>1</access_management>'): string {
   return `<${name}><password>${secret}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
-<access_management>1</access_management></${name}>`;
+${rights}</${name}>`;
+}
+
+/** By the configuration, because the library's server keeps no users that are made by statements. */
+function grantedUser(): string {
+  const queries = rightsOfGuide().map((sql) => {
+    const right = sql.replace(`${database}.*`, `${granted}.*`).replace(` TO ${user}`, '');
+    return `<query>${right}</query>`;
+  });
+  return userOf(granted, password, `<grants>${queries.join('')}</grants>`);
 }
 
 /**
@@ -230,8 +257,9 @@ function singleConfigOf(home: string, { ports }: Node): string {
 <listen_host>127.0.0.1</listen_host><http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port>
 <user_files_path>${home}</user_files_path><users_config>${home}/config.xml</users_config>
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
+${strictAccess}
 <background_pool_size>16</background_pool_size><background_schedule_pool_size>16</background_schedule_pool_size>
-<users>${userOf('default', '')}${userOf(user, password)}</users><profiles><default/></profiles><quotas><default/></quotas>
+<users>${userOf('default', '')}${userOf(user, password)}${grantedUser()}</users><profiles><default/></profiles><quotas><default/></quotas>
 </clickhouse>
 `;
 }

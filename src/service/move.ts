@@ -42,7 +42,7 @@ export async function moveDataDir(
   parts.defer(() => to.db.destroy());
   const claim = await claimDatabase(to.db, { log, sharing: 'alone' });
   parts.defer(() => claim.release());
-  const toStore = await openEventStore({ ...target, queryTimeoutMs }, undefined, true);
+  const toStore = await openEventStore({ ...target, queryTimeoutMs }, undefined, { migrates: true, log });
   parts.defer(() => toStore.close());
   const onRestart = (reason: string): void => progress.note(`the embedded event store is started again: ${reason}`);
   const embedded = await startEmbeddedStore({ ...settings, queryTimeoutMs }, { log, onRestart });

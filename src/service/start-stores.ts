@@ -62,7 +62,7 @@ async function startEventStore(
   // Capture alone looks into it for the agreements on history at most, and starts while the server is away.
   const isOurs = settings.roles.some((role) => role !== 'capture');
   const store = isOurs
-    ? await openEventStore(settings, embedded, true)
+    ? await openEventStore(settings, embedded, { migrates: true, log })
     : storeWhenAsked(() => openEventStore(settings, embedded));
   parts.defer(() => store.close());
   if (embedded === undefined) return { store, embedded };

@@ -95,12 +95,12 @@ export async function startEmbeddedStore(
 export async function openEventStore(
   settings: Settings,
   embedded: EmbeddedStore | undefined,
-  migrates = false,
+  { migrates = false, log }: { readonly migrates?: boolean; readonly log?: WarnLog } = {},
 ): Promise<RunStore> {
   if (embedded !== undefined) return await openEmbeddedStore(embedded);
   const { connectClickhouse } = await import('../eventstore/clickhouse/connect-clickhouse.ts');
   const { clickhouseUrl, clickhouseCluster: cluster, clickhouseReplicas: replicas, queryTimeoutMs } = settings;
-  return await connectClickhouse(clickhouseUrl, { queryTimeoutMs, cluster, replicas, migrates });
+  return await connectClickhouse(clickhouseUrl, { queryTimeoutMs, cluster, replicas, migrates, ...(log && { log }) });
 }
 
 /** A connection to an engine that was started. */

@@ -58,6 +58,8 @@ export class ClickhouseStandIn {
   #turn: Promise<unknown> = Promise.resolve();
   /** Every statement that came, in order. */
   readonly statements: string[] = [];
+  /** What a `SYSTEM SYNC REPLICA` of this table waits for at a replica; an error is its refusal. Here all have all rows at once. */
+  caughtUp: (table: string, host: string) => Promise<void> = async () => undefined;
 
   constructor({ shards = 0, replicas = 1 }: StandInOptions = {}) {
     this.#isCluster = shards > 0;
@@ -144,6 +146,8 @@ export class ClickhouseStandIn {
     this.#turn = turn.catch(() => undefined);
     try {
       const answer = await turn;
+      const [, table] = /^SYSTEM SYNC REPLICA (\w+)/.exec(body.toString('utf8')) ?? [];
+      if (table !== undefined) await this.caughtUp(table, request.headers.host ?? '');
       if (this.#isCluster && isDelete(body.toString('utf8'))) await this.#untilDeleted(shard, response);
       response.end(answer);
     } catch (error) {

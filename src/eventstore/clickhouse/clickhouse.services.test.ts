@@ -4,12 +4,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { attachAll, countsOf, expectedCounts, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
+import { grantedTables } from '../../../test/support/clickhouse-rights.ts';
+import { findDamage } from '../check-parts.ts';
 import { countRows, eventStoreConformance, insertRows, newProject, testRow } from '../conformance.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { explorerConformance } from '../explorer-conformance.ts';
 import { readsConformance } from '../reads-conformance.ts';
 import type { EventRow } from '../rows.ts';
 import { runTablesConformance, type RunStoreUnderTest } from '../run-tables-conformance.ts';
+import { createPartsReader } from '../stored-parts.ts';
 import { connectClickhouse } from './connect-clickhouse.ts';
 
 /**
@@ -39,6 +42,56 @@ describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster
   readsConformance(name, open);
   explorerConformance(name, open);
   runTablesConformance(name, open);
+});
+
+/** Of a user of scripts/with-clickhouse.ts, who has a database of its own. */
+const grantedUrl = process.env.CLICKHOUSE_GRANTED_URL ?? '';
+const ungranted =
+  grantedUrl === '' ? ' (skipped: CLICKHOUSE_GRANTED_URL is not set, see scripts/with-clickhouse.ts)' : '';
+
+describe.skipIf(grantedUrl === '')(`a user with the rights of the guide and no others${ungranted}`, () => {
+  const name = 'a user with the rights of the guide';
+  const openGranted = async (): Promise<RunStoreUnderTest> => {
+    const store = await connectClickhouse(grantedUrl, { cluster, replicas });
+    return { store, close: () => store.close() };
+  };
+
+  // The other suites read the same tables.
+  eventStoreConformance(name, openGranted);
+
+  it('has a table for a run, whose rows it attaches', async () => {
+    const { store, close } = await openGranted();
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const rows = Array.from({ length: 20 }, (_, n) => runRow(run, n));
+    await store.runTables.create(run);
+    await insertSegment(store, run, '0', rows);
+    expect(await store.runTables.list()).toContainEqual(run);
+    expect(await attachAll(store, run)).toEqual([202_403]);
+    await store.runTables.drop(run);
+    expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
+    await close();
+  });
+
+  it('counts from what the engine says of its parts, checks every byte of them, and takes a run back', async () => {
+    const { store, close } = await openGranted();
+    const project = newProject();
+    const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
+    await insertRows(store, `rights-${project}`, [testRow(project, mark)]);
+    // Of a cluster the parts of one server say nothing.
+    expect((await createPartsReader(store)()) === undefined).toBe(cluster !== '');
+    expect(await findDamage(store)).toEqual([]);
+    await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
+    expect(await countRows(store, project)).toEqual({ all: 0, shown: 0 });
+    expect(await store.health()).toEqual({ ok: true, detail: '' });
+    await close();
+  });
+
+  it('reads every table of the system that it was granted, and no other', async () => {
+    const { store, close } = await openGranted();
+    for (const table of grantedTables()) await store.query(`SELECT count() FROM system.${table}`);
+    await expect(store.query('SELECT count() FROM system.processes')).rejects.toThrow('denied a query');
+    await close();
+  });
 });
 
 /** Of one server, whatever the others are like. */

@@ -1,16 +1,18 @@
 import { Session } from 'chdb';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClickhouseStandIn, standInCluster, type StandInOptions } from '../../../test/support/clickhouse-stand-in.ts';
 import { countRows, eventStoreConformance, insertRows, newProject, testRow } from '../conformance.ts';
-import { StoreUnavailableError } from '../eventstore.ts';
+import { insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
+import { StoreUnavailableError, type RunRef } from '../eventstore.ts';
 import { explorerConformance } from '../explorer-conformance.ts';
 import { readsConformance } from '../reads-conformance.ts';
 import { EventRowWriter, type EventRow } from '../rows.ts';
 import { runTablesConformance } from '../run-tables-conformance.ts';
-import type { RunStore } from '../run-tables.ts';
+import { runTableName, type RunStore } from '../run-tables.ts';
 import { migrations } from '../schema.ts';
 import { ClusterLayoutError, clusterLayout, slotsOf } from './cluster-layout.ts';
 import { connectClickhouse } from './connect-clickhouse.ts';
@@ -225,7 +227,7 @@ describe('a delete on a cluster (stand-in, not replicated)', () => {
   beforeAll(async () => {
     cluster = await open({ shards: 2, replicas: 2 });
     const { standIn, url } = cluster;
-    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, deleteLookMs: 50 });
+    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, lookMs: 50 });
   });
   afterAll(async () => {
     await store.close();
@@ -290,5 +292,81 @@ describe('a delete on a cluster (stand-in, not replicated)', () => {
     await expect.poll(() => reasons.at(-1), { timeout: 60_000 }).toBe(only);
     stop.abort();
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('attaching a month of a run on a cluster (stand-in, not replicated)', () => {
+  let cluster: Cluster;
+  let store: RunStore;
+  const warned: { readonly about: Record<string, unknown>; readonly message: string }[] = [];
+  beforeAll(async () => {
+    cluster = await open({ shards: 2, replicas: 3 });
+    const { standIn, url } = cluster;
+    const log = { warn: (about: object, message: string) => void warned.push({ about: { ...about }, message }) };
+    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, lookMs: 50, log });
+  });
+  afterAll(async () => {
+    await store.close();
+    await cluster.close();
+  });
+
+  const hostsOf = (shard: number): string[] => (cluster.standIn.replicas.split(';')[shard] ?? '').split(',');
+
+  async function checkedRun(): Promise<RunRef> {
+    const run = { projectId: newProject(), runId: randomUUID() };
+    await store.runTables.create(run);
+    const rows = Array.from({ length: 40 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
+    await insertSegment(store, run, '0', rows);
+    return run;
+  }
+
+  it('waiting for replicas is logged with the shard, the table and who is behind, and ends with them', async () => {
+    const run = await checkedRun();
+    const release = Promise.withResolvers<void>();
+    cluster.standIn.caughtUp = async () => await release.promise;
+    warned.length = 0;
+    const attached = store.runTables.attach(run, 202_403);
+    const table = `${runTableName({ run, table: 'rows' })}_local`;
+    for (const shard of [1, 2]) {
+      const replicas = [hostsOf(shard - 1)[0]];
+      await expect
+        .poll(() => warned.map(({ about }) => about), { timeout: 60_000 })
+        .toContainEqual({
+          shard,
+          table,
+          replicas,
+          needed: 1,
+          waited_ms: expect.any(Number) as number,
+        });
+    }
+    expect((await countRows(store, run.projectId)).all).toBe(0);
+    release.resolve();
+    await attached;
+    expect((await countRows(store, run.projectId)).all).toBe(40);
+    const said = warned.length;
+    await store.runTables.drop(run);
+    expect(warned).toHaveLength(said);
+  });
+
+  it('without most replicas of a shard it ends with their names and what each said, and the same call ends it later', async () => {
+    const run = await checkedRun();
+    const behind = hostsOf(1).slice(1);
+    cluster.standIn.caughtUp = async (table, host) => {
+      if (table !== 'events_local' || !behind.includes(host)) return;
+      throw new Error(
+        'Code: 159. DB::Exception: SYNC REPLICA default.events_local: command timed out. (TIMEOUT_EXCEEDED)',
+      );
+    };
+    const failure: unknown = await store.runTables.attach(run, 202_403).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreUnavailableError);
+    const { message } = failure as Error;
+    expect(message).toContain(
+      'Shard 2 of the ClickHouse cluster: expected 2 of 3 replicas to have all rows of events_local, got 1',
+    );
+    for (const host of behind) expect(message).toContain(`${host} (The event store gave up on a query: Code: 159.`);
+    cluster.standIn.caughtUp = async () => undefined;
+    await store.runTables.attach(run, 202_403);
+    expect(await countRows(store, run.projectId)).toMatchObject({ shown: 40 });
+    await store.runTables.drop(run);
   });
 });

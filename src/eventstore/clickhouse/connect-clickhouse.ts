@@ -1,3 +1,4 @@
+import type { WarnLog } from '../../telemetry/log.ts';
 import { createRunTables, runTableName, runTableSql, type RunStore } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
 import { migrateStore } from '../schema.ts';
@@ -13,12 +14,14 @@ export interface ClickhouseOptions {
   readonly replicas?: string;
   /** Brings the tables up to date first; default true. Else servers are reached with the first query. */
   readonly migrates?: boolean;
-  /** Of a cluster: how long a delete is waited for before its replicas are asked why, and then between two looks. Default 5000. */
-  readonly deleteLookMs?: number;
+  /** Of a cluster: how long replicas are waited for before they are asked why and it is said, and then between two looks. Default 5000. */
+  readonly lookMs?: number;
+  /** Of a cluster: told what is waited for. Left out: nobody. */
+  readonly log?: WarnLog;
 }
 
 const queryTimeoutMsDefault = 30_000;
-const deleteLookMsDefault = 5000;
+const lookMsDefault = 5000;
 
 /**
  * The event store on ClickHouse, over HTTP. `url`: http(s)://user:password@host:8123/database; the database exists.
@@ -28,8 +31,8 @@ export async function connectClickhouse(url: string, options: ClickhouseOptions 
   const { queryTimeoutMs = queryTimeoutMsDefault, cluster = '', replicas = '', migrates = true } = options;
   const address = checkUrl(url);
   if (cluster !== '') {
-    const { deleteLookMs = deleteLookMsDefault } = options;
-    return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates, deleteLookMs });
+    const { lookMs = lookMsDefault, log = { warn: () => {} } } = options;
+    return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates, lookMs, log });
   }
   const server = connectServer(address, { queryTimeoutMs });
   try {

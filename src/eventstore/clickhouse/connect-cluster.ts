@@ -1,3 +1,4 @@
+import type { WarnLog } from '../../telemetry/log.ts';
 import type { RowBatch, StoreHealth } from '../eventstore.ts';
 import { createRunTables, runTableName, runTableSql, type RunStore, type RunTables } from '../run-tables.ts';
 import { clusterForm, type SchemaForm } from '../schema-form.ts';
@@ -12,6 +13,7 @@ import {
   type ClusterLayout,
   type ClusterRow,
 } from './cluster-layout.ts';
+import { attachOnShard } from './attach-on-shard.ts';
 import { deleteOnShard } from './delete-on-shard.ts';
 import { Replicas } from './replicas.ts';
 import { connectServer, type ClickhouseServer, type ServerOptions, type ServerSettings } from './server.ts';
@@ -26,8 +28,9 @@ export interface ClusterOptions {
   readonly replicas: string;
   /** See connect-clickhouse.ts. */
   readonly migrates: boolean;
-  /** See delete-on-shard.ts. */
-  readonly deleteLookMs: number;
+  /** See connect-clickhouse.ts. */
+  readonly lookMs: number;
+  readonly log: WarnLog;
 }
 
 const localTable = 'events_local';
@@ -94,7 +97,7 @@ export async function connectCluster(url: URL, options: ClusterOptions): Promise
     throw error;
   }
   const form = clusterForm({ cluster, database, weights: [] }, shardKeySql);
-  return clusterStore({ servers, opening, form, deleteLookMs: options.deleteLookMs });
+  return clusterStore({ servers, opening, form, lookMs: options.lookMs, log: options.log });
 }
 
 /** Opens once, for whoever asks first, and again after a failure. */
@@ -159,10 +162,12 @@ interface ClusterStoreDeps {
   readonly servers: Servers;
   readonly opening: () => Promise<Cluster>;
   readonly form: SchemaForm;
-  readonly deleteLookMs: number;
+  readonly lookMs: number;
+  readonly log: WarnLog;
 }
 
-function clusterStore({ servers, opening, form, deleteLookMs }: ClusterStoreDeps): RunStore {
+function clusterStore(deps: ClusterStoreDeps): RunStore {
+  const { servers, opening, lookMs } = deps;
   return {
     async insertBatch(batch, token) {
       // Checks the token, also when there is nothing to insert.
@@ -174,12 +179,12 @@ function clusterStore({ servers, opening, form, deleteLookMs }: ClusterStoreDeps
       deleteRunSql(rows, localTable);
       const { shards } = await opening();
       const deletes = shards.map((shard, at) =>
-        deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, lookMs: deleteLookMs }, watch),
+        deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, lookMs }, watch),
       );
       await Promise.all(deletes);
     },
     query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
-    runTables: clusterRunTables(opening, form),
+    runTables: clusterRunTables(deps),
     async health() {
       try {
         return await clusterHealth((await opening()).shards);
@@ -197,15 +202,21 @@ const tableSettings: ServerSettings = {
   distributed_ddl_output_mode: 'null_status_on_timeout',
 };
 
-function clusterRunTables(opening: () => Promise<Cluster>, form: SchemaForm): RunTables {
+function clusterRunTables({ opening, form, lookMs, log }: Omit<ClusterStoreDeps, 'servers'>): RunTables {
   return createRunTables({
     form,
     async change(change) {
       const { all, shards } = await opening();
       const statements = runTableSql(change, form);
       if (change.kind === 'attach') {
-        const rows = form.rowsOf(runTableName({ run: change.run, table: 'rows' }));
-        await Promise.all(shards.map((shard) => attachOnShard(shard, rows, statements)));
+        const work = {
+          from: form.rowsOf(runTableName({ run: change.run, table: 'rows' })),
+          to: localTable,
+          statements,
+          lookMs,
+          log,
+        };
+        await Promise.all(shards.map((shard, at) => attachOnShard(shard, { ...work, shardNumber: at + 1 })));
       } else for (const sql of statements) await all.use((server) => server.command(sql, tableSettings));
     },
     async insert(into, batch, token) {
@@ -215,32 +226,6 @@ function clusterRunTables(opening: () => Promise<Cluster>, form: SchemaForm): Ru
       const { shards } = await opening();
       return (await Promise.all(shards.map((shard) => shard.use((server) => server.rows<Row>(sql))))).flat();
     },
-  });
-}
-
-/** A replica attaches what it has: all that was inserted has to be there first. As with an insert, most replicas have it in the end. */
-async function attachOnShard(shard: Replicas, rows: string, statements: readonly string[]): Promise<void> {
-  await shard.use(async (server) => {
-    await server.command(caughtUpSql(rows));
-    for (const sql of statements) await server.command(sql);
-  });
-  const caughtUp = shard.servers.map((server) => server.command(caughtUpSql(localTable)));
-  await mostOf(caughtUp);
-}
-
-const caughtUpSql = (table: string): string => `SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`;
-
-/** Resolves once most of them have; rejects, with the last reason, once most of them cannot. */
-function mostOf(works: readonly Promise<void>[]): Promise<void> {
-  const most = Math.floor(works.length / 2) + 1;
-  let [done, failed] = [0, 0];
-  return new Promise((resolve, reject) => {
-    for (const work of works) {
-      work.then(
-        () => ++done === most && resolve(),
-        (error: unknown) => ++failed > works.length - most && reject(error as Error),
-      );
-    }
   });
 }
 
