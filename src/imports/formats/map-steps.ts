@@ -103,7 +103,7 @@ function derivedAdder({ of, add }: Derived, part: Part): (draft: Draft) => void 
 }
 
 function bagAdder(bag: Bag, part: Part): (draft: Draft) => void {
-  const { names, without, nothing, taken, levels = 0 } = bag;
+  const { names, without, nothing, taken, levels = 0, prefix = '' } = bag;
   const objectOf = objectReader(bag);
   if (taken === 'keeps-own-name' && without === undefined && nothing === undefined) {
     return (draft) => {
@@ -113,22 +113,24 @@ function bagAdder(bag: Bag, part: Part): (draft: Draft) => void {
   }
   const isNothing = nothingTest(nothing);
   const put = putter(taken);
-  const addAll = (source: Json, target: Properties, prefix: string, levelsLeft: number): void => {
+  const addOne = (target: Properties, path: string, value: unknown): void => {
+    const name = names.get(path);
+    if (name !== null && !isNothing(value)) put(target, name ?? path, path, value);
+  };
+  const addAll = (source: Json, target: Properties, before: string, levelsLeft: number): void => {
     for (const key of Object.keys(source)) {
       const value = source[key];
-      const path = prefix + key;
-      if (levelsLeft > 0 && isObject(value)) {
-        if (prefix !== '' || without?.has(key) !== true) addAll(value, target, `${path}_`, levelsLeft - 1);
-        continue;
-      }
-      const name = names.get(path);
-      if (name === null || isNothing(value) || (prefix === '' && without?.has(key) === true)) continue;
-      put(target, name ?? path, path, value);
+      if (before === prefix && without?.has(key) === true) continue;
+      if (levelsLeft > 0 && isObject(value)) addAll(value, target, `${before}${key}_`, levelsLeft - 1);
+      else addOne(target, before + key, value);
     }
   };
+  const wholeOf = bag.mayBeValue === true ? memberAt(bag.bag) : undefined;
+  const own = bag.bag.slice(bag.bag.lastIndexOf('.') + 1);
   return (draft) => {
     const source = objectOf(draft);
-    if (source !== undefined) addAll(source, draft[part], '', levels);
+    if (source !== undefined) addAll(source, draft[part], prefix, levels);
+    else if (wholeOf !== undefined) addOne(draft[part], own, wholeOf(draft.record));
   };
 }
 

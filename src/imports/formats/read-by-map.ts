@@ -126,7 +126,7 @@ function checker(check: Check, map: RecordMap): Checker {
       };
     case 'names':
       return (draft) => {
-        draft.event = event.named(draft.name);
+        draft.event = event.named(draft.name, draft.record);
         return draft.event === null && map.keepsLinks !== true ? leftOut(draft.name) : undefined;
       };
     case 'verbs':

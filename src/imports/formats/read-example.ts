@@ -2,7 +2,7 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 import type { Format } from './format.ts';
 
 /** What `example.json` of a format holds. An option that takes JSON stands in it as a value instead of as text. */
-interface ExampleFile {
+export interface ExampleFile {
   readonly options?: Readonly<Record<string, unknown>>;
   readonly records: readonly unknown[];
   readonly events: readonly WireEvent[];

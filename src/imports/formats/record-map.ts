@@ -90,7 +90,7 @@ interface From<Value> {
 /** The name that the source gives the event. */
 export interface EventRule extends From<string | NoEvents> {
   /** Here; null: the table of names skips it. */
-  readonly named: (sourceName: string) => string | null;
+  readonly named: (sourceName: string, record: Json) => string | null;
   /** Hook: all that becomes of events of these names; undefined: they are events like others. */
   readonly verbs?: {
     readonly names: ReadonlySet<string>;
@@ -200,8 +200,8 @@ export type Check =
   | 'uuid'
   /** Anything else. */
   | From<NoEvents | undefined>
-  /** Hook: the same, which usual records pass. */
-  | ((draft: Draft) => NoEvents | undefined);
+  /** Hook: the same, or all that becomes of a record; usual ones pass. */
+  | ((draft: Draft) => RecordResult | undefined);
 
 /**
  * `ids` and `time` stand for what their rules add; `person` for what an event says of the person by its properties together with what
@@ -241,6 +241,10 @@ export interface Bag {
   readonly apart?: readonly string[];
   /** The object may also be a text of JSON. */
   readonly mayBeText?: true;
+  /** What is no object is a property itself, called like the member. */
+  readonly mayBeValue?: true;
+  /** In front of the names of its members; the converter takes no record then. */
+  readonly prefix?: string;
   /** Objects stand whole, also those of which members are looked at. */
   readonly keepsObjects?: true;
   /** Hook: what stands for the object; for usual records the object itself. */

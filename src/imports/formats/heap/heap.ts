@@ -1,18 +1,16 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import { canonicalUuid } from '../../../base/uuids.ts';
-import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
-import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
-import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { assumedZone, assumedZoneOption } from '../assumed-zone.ts';
+import { imported, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
+import type { Format, NameTable, RecordResult } from '../format.ts';
+import { nameIn, put, timeIn, uuidIn } from '../map-rules.ts';
+import { formatByMap } from '../format-by-map.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { personId } from '../person-id.ts';
-import { readExample } from '../read-example.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
-import type { Zone } from '../times.ts';
-import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
-import { kindOfTime, kindOfTimes } from '../times.ts';
+import { idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import type { Identity } from '../record-map.ts';
+import { kindOfTime, kindOfTimes, type Zone } from '../times.ts';
 
 const slug = 'heap';
 
@@ -59,7 +57,7 @@ const names: NameTable = {
   },
 };
 
-export const heap: Format = {
+const about = {
   slug,
   name: 'Heap',
   description:
@@ -81,22 +79,50 @@ export const heap: Format = {
   times: { own: ['time'], received: [] },
   evidence,
   names,
-  example: readExample(example),
-  createReader: (given, names, memory) => {
-    const options = readOptions(slug, heap.options, given);
-    return createReader(createEventWriter(slug, names, memory), options['event'], assumedZone(options));
-  },
+  example,
 };
 
-function createReader(writer: EventWriter, nameOfAll: string | undefined, { zone, noted }: AssumedZone): RecordReader {
-  return readObjects((row) => {
-    if (row['from_user_id'] !== undefined && row['to_user_id'] !== undefined) {
-      return noted(readMigration(writer, row, zone), row['time']);
-    }
-    const modified = row['last_modified'] ?? row['joindate'];
-    if (idOf(row['time']) === undefined && modified !== undefined) return noted(readUser(writer, row, zone), modified);
-    return noted(readEvent(writer, row, { nameOfAll, zone }), row['time']);
-  });
+export const heap: Format = formatByMap(about, ({ options, names, writer }) => {
+  const { zone, noted, notes } = assumedZone(options);
+  const properties = put(names.properties);
+  const nameless = unreadable('expected the name of the event in a column or in the option event');
+  const event = nameIn(nameColumns, () => nameless, writer, options['event']);
+  return {
+    source: slug,
+    instead: (row) => {
+      if (isMigration(row)) return noted(readMigration(writer, row, zone), row['time']);
+      const modified = row['last_modified'] ?? row['joindate'];
+      const isUser = idOf(row['time']) === undefined && modified !== undefined;
+      return isUser ? noted(readUser(writer, row, zone), modified) : undefined;
+    },
+    event,
+    time: timeIn('time', 'time as ISO 8601 or milliseconds', zone),
+    ids: { from: ['identity', 'user_id', 'id'], read: identityOf },
+    // A labelled event lies in several tables under one id; its name keeps them apart.
+    uuid: uuidIn(slug, ['event_id'], writer, [{ from: nameColumns, read: (row) => String(event.read(row)) }]),
+    order: ['event', 'time', 'names', 'ids'],
+    properties: [
+      { ...properties, bag: '', without: aboutEvent },
+      { of: 'members', from: ['platform'], add: (row, target) => putPlatform(target, 'platform', row, writer.put) },
+      { of: 'members', from: addressColumns, isVaried: true, add: (row, target) => putAddress(writer, target, row) },
+      { ...properties, bag: 'properties', mayBeText: true, mayBeValue: true },
+      ...notes('time'),
+    ],
+    links: writer.join,
+  };
+});
+
+const nameColumns = ['event_name', 'event_table_name', 'type', 'object'];
+const addressColumns = ['domain', 'path', 'query', 'hash', 'landing_page'];
+
+const isMigration = (row: Json): boolean => row['from_user_id'] !== undefined && row['to_user_id'] !== undefined;
+
+function identityOf(row: Json): Identity | NoEvents {
+  const user = personId(row['identity']);
+  const device = heapId(row);
+  const distinctId = user ?? device;
+  if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
+  return { distinctId, user, device };
 }
 
 function readMigration(writer: EventWriter, row: Json, zone: Zone): RecordResult {
@@ -116,10 +142,9 @@ const userTimes = ['joindate', 'last_modified', 'lastseen', 'identity_time'] as 
 const aboutUser = new Set(['id', 'user_id', 'identity', 'properties', 'initial_platform', ...userTimes]);
 
 function readUser(writer: EventWriter, row: Json, zone: Zone): RecordResult {
-  const device = heapId(row);
-  const user = personId(row['identity']);
-  const distinctId = user ?? device;
-  if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
+  const identity = identityOf(row);
+  if ('kind' in identity) return identity;
+  const { user, device, distinctId = '' } = identity;
   const times = Object.fromEntries(userTimes.map((column) => [column, timeOfTextOrMs(row[column], zone)]));
   const timestamp = times['last_modified'] ?? times['joindate'];
   if (timestamp === undefined) {
@@ -136,36 +161,12 @@ function readUser(writer: EventWriter, row: Json, zone: Zone): RecordResult {
   const own = objectOfJson(row['properties']);
   if (own === undefined) writer.putPerson(set, 'properties', row['properties']);
   else for (const key of Object.keys(own)) writer.putPerson(set, key, own[key]);
-  putPlatform(once, 'initial_platform', row['initial_platform'], writer.putPerson);
+  putPlatform(once, 'initial_platform', row, writer.putPerson);
   const since = times['identity_time'] ?? timestamp;
   const identify = user !== undefined && device !== undefined ? writer.join(user, device, since) : [];
   const properties = { $set: set, $set_once: once };
   const idParts = ['profile', distinctId, canonicalJson(properties)];
   return imported([...identify, writer.generated(idParts, '$set', distinctId, timestamp, properties)]);
-}
-
-interface Given {
-  readonly nameOfAll: string | undefined;
-  readonly zone: Zone;
-}
-
-function readEvent(writer: EventWriter, row: Json, { nameOfAll, zone }: Given): RecordResult {
-  const sourceName =
-    firstId(row['event_name'], row['event_table_name'], row['type'], row['object']) ?? firstId(nameOfAll);
-  if (sourceName === undefined) return unreadable('expected the name of the event in a column or in the option event');
-  const timestamp = timeOfTextOrMs(row['time'], zone);
-  if (timestamp === undefined)
-    return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOfTime(row['time'])}`);
-  const event = writer.eventName(sourceName);
-  if (event === null) return leftOut(sourceName);
-  const device = heapId(row);
-  const user = personId(row['identity']);
-  const distinctId = user ?? device;
-  if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
-  const uuid = uuidOf(writer, row, sourceName);
-  const properties = propertiesOf(writer, row);
-  const identify = user !== undefined && device !== undefined ? writer.join(user, device, timestamp) : [];
-  return imported([...identify, writer.event(uuid, event, distinctId, timestamp, properties)]);
 }
 
 /** Heap's own id of the user; the JSON export writes it as `(project,user)`. */
@@ -176,40 +177,16 @@ function heapId(row: Json): string | undefined {
 }
 const pairPattern = /^\(\d{1,30}, ?(\d{1,30})\)$/;
 
-/** A labelled event lies in several tables under one id; its name keeps them apart. */
-function uuidOf(writer: EventWriter, row: Json, sourceName: string): string {
-  const id = firstId(row['event_id']);
-  if (id === undefined) return writer.contentId(row);
-  return canonicalUuid(id) ?? writer.id('event', id, sourceName);
-}
-
-const aboutEvent = new Set(
-  [
-    'event_id',
-    'event_name',
-    'event_table_name',
-    'id',
-    'identity',
-    'landing_page',
-    'platform',
-    'properties',
-    'time',
-  ].concat(['type', 'user_id']),
+const aboutEvent: ReadonlySet<string> = new Set(
+  `event_id event_name event_table_name id identity landing_page platform properties time type user_id`.split(' '),
 );
 
-function propertiesOf(writer: EventWriter, row: Json): Properties {
-  const properties: Properties = {};
-  for (const column of Object.keys(row)) if (!aboutEvent.has(column)) writer.put(properties, column, row[column]);
-  putPlatform(properties, 'platform', row['platform'], writer.put);
-  const { domain, path, query, hash } = row;
+function putAddress(writer: EventWriter, properties: Properties, row: Json): void {
+  const { domain, path, query, hash, landing_page: landing } = row;
   if (typeof domain === 'string' && domain !== '' && typeof path === 'string' && path !== '') {
     writer.put(properties, 'current_url', `https://${domain}${path}${prefixed('?', query)}${prefixed('#', hash)}`);
-    if (idOf(row['landing_page']) !== undefined) properties['landing_page'] = row['landing_page'];
-  } else writer.put(properties, 'landing_page', row['landing_page']);
-  const own = objectOfJson(row['properties']);
-  if (own === undefined) writer.put(properties, 'properties', row['properties']);
-  else writer.putAll(properties, own);
-  return properties;
+    if (idOf(landing) !== undefined) properties['landing_page'] = landing;
+  } else writer.put(properties, 'landing_page', landing);
 }
 
 function prefixed(mark: string, value: unknown): string {
@@ -218,7 +195,8 @@ function prefixed(mark: string, value: unknown): string {
 }
 
 /** `Mac OS X 10.15.7` as a name and a version. */
-function putPlatform(target: Properties, column: string, value: unknown, put: EventWriter['put']): void {
+function putPlatform(target: Properties, column: string, row: Json, put: EventWriter['put']): void {
+  const value = row[column];
   if (typeof value !== 'string') return put(target, column, value);
   const match = value.length > 200 ? null : platformPattern.exec(value);
   put(target, `${column}_name`, match?.[1] ?? value);

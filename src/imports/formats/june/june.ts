@@ -1,18 +1,17 @@
-import { isObject } from '../../../base/json.ts';
-import { canonicalUuid } from '../../../base/uuids.ts';
-import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
-import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
+import { isObject } from '../../../base/json.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
+import { assumedZone, assumedZoneOption } from '../assumed-zone.ts';
+import { imported, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
+import { formatByMap } from '../format-by-map.ts';
+import type { Format, NameTable, RecordResult } from '../format.ts';
+import { put, timeIn, userOrDevice, uuidIn } from '../map-rules.ts';
+import { propertiesBy } from '../map-steps.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { personId } from '../person-id.ts';
-import { readExample } from '../read-example.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
-import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
-import { kindOfTime } from '../times.ts';
+import type { Draft } from '../record-map.ts';
 
 const slug = 'june';
 
@@ -53,7 +52,7 @@ const names: NameTable = {
   person_properties: {},
 };
 
-export const june: Format = {
+const about = {
   slug,
   name: 'June',
   description:
@@ -73,151 +72,146 @@ export const june: Format = {
   times: { own: ['timestamp'], received: [] },
   evidence,
   names,
-  example: readExample(example),
-  createReader: (given, names, memory) => {
-    const options = readOptions(slug, june.options, given);
-    return createReader(
-      createEventWriter(slug, names, memory),
-      options['group_type'] || 'company',
-      assumedZone(options),
-    );
-  },
+  example,
 };
 
-function createReader(writer: EventWriter, groupType: string, { zone, noted }: AssumedZone): RecordReader {
-  const read = (row: Json): RecordResult => {
-    const timestamp = timeOfTextOrMs(row['timestamp'], zone);
-    if (timestamp === undefined) {
-      return unreadable(`expected timestamp as ISO 8601 or milliseconds, got ${kindOfTime(row['timestamp'])}`);
-    }
-    const json = { properties: cell(row, 'properties'), traits: cell(row, 'traits'), context: cell(row, 'context') };
-    const broken = Object.entries(json).find(([, value]) => value === undefined);
-    if (broken !== undefined)
-      return unreadable(`expected ${broken[0]} as a JSON object, got ${kindOf(row[broken[0]])}`);
-    const { properties = {}, traits = {}, context = {} } = json;
-    const who = { user: personId(row['user_id']), device: personId(row['anonymous_id']) };
-    const found: ReadRow = { row, timestamp, properties, traits, context, ...who };
-    const kind = kindOfRow(row, traits);
-    if (kind === 'group') return readGroup(writer, found, groupType);
-    const distinctId = found.user ?? found.device;
-    if (distinctId === undefined) return unreadable('expected user_id or anonymous_id, got neither');
-    if (kind === 'identify') return readIdentify(writer, found, distinctId);
-    return readEvent(writer, found, distinctId, groupType);
+export const june: Format = formatByMap(about, ({ options, names, writer }) => {
+  const { zone, noted, notes } = assumedZone(options);
+  const groupType = options['group_type'] || 'company';
+  const properties = put(names.properties);
+  const person = put(names.person_properties);
+  const personOf = propertiesBy([{ ...person, bag: 'traits' }]);
+  const ofKind =
+    (kind: Kind, read: (draft: Draft) => RecordResult) =>
+    (draft: Draft): RecordResult | undefined =>
+      kindOfRow(draft.record) === kind ? noted(read(draft), draft.record['timestamp']) : undefined;
+  return {
+    source: slug,
+    reshape: withObjects,
+    event: {
+      from: nameColumns,
+      read: (row) =>
+        sourceNameOf(row) ?? unreadable(`expected the name of the event in name, got ${kindOf(row['name'])}`),
+      // A tracked event that is called like a kind of row is none.
+      named: (name, row) => (!isPage(row) && Object.hasOwn(about.names.events, name) ? name : writer.eventName(name)),
+    },
+    time: timeIn('timestamp', 'timestamp as ISO 8601 or milliseconds', zone),
+    ids: userOrDevice(['user_id'], ['anonymous_id'], unreadable('expected user_id or anonymous_id, got neither')),
+    uuid: { ...uuidIn(slug, ['message_id', 'id'], writer), otherwise: ({ given }) => writer.contentId(given) },
+    order: [
+      'time',
+      brokenCell,
+      ofKind('group', (draft) => readGroup(writer, draft, groupType)),
+      'ids',
+      ofKind('identify', (draft) => readIdentify(writer, draft, personOf(draft))),
+      'event',
+      'names',
+    ],
+    properties: [
+      { ...properties, bag: 'context', prefix: 'context_', levels: 1, without: new Set(['traits', 'groupId']) },
+      { ...properties, bag: '', without: columns },
+      {
+        of: 'members',
+        from: nameColumns,
+        add: (row, target) => {
+          if (isPage(row)) writer.put(target, row['type'] === 'page' ? 'name' : '$screen_name', nameOf(row));
+        },
+      },
+      { ...properties, bag: 'properties' },
+      {
+        of: 'members',
+        from: ['group_id', 'context.groupId'],
+        add: ({ group_id: own, context }, target) => {
+          const group = firstId(own, objectOf(context)['groupId']);
+          if (group !== undefined) target['$groups'] = { [groupType]: group };
+        },
+      },
+      '$set',
+      ...notes('timestamp'),
+    ],
+    person: [
+      {
+        ...person,
+        bag: 'traits',
+        into: '$set',
+        view: (traits, { record }) => ({ ...objectOf(objectOf(record['context'])['traits']), ...objectOf(traits) }),
+      },
+    ],
+    links: writer.identify,
   };
-  return readObjects((row) => noted(read(row), row['timestamp']));
+});
+
+const nameColumns = ['type', 'name', 'event'];
+const jsonCells = ['properties', 'traits', 'context'];
+
+/** An empty cell is an empty object. */
+function withObjects(row: Json): Json {
+  const cellOf = (value: unknown): unknown =>
+    value === undefined || value === null || value === '' ? {} : (objectOfJson(value) ?? value);
+  return { ...row, ...Object.fromEntries(jsonCells.map((column) => [column, cellOf(row[column])])) };
 }
 
-interface ReadRow {
-  readonly row: Json;
-  readonly timestamp: string;
-  readonly properties: Json;
-  readonly traits: Json;
-  readonly context: Json;
-  readonly user: string | undefined;
-  readonly device: string | undefined;
+function brokenCell({ record }: Draft): NoEvents | undefined {
+  const broken = jsonCells.find((column) => !isObject(record[column]));
+  return broken === undefined
+    ? undefined
+    : unreadable(`expected ${broken} as a JSON object, got ${kindOf(record[broken])}`);
 }
 
-/** An empty cell is an empty object; undefined: there is something else than an object in it. */
-function cell(row: Json, column: string): Json | undefined {
-  const value = row[column];
-  return value === undefined || value === null || value === '' ? {} : objectOfJson(value);
+function isPage({ type }: Json): boolean {
+  return type === 'page' || type === 'screen';
 }
 
-function kindOfRow(row: Json, traits: Json): 'event' | 'identify' | 'group' {
+function nameOf({ name, event }: Json): string | undefined {
+  return firstId(name, event);
+}
+
+function sourceNameOf(row: Json): string | undefined {
+  return isPage(row) ? String(row['type']) : nameOf(row);
+}
+
+type Kind = 'event' | 'identify' | 'group';
+
+function kindOfRow(row: Json): Kind {
   const { type } = row;
   if (type === 'identify' || type === 'group') return type;
-  const hasName = firstId(row['name'], row['event']) !== undefined;
-  if (hasName || type === 'track' || type === 'page' || type === 'screen') return 'event';
+  if (nameOf(row) !== undefined || type === 'track' || isPage(row)) return 'event';
   if (idOf(row['group_id']) !== undefined) return 'group';
-  return Object.keys(traits).length > 0 ? 'identify' : 'event';
+  return Object.keys(objectOf(row['traits'])).length > 0 ? 'identify' : 'event';
 }
 
-const columns = new Set([
-  'anonymous_id',
-  'context',
-  'event',
-  'group_id',
-  'id',
-  'message_id',
-  'name',
-  'properties',
-  'timestamp',
-  'traits',
-  'type',
-  'user_id',
-]);
+const columns: ReadonlySet<string> = new Set(
+  'anonymous_id context event group_id id message_id name properties timestamp traits type user_id'.split(' '),
+);
 
-function readEvent(writer: EventWriter, read: ReadRow, distinctId: string, groupType: string): RecordResult {
-  const { row, timestamp } = read;
-  const isPage = row['type'] === 'page' || row['type'] === 'screen';
-  const name = firstId(row['name'], row['event']);
-  const sourceName = isPage ? String(row['type']) : name;
-  if (sourceName === undefined) return unreadable(`expected the name of the event in name, got ${kindOf(row['name'])}`);
-  // A tracked event that is called like a kind of row is none.
-  const isOwnName = !isPage && Object.hasOwn(names.events, sourceName);
-  const event = isOwnName ? sourceName : writer.eventName(sourceName);
-  if (event === null) return leftOut(sourceName);
-  const properties: Properties = {};
-  putContext(writer, properties, 'context', read.context);
-  for (const column of Object.keys(row)) if (!columns.has(column)) writer.put(properties, column, row[column]);
-  if (isPage) writer.put(properties, row['type'] === 'page' ? 'name' : '$screen_name', name);
-  writer.putAll(properties, read.properties);
-  const group = firstId(row['group_id'], read.context['groupId']);
-  if (group !== undefined) properties['$groups'] = { [groupType]: group };
-  const traits = personOf(writer, { ...objectOf(read.context['traits']), ...read.traits });
-  if (Object.keys(traits).length > 0) properties['$set'] = traits;
-  return imported([
-    ...identify(writer, read),
-    writer.event(uuidOf(writer, row), event, distinctId, timestamp, properties),
-  ]);
-}
-
-function readIdentify(writer: EventWriter, read: ReadRow, distinctId: string): RecordResult {
-  const person = personOf(writer, read.traits);
-  const known = identify(writer, read);
+function readIdentify(writer: EventWriter, draft: Draft, person: Properties): RecordResult {
+  const { timestamp, identity } = draft;
+  const distinctId = identity.distinctId ?? '';
+  const known = identify(writer, draft);
   if (Object.keys(person).length === 0) return imported(known);
   const idParts = ['profile', distinctId, canonicalJson(person)];
-  return imported([...known, writer.generated(idParts, '$set', distinctId, read.timestamp, { $set: person })]);
+  return imported([...known, writer.generated(idParts, '$set', distinctId, timestamp, { $set: person })]);
 }
 
-function readGroup(writer: EventWriter, read: ReadRow, groupType: string): RecordResult {
-  const key = idOf(read.row['group_id']);
-  if (key === undefined) return unreadable(`expected group_id, got ${kindOf(read.row['group_id'])}`);
-  const { traits } = read;
+function readGroup(writer: EventWriter, draft: Draft, groupType: string): RecordResult {
+  const { record, timestamp } = draft;
+  const key = idOf(record['group_id']);
+  if (key === undefined) return unreadable(`expected group_id, got ${kindOf(record['group_id'])}`);
+  const traits = objectOf(record['traits']);
   const properties = {
     $group_type: groupType,
     $group_key: key,
     $group_set: traits,
     $groups: { [groupType]: key },
   };
-  const distinctId = read.user ?? read.device ?? `${groupType}_${key}`;
+  const distinctId = personId(record['user_id'], record['anonymous_id']) ?? `${groupType}_${key}`;
   const idParts = ['group', groupType, key, distinctId, canonicalJson(traits)];
-  const event = writer.generated(idParts, '$groupidentify', distinctId, read.timestamp, properties);
-  return imported([...identify(writer, read), event]);
+  const event = writer.generated(idParts, '$groupidentify', distinctId, timestamp, properties);
+  return imported([...identify(writer, draft), event]);
 }
 
-function identify(writer: EventWriter, { user, device, timestamp }: ReadRow): ReturnType<EventWriter['identify']> {
+function identify(writer: EventWriter, { record, timestamp }: Draft): readonly WireEvent[] {
+  const user = personId(record['user_id']);
+  const device = personId(record['anonymous_id']);
   return user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
-}
-
-function uuidOf(writer: EventWriter, row: Json): string {
-  const id = firstId(row['message_id'], row['id']);
-  if (id === undefined) return writer.contentId(row);
-  return canonicalUuid(id) ?? writer.id('event', id);
-}
-
-function personOf(writer: EventWriter, traits: Json): Properties {
-  const person: Properties = {};
-  for (const key of Object.keys(traits)) writer.putPerson(person, key, traits[key]);
-  return person;
-}
-
-/** `{page: {url}}` as `context_page_url`, two levels deep. Traits and the group have places of their own. */
-function putContext(writer: EventWriter, target: Properties, name: string, value: Json, levels = 2): void {
-  for (const key of Object.keys(value)) {
-    if (levels === 2 && (key === 'traits' || key === 'groupId')) continue;
-    const member = value[key];
-    if (isObject(member) && levels > 1) putContext(writer, target, `${name}_${key}`, member, levels - 1);
-    else writer.put(target, `${name}_${key}`, member);
-  }
 }

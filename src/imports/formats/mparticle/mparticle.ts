@@ -1,18 +1,17 @@
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import { canonicalUuid } from '../../../base/uuids.ts';
-import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
-import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
-import { evidence } from './evidence.ts';
-import example from './example.json' with { type: 'json' };
+import { imported, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import { formatByMap } from '../format-by-map.ts';
+import type { Format, NameTable, RecordResult } from '../format.ts';
+import { put, userOrDevice } from '../map-rules.ts';
+import { memberAt } from '../member-at.ts';
 import { personId } from '../person-id.ts';
-import { readExample } from '../read-example.ts';
-import { readList, readable, type Readable } from '../read-list.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, listOf, objectOf, type Json, type Properties } from '../read-values.ts';
+import type { Draft } from '../record-map.ts';
 import { kindOfTime } from '../times.ts';
+import { evidence } from './evidence.ts';
+import example from './example.json' with { type: 'json' };
 
 const slug = 'mparticle';
 
@@ -47,7 +46,7 @@ const names: NameTable = {
   person_properties: {},
 };
 
-export const mparticle: Format = {
+const about = {
   slug,
   name: 'mParticle',
   description:
@@ -67,50 +66,75 @@ export const mparticle: Format = {
   ],
   evidence,
   names,
-  example: readExample(example),
-  createReader: (given, names, memory) => {
-    const options = readOptions(slug, mparticle.options, given);
-    return createReader(createEventWriter(slug, names, memory), options['user_identity'] || 'customer_id');
-  },
+  example,
 };
 
-interface Batch {
-  readonly batch: Json;
-  readonly user: string | undefined;
-  readonly device: string | undefined;
-  readonly distinctId: string;
-  readonly person: Properties;
-  readonly shared: Properties;
-}
+export const mparticle: Format = formatByMap(about, ({ options, names, writer }) => {
+  const userIdentity = options['user_identity'] || 'customer_id';
+  const properties = put(names.properties);
+  /** Of the batch that is being read, until its first event has it. */
+  let person: Properties = {};
+  return {
+    source: slug,
+    held: (batch) => {
+      const { events } = batch;
+      if (events !== undefined && events !== null && !Array.isArray(events)) {
+        return unreadable(`expected events as a list, got ${kindOf(events)}`);
+      }
+      const identities = identitiesOf(batch['user_identities']);
+      const who = { user: personId(identities.get(userIdentity)), device: deviceOf(batch, listOf(events)) };
+      if (who.user === undefined && who.device === undefined) {
+        return unreadable(
+          `expected an identity ${userIdentity}, mpid or the id of a device; mpid is ${kindOf(batch['mpid'])}`,
+        );
+      }
+      person = personOf(writer, batch, identities, userIdentity);
+      if (listOf(events).length === 0) return readProfile(writer, { ...who, batch, person });
+      const recordOf = (item: Json, place: number): Json => ({ ...who, batch, item, place });
+      return { items: listOf(events), name: 'events', nothing: 'a batch without events', recordOf };
+    },
+    event: {
+      from: ['item.event_type', 'item.data.event_name'],
+      read: (record) =>
+        idOf(isCustom(record) ? eventName(record) : eventType(record)) ??
+        unreadable(isCustom(record) ? 'expected the name of the event in data.event_name' : 'expected event_type'),
+      // An own event that is called like a kind of event is none.
+      named: (name, record) =>
+        isCustom(record) && Object.hasOwn(about.names.events, name) ? name : writer.eventName(name),
+    },
+    time: {
+      from: ['item.data.timestamp_unixtime_ms', 'batch.timestamp_unixtime_ms'],
+      read: (record) => timeOfTextOrMs(timeOf(record)),
+      otherwise: ({ record }) =>
+        unreadable(`expected timestamp_unixtime_ms in milliseconds, got ${kindOfTime(timeOf(record))}`),
+    },
+    ids: userOrDevice(['user'], ['device'], unreadable('expected an identity')),
+    uuid: { is: 'uuid', path: 'item.data.source_message_id', otherwise: (draft) => uuidOf(writer, draft) },
+    order: ['event', 'time', 'names', 'ids'],
+    properties: [
+      { ...properties, bag: 'batch', without: aboutBatch, levels: 3 },
+      { ...properties, bag: 'item.data', without: aboutEvent },
+      { ...properties, bag: 'item.data.location', mayBeValue: true, prefix: 'location_' },
+      { ...properties, bag: 'item.data.custom_attributes', mayBeValue: true },
+      {
+        of: 'members',
+        from: ['item.event_type', 'item.data.event_name'],
+        add: (record, target) => {
+          if (!isCustom(record)) writer.put(target, 'event_name', eventName(record));
+          if (Object.keys(person).length > 0) target['$set'] = person;
+          person = {};
+        },
+      },
+    ],
+    links: writer.identify,
+  };
+});
 
-function createReader(writer: EventWriter, userIdentity: string): RecordReader {
-  return readObjects((batch) => {
-    const { events } = batch;
-    if (events !== undefined && events !== null && !Array.isArray(events)) {
-      return unreadable(`expected events as a list, got ${kindOf(events)}`);
-    }
-    const identities = identitiesOf(batch['user_identities']);
-    const user = personId(identities.get(userIdentity));
-    const device = deviceOf(batch, listOf(events));
-    const distinctId = user ?? device;
-    if (distinctId === undefined) {
-      return unreadable(
-        `expected an identity ${userIdentity}, mpid or the id of a device; mpid is ${kindOf(batch['mpid'])}`,
-      );
-    }
-    const person = personOf(writer, batch, identities, userIdentity);
-    const parts: Batch = { batch, user, device, distinctId, person, shared: sharedOf(writer, batch) };
-    if (listOf(events).length === 0) return readProfile(writer, parts);
-    let isFirst = true;
-    return readList(listOf(events), 'events', 'a batch without events', (item, index) =>
-      readEvent(writer, parts, item, index, () => {
-        const first = isFirst;
-        isFirst = false;
-        return first;
-      }),
-    );
-  });
-}
+const eventType = memberAt('item.event_type');
+const eventName = memberAt('item.data.event_name');
+const eventTime = memberAt('item.data.timestamp_unixtime_ms');
+const isCustom = (record: Json): boolean => eventType(record) === 'custom_event';
+const timeOf = (record: Json): unknown => eventTime(record) ?? objectOf(record['batch'])['timestamp_unixtime_ms'];
 
 /**
  * A list of `{identity_type, identity}` as in exports, or of `{type, encoding, value}` as in profiles, or an object of type →
@@ -162,82 +186,34 @@ function personOf(
   return person;
 }
 
-const aboutBatch = new Set(['events', 'user_attributes', 'user_identities']);
+const aboutBatch: ReadonlySet<string> = new Set(['events', 'user_attributes', 'user_identities']);
+const aboutEvent: ReadonlySet<string> = new Set(
+  'custom_attributes event_id event_name location source_message_id timestamp_unixtime_ms'.split(' '),
+);
 
-function sharedOf(writer: EventWriter, batch: Json): Properties {
-  const properties: Properties = {};
-  for (const key of Object.keys(batch)) if (!aboutBatch.has(key)) putApart(writer, properties, key, batch[key], 3);
-  return properties;
-}
-
-function putApart(writer: EventWriter, target: Properties, name: string, value: unknown, levels: number): void {
-  if (isObject(value) && levels > 0) {
-    for (const key of Object.keys(value)) putApart(writer, target, `${name}_${key}`, value[key], levels - 1);
-  } else writer.put(target, name, value);
+interface Profile {
+  readonly batch: Json;
+  readonly user: string | undefined;
+  readonly device: string | undefined;
+  readonly person: Properties;
 }
 
 /** A batch that says only who the user is. */
-function readProfile(writer: EventWriter, { batch, user, device, distinctId, person }: Batch): RecordResult {
+function readProfile(writer: EventWriter, { batch, user, device, person }: Profile): RecordResult {
   const timestamp = timeOfTextOrMs(batch['timestamp_unixtime_ms']);
   if (Object.keys(person).length === 0 || timestamp === undefined) return skipped('a batch without events');
+  const distinctId = user ?? device ?? '';
   const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
   const idParts = ['profile', distinctId, canonicalJson(person)];
   return imported([...identify, writer.generated(idParts, '$set', distinctId, timestamp, { $set: person })]);
 }
 
-const aboutEvent = new Set([
-  'custom_attributes',
-  'event_id',
-  'event_name',
-  'location',
-  'source_message_id',
-  'timestamp_unixtime_ms',
-]);
-
-function readEvent(writer: EventWriter, parts: Batch, item: Json, index: number, isFirst: () => boolean): Readable {
-  const data = objectOf(item['data']);
-  const kind = idOf(item['event_type']);
-  const isCustom = kind === 'custom_event';
-  const sourceName = isCustom ? idOf(data['event_name']) : kind;
-  if (sourceName === undefined) {
-    return unreadable(isCustom ? 'expected the name of the event in data.event_name' : 'expected event_type');
-  }
-  const time = data['timestamp_unixtime_ms'] ?? parts.batch['timestamp_unixtime_ms'];
-  const timestamp = timeOfTextOrMs(time);
-  if (timestamp === undefined)
-    return unreadable(`expected timestamp_unixtime_ms in milliseconds, got ${kindOfTime(time)}`);
-  // An own event that is called like a kind of event is none.
-  const isOwnName = isCustom && Object.hasOwn(names.events, sourceName);
-  const event = isOwnName ? sourceName : writer.eventName(sourceName);
-  if (event === null) return leftOut(sourceName);
-  return readable(() => {
-    const { user, device, distinctId, person } = parts;
-    const properties = propertiesOf(writer, parts.shared, data);
-    if (!isCustom) writer.put(properties, 'event_name', data['event_name']);
-    if (Object.keys(person).length > 0 && isFirst()) properties['$set'] = person;
-    const uuid = uuidOf(writer, parts, item, data, index);
-    const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
-    return [...identify, writer.event(uuid, event, distinctId, timestamp, properties)];
-  });
-}
-
-function propertiesOf(writer: EventWriter, shared: Properties, data: Json): Properties {
-  const properties: Properties = { ...shared };
-  for (const key of Object.keys(data)) if (!aboutEvent.has(key)) writer.put(properties, key, data[key]);
-  putApart(writer, properties, 'location', data['location'], 1);
-  const attributes = data['custom_attributes'];
-  if (isObject(attributes)) writer.putAll(properties, attributes);
-  else writer.put(properties, 'custom_attributes', attributes);
-  return properties;
-}
-
-function uuidOf(writer: EventWriter, { batch, distinctId }: Batch, item: Json, data: Json, index: number): string {
-  const message = data['source_message_id'];
-  const own = canonicalUuid(message);
-  if (own !== undefined) return own;
-  const id = firstId(data['event_id'], message);
+function uuidOf(writer: EventWriter, { record, identity }: Draft): string {
+  const { batch, item, place } = record;
+  const data = objectOf(objectOf(item)['data']);
+  const id = firstId(data['event_id'], data['source_message_id']);
   if (id !== undefined) return writer.id('event', id);
-  const batchId = idOf(batch['batch_id']);
-  if (batchId !== undefined) return writer.id('event', batchId, String(index));
-  return writer.contentId([distinctId, item]);
+  const batchId = idOf(objectOf(batch)['batch_id']);
+  if (batchId !== undefined) return writer.id('event', batchId, String(place));
+  return writer.contentId([identity.distinctId, item]);
 }

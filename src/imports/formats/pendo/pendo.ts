@@ -1,15 +1,12 @@
-import { canonicalUuid } from '../../../base/uuids.ts';
-import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
-import type { Format, NameTable, RecordReader } from '../format.ts';
+import { unreadable, type NoEvents } from '../event-writer.ts';
+import type { Format, NameTable } from '../format.ts';
+import { formatByMap } from '../format-by-map.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
+import { nameIn, put, timeIn, uuidIn } from '../map-rules.ts';
 import { personId } from '../person-id.ts';
-import { readExample } from '../read-example.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
-import { timeOfTextOrMs } from '../read-times.ts';
-import { asNumber, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
-import { kindOfTime } from '../times.ts';
+import { asNumber, idOf, kindOf, type Json } from '../read-values.ts';
+import type { Identity } from '../record-map.ts';
 
 const slug = 'pendo';
 
@@ -38,7 +35,7 @@ const names: NameTable = {
   person_properties: {},
 };
 
-export const pendo: Format = {
+const about = {
   slug,
   name: 'Pendo',
   description:
@@ -53,64 +50,56 @@ export const pendo: Format = {
   times: { own: ['browserTimestamp'], received: [] },
   evidence,
   names,
-  example: readExample(example),
-  createReader: (given, names, memory) => {
-    const options = readOptions(slug, pendo.options, given);
-    return createReader(createEventWriter(slug, names, memory), options['group_type'] || 'account');
-  },
+  example,
 };
 
-function createReader(writer: EventWriter, groupType: string): RecordReader {
-  return readObjects((row) => {
-    const sourceName = idOf(row['eventType']);
-    if (sourceName === undefined) return unreadable(`expected eventType, got ${kindOf(row['eventType'])}`);
-    const timestamp = timeOfTextOrMs(row['browserTimestamp']);
-    if (timestamp === undefined) {
-      return unreadable(
-        `expected browserTimestamp in milliseconds since 1970, got ${kindOfTime(row['browserTimestamp'])}`,
-      );
-    }
-    const visitor = personId(row['visitorId']);
-    if (visitor === undefined)
-      return unreadable(`expected the id of somebody in visitorId, got ${kindOf(row['visitorId'])}`);
-    const event = writer.eventName(sourceName);
-    if (event === null) return leftOut(sourceName);
-    const uuid = uuidOf(writer, row, visitor, timestamp, sourceName);
-    const properties = propertiesOf(writer, row, event);
-    const account = personId(row['accountId']);
-    if (account !== undefined) properties['$groups'] = { [groupType]: account };
-    const before = personId(row['oldVisitorId']);
-    const identify = before === undefined ? [] : writer.join(visitor, before, timestamp);
-    return imported([...identify, writer.event(uuid, event, visitor, timestamp, properties)]);
-  });
+export const pendo: Format = formatByMap(about, ({ options, names, writer }) => {
+  const groupType = options['group_type'] || 'account';
+  const properties = put(names.properties);
+  return {
+    source: slug,
+    event: nameIn(['eventType'], ({ eventType }) => unreadable(`expected eventType, got ${kindOf(eventType)}`), writer),
+    time: timeIn('browserTimestamp', 'browserTimestamp in milliseconds since 1970'),
+    ids: { from: ['visitorId', 'oldVisitorId'], read: identityOf },
+    uuid: uuidIn(slug, ['eventId'], writer, [
+      { from: ['visitorId'], read: ({ visitorId }) => personId(visitorId) },
+      'time',
+      { path: 'eventType' },
+      { path: 'elementPath' },
+    ]),
+    order: ['event', 'time', 'ids', 'names'],
+    properties: [
+      { ...properties, bag: '', without: readApart },
+      {
+        of: 'members',
+        from: ['latitude', 'longitude', 'eventType'],
+        add: ({ latitude, longitude, eventType }, properties) => {
+          writer.put(properties, 'latitude', asNumber(latitude));
+          writer.put(properties, 'longitude', asNumber(longitude));
+          if (writer.eventName(idOf(eventType) ?? '') === '$autocapture')
+            writer.put(properties, 'eventType', eventType);
+        },
+      },
+      { ...properties, bag: 'propertiesJson', mayBeText: true, mayBeValue: true },
+      {
+        of: 'members',
+        from: ['accountId'],
+        add: ({ accountId }, properties) => {
+          const account = personId(accountId);
+          if (account !== undefined) properties['$groups'] = { [groupType]: account };
+        },
+      },
+    ],
+    links: writer.join,
+  };
+});
+
+function identityOf({ visitorId, oldVisitorId }: Json): Identity | NoEvents {
+  const user = personId(visitorId);
+  if (user === undefined) return unreadable(`expected the id of somebody in visitorId, got ${kindOf(visitorId)}`);
+  return { distinctId: user, user, device: personId(oldVisitorId) };
 }
 
-function uuidOf(writer: EventWriter, row: Json, visitor: string, timestamp: string, sourceName: string): string {
-  const id = idOf(row['eventId']);
-  if (id === undefined) return writer.contentId(row);
-  const own = canonicalUuid(id);
-  if (own !== undefined) return own;
-  return writer.id('event', id, visitor, timestamp, sourceName, idOf(row['elementPath']) ?? '');
-}
-
-const readApart = new Set([
-  'accountId',
-  'browserTimestamp',
-  'eventType',
-  'latitude',
-  'longitude',
-  'oldVisitorId',
-  'propertiesJson',
-  'visitorId',
-]);
-
-function propertiesOf(writer: EventWriter, row: Json, event: string): Properties {
-  const properties: Properties = {};
-  for (const column of Object.keys(row)) if (!readApart.has(column)) writer.put(properties, column, row[column]);
-  for (const column of ['latitude', 'longitude']) writer.put(properties, column, asNumber(row[column]));
-  if (event === '$autocapture') writer.put(properties, 'eventType', row['eventType']);
-  const own = objectOfJson(row['propertiesJson']);
-  if (own === undefined) writer.put(properties, 'propertiesJson', row['propertiesJson']);
-  else writer.putAll(properties, own);
-  return properties;
-}
+const readApart: ReadonlySet<string> = new Set(
+  'accountId browserTimestamp eventType latitude longitude oldVisitorId propertiesJson visitorId'.split(' '),
+);

@@ -1,16 +1,9 @@
-import { canonicalUuid } from '../../../base/uuids.ts';
-import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
-import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
-import type { Format, NameTable, RecordReader } from '../format.ts';
-import { personId } from '../person-id.ts';
-import { readExample } from '../read-example.ts';
-import { readList, readable, readOne, type Readable } from '../read-list.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
-import { timeOfTextOrMs } from '../read-times.ts';
-import type { Zone } from '../times.ts';
-import { firstId, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
-import { kindOfTime } from '../times.ts';
+import { assumedZone, assumedZoneOption } from '../assumed-zone.ts';
+import { unreadable } from '../event-writer.ts';
+import { formatByMap } from '../format-by-map.ts';
+import type { Format, NameTable } from '../format.ts';
+import { nameIn, put, timeIn, userOrDevice, uuidIn } from '../map-rules.ts';
+import { firstId, objectOf } from '../read-values.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 
@@ -45,7 +38,7 @@ const names: NameTable = {
   person_properties: {},
 };
 
-export const statsig: Format = {
+const about = {
   slug,
   name: 'Statsig',
   description:
@@ -58,80 +51,52 @@ export const statsig: Format = {
   times: { own: ['timestamp'], received: [] },
   evidence,
   names,
-  example: readExample(example),
-  createReader: (given, names, memory) => {
-    const options = readOptions(slug, statsig.options, given);
-    return createReader(createEventWriter(slug, names, memory), assumedZone(options));
-  },
+  example,
 };
 
-function createReader(writer: EventWriter, { zone, noted }: AssumedZone): RecordReader {
-  return readObjects((record) => {
-    const { data } = record;
-    const isPage = Array.isArray(data) && firstId(record['name'], record['event_name']) === undefined;
-    if (!isPage) return noted(readOne(readEvent(writer, record, zone)), record['timestamp']);
-    const items = data as readonly unknown[];
-    const page = readList(items, 'data', 'a page without events', (each) => readEvent(writer, each, zone));
-    return noted(page, objectOf(items[0])['timestamp']);
-  });
-}
+export const statsig: Format = formatByMap(about, ({ options, names, writer }) => {
+  const { zone, noted, notes } = assumedZone(options);
+  const properties = put(names.properties);
+  const json = { ...properties, mayBeText: true, mayBeValue: true } as const;
+  const nameless = unreadable('expected the name of the event in name or event_name, got neither');
+  const event = nameIn(nameMembers, () => nameless, writer);
+  const nobody = unreadable('expected userID, user_id, deviceID or device_id, got none');
+  return {
+    source: slug,
+    held: ({ data, name, event_name: eventName }) => {
+      if (!Array.isArray(data) || firstId(name, eventName) !== undefined) return undefined;
+      const { timestamp } = objectOf(data[0]);
+      return { items: data, name: 'data', nothing: 'a page without events', noted: (page) => noted(page, timestamp) };
+    },
+    event,
+    time: timeIn('timestamp', 'timestamp in milliseconds since 1970', zone),
+    ids: userOrDevice(['userID', 'user_id'], ['deviceID', 'device_id', 'stableID', 'stable_id'], nobody),
+    uuid: uuidIn(slug, ['id', 'timeUUID'], writer),
+    order: ['event', 'time', 'names', 'ids'],
+    // What stands nearer to the event wins: the members of the record over those of the device, its metadata over both.
+    properties: [
+      { ...json, bag: 'device_metadata' },
+      { ...properties, bag: '', without: readApart },
+      { ...json, bag: 'trimmed_data' },
+      { ...json, bag: 'metadata' },
+      {
+        of: 'members',
+        from: [...nameMembers, 'value'],
+        isVaried: true,
+        add: (record, target) => {
+          writer.put(target, pages.has(event.read(record)) ? 'page_url' : 'value', record['value']);
+        },
+      },
+      ...notes('timestamp'),
+    ],
+    links: writer.identify,
+  };
+});
 
-function readEvent(writer: EventWriter, record: Json, zone: Zone): Readable {
-  const sourceName = firstId(record['name'], record['event_name'], record['eventName']);
-  if (sourceName === undefined) return unreadable(`expected the name of the event in name or event_name, got neither`);
-  const timestamp = timeOfTextOrMs(record['timestamp'], zone);
-  if (timestamp === undefined) {
-    return unreadable(`expected timestamp in milliseconds since 1970, got ${kindOfTime(record['timestamp'])}`);
-  }
-  const event = writer.eventName(sourceName);
-  if (event === null) return leftOut(sourceName);
-  const user = personId(record['userID'], record['user_id']);
-  const device = personId(record['deviceID'], record['device_id'], record['stableID'], record['stable_id']);
-  const distinctId = user ?? device;
-  if (distinctId === undefined) return unreadable('expected userID, user_id, deviceID or device_id, got none');
-  return readable(() => {
-    const properties = propertiesOf(writer, record, sourceName);
-    const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
-    return [...identify, writer.event(uuidOf(writer, record), event, distinctId, timestamp, properties)];
-  });
-}
-
-function uuidOf(writer: EventWriter, record: Json): string {
-  const id = firstId(record['id'], record['timeUUID']);
-  if (id === undefined) return writer.contentId(record);
-  return canonicalUuid(id) ?? writer.id('event', id);
-}
-
-const readApart = new Set(
-  [
-    'device_metadata',
-    'event_name',
-    'eventName',
-    'id',
-    'metadata',
-    'name',
-    'timeUUID',
-    'timestamp',
-    'trimmed_data',
-    'userID',
-  ].concat(['user_id', 'value']),
+const nameMembers = ['name', 'event_name', 'eventName'];
+const pages: ReadonlySet<unknown> = new Set(['auto_capture::page_view', 'auto_capture::page_view_end']);
+const readApart: ReadonlySet<string> = new Set(
+  `device_metadata event_name eventName id metadata name timeUUID timestamp trimmed_data userID user_id value`.split(
+    ' ',
+  ),
 );
-
-/** What stands nearer to the event wins: the members of the record over those of the device, its metadata over both. */
-function propertiesOf(writer: EventWriter, record: Json, sourceName: string): Properties {
-  const properties: Properties = {};
-  putJson(writer, properties, 'device_metadata', record['device_metadata']);
-  for (const key of Object.keys(record)) if (!readApart.has(key)) writer.put(properties, key, record[key]);
-  putJson(writer, properties, 'trimmed_data', record['trimmed_data']);
-  putJson(writer, properties, 'metadata', record['metadata']);
-  const isPage = sourceName === 'auto_capture::page_view' || sourceName === 'auto_capture::page_view_end';
-  writer.put(properties, isPage ? 'page_url' : 'value', record['value']);
-  return properties;
-}
-
-/** An object or its JSON, member by member; anything else stays under its own name. */
-function putJson(writer: EventWriter, target: Properties, key: string, value: unknown): void {
-  const object = objectOfJson(value);
-  if (object === undefined) writer.put(target, key, value);
-  else writer.putAll(target, object);
-}

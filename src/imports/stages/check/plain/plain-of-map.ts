@@ -15,7 +15,7 @@ import { recordOf } from './record-of.ts';
 /** What a map says of usual records, in the terms of the machine; undefined: it takes none. */
 export function plainOf(map: RecordMap): PlainTable | undefined {
   const { usual, source, isSettled, person = [] } = map;
-  if (usual === undefined || map.finish !== undefined || isRenamed(map)) return undefined;
+  if (usual === undefined || map.finish !== undefined || isBeyondMachine(map)) return undefined;
   return {
     source,
     event: map.event.from,
@@ -33,10 +33,13 @@ export function plainOf(map: RecordMap): PlainTable | undefined {
   };
 }
 
-function isRenamed({ properties, person = [] }: RecordMap): boolean {
-  return [...properties, ...person].some(
-    (step) => typeof step === 'object' && 'renames' in step && step.renames.size > 0,
-  );
+/** Whether a step says what the machine has no word for. */
+function isBeyondMachine({ properties, person = [] }: RecordMap): boolean {
+  return [...properties, ...person].some((step) => {
+    if (typeof step !== 'object') return false;
+    if ('renames' in step) return step.renames.size > 0;
+    return 'bag' in step && step.prefix !== undefined;
+  });
 }
 
 function plainTime({ time: { form, from, read } }: RecordMap): PlainTable['time'] {
@@ -52,11 +55,12 @@ function asking<Answer>(
 }
 
 function eventNamer({ event }: RecordMap): PlainTable['eventName'] {
-  const read = asking(event.from, event.read);
+  const recordFor = recordOf(event.from);
   return (values) => {
-    const name = read(values);
+    const record = recordFor(values);
+    const name = event.read(record);
     if (typeof name !== 'string' || event.verbs?.names.has(name) === true) return undefined;
-    const named = event.named(name);
+    const named = event.named(name, record);
     // By its first member an event is called that is skipped.
     return named === null && name !== values[0] ? undefined : named;
   };
