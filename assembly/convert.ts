@@ -4,11 +4,11 @@
 // Memory: what stands below `heapBase()` is the code's own; the program lays out the rest, and says so in the variables below and in
 // those of convert/.
 import { copyTo } from './convert/bytes';
-import { crc32, identityKey, md5Of } from './convert/hashes';
+import { crc32, md5Of } from './convert/hashes';
 import { heardCount, memberFrom, memberTo, readRecord } from './convert/record';
 import { Memo, Piece, answerOf } from './convert/answers';
 import { NO_TIME, microsOf, microsOfText, writeTime } from './convert/times';
-import { deriveUuid, isUuidCounted, prepareUuid, uuidText, uuidWords } from './convert/uuids';
+import { deriveUuid, isUuidCounted, prepareUuid, uuidText } from './convert/uuids';
 import { Fragment, prepareProperties, writeProperties } from './convert/properties';
 
 export {
@@ -69,8 +69,6 @@ class Name {
   /** As JSON. */
   json: usize;
   jsonBytes: u32;
-  hashLow: u32;
-  hashHigh: u32;
   /** By which the program knows it. */
   number: i32;
 }
@@ -82,8 +80,6 @@ class Identity {
   /** The id as it is stored. */
   id: usize;
   idBytes: u32;
-  hashLow: u32;
-  hashHigh: u32;
   /** Properties that follow from the ids. */
   fragment: usize;
   number: i32;
@@ -97,8 +93,6 @@ class Result {
   bytes: u32;
   isCounted: u32;
   heardCount: u32;
-  keyLow: u32;
-  keyHigh: u32;
   sumLow: u32;
   sumHigh: u32;
   contentLow: u32;
@@ -206,7 +200,7 @@ export function write(start: usize): usize {
   at = copyTo(at, propertiesKey, 16);
   const from = at - 1;
   at = writeProperties(at);
-  addChecksums(known, belongsTo, from, at);
+  addChecksums(belongsTo, from, at);
   return copyTo(at, ending, endingBytes);
 }
 
@@ -216,14 +210,8 @@ export function writeTimeOfRecord(at: usize): usize {
 }
 
 /** As src/imports/checksum.ts says. */
-function addChecksums(known: Name, belongsTo: Identity, from: usize, to: usize): void {
+function addChecksums(belongsTo: Identity, from: usize, to: usize): void {
   const found = changetype<Result>(resultPlace);
-  identityKey(
-    uuidWords,
-    changetype<usize>(known) + offsetof<Name>('hashLow'),
-    changetype<usize>(belongsTo) + offsetof<Identity>('hashLow'),
-    resultPlace + offsetof<Result>('keyLow'),
-  );
   let at = copyTo(identityText, uuidText, 36);
   store<u8>(at++, 0);
   at = copyTo(at, belongsTo.id, belongsTo.idBytes);

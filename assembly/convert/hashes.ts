@@ -152,31 +152,3 @@ export function crc32(from: usize, to: usize): u32 {
   for (; at < to; at++) crc = (crc >> 8) ^ crcTable(0, (crc ^ load<u8>(at)) & 0xff);
   return ~crc;
 }
-
-function mix(state: u32, word: u32, first: u32, second: u32): u32 {
-  const mixed = state ^ (rotl<u32>(word * first, 15) * second);
-  return rotl<u32>(mixed, 13) * 5 + 0xe6546b64;
-}
-
-function finish(state: u32): u32 {
-  let mixed = state ^ (state >> 16);
-  mixed *= 0x85ebca6b;
-  mixed ^= mixed >> 13;
-  mixed *= 0xc2b2ae35;
-  return mixed ^ (mixed >> 16);
-}
-
-/** The key that stands for an event's identity (event-keys.ts), into `key`: `uuid` are four words, the others two. */
-export function identityKey(uuid: usize, name: usize, id: usize, key: usize): void {
-  let low = load<u32>(name);
-  let high = load<u32>(name + 4);
-  for (let word: usize = 0; word < 16; word += 4) {
-    const each = load<u32>(uuid + word);
-    low = mix(low, each, 0xcc9e2d51, 0x1b873593);
-    high = mix(high, each, 0x239b961b, 0xab0e9789);
-  }
-  low = mix(low, load<u32>(id), 0xcc9e2d51, 0x1b873593);
-  high = mix(high, load<u32>(id + 4), 0x239b961b, 0xab0e9789);
-  store<u32>(key, finish(low));
-  store<u32>(key + 4, finish(high));
-}

@@ -33,3 +33,8 @@ export function isMovable<View extends ArrayBufferView>(view: View): view is Vie
 function isOwn(buffer: ArrayBufferLike): buffer is ArrayBuffer {
   return buffer instanceof ArrayBuffer && buffer.byteLength !== Buffer.poolSize;
 }
+
+/** Bytes that came from another thread, where a Buffer becomes a plain array. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -20,7 +20,7 @@ import { createCheckStage } from './stages/check/check-stage.ts';
 import type { OpenRunTransform } from './stages/check/run-transform.ts';
 import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
-import { withQuota, type DiskQuota } from './stages/export/disk-quota.ts';
+import type { DiskQuota } from './stages/export/disk-quota.ts';
 import { createLoadStage } from './stages/load/load-stage.ts';
 import { createReplaceStage } from './stages/replace/replace-stage.ts';
 import { planReplace } from './stages/replace/plan-replace.ts';
@@ -121,7 +121,6 @@ function stagesOn(deps: AssembleDeps): RunStages {
     check: async (leased) => {
       const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
       const project = known === undefined ? undefined : { knownEvents: async () => known };
-      const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
       const { openTransform, store } = deps;
       const openTable = tableOpener(deps);
@@ -130,7 +129,9 @@ function stagesOn(deps: AssembleDeps): RunStages {
         planReplace: plan,
         openTable,
         openTransform,
-        staging: limited,
+        staging,
+        waitForRoom: () => quota.wait(leased),
+        runStore: await deps.openRunStore(),
         reader,
         project,
         earlier,
@@ -146,7 +147,8 @@ function stagesOn(deps: AssembleDeps): RunStages {
     load: async (leased) => {
       // Where it replaces another run it was asked before that was taken back: from then on it has to go on.
       if (leased.run.totals.replaced === undefined) await assertSourceUnchanged(deps.openSource, leased);
-      const load = { undone: earlier.undone, target: await target(), staging, clock, failpoint, words };
+      const runStore = await deps.openRunStore();
+      const load = { undone: earlier.undone, target: await target(), staging, runStore, clock, failpoint, words };
       await createLoadStage(load)(leased);
     },
     verify: async (leased) => {
@@ -155,6 +157,7 @@ function stagesOn(deps: AssembleDeps): RunStages {
         knownRuns: earlier.known,
         target: await target(),
         staging,
+        runStore: await deps.openRunStore(),
         clock,
         failpoint,
         activeTransformations,

@@ -35,15 +35,10 @@ export const uploadsPrefix = 'uploads/';
 export const stagingKeys = {
   /** Source records as they came, NDJSON, zstd. */
   segment: (run: string, part: number, segment: number) => `${run}/parts/${pad(part)}/${pad(segment)}.ndjson.zst`,
-  /** Events of one segment, by day: blocks (spill-block.ts, the second form of them), one day each; and where they are (JSON). */
-  spill: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.2.zst`,
-  spillIndex: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.json`,
-  /** What a segment tells the check of the others, beside its spill. */
-  handOver: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.handover.bin`,
-  /** Events of one day as they are sent: frames of zstd, one batch each; and where they are (JSON, DayIndex). */
-  day: (run: string, day: string) => `${run}/days/${day}.zst`,
-  dayIndex: (run: string, day: string) => `${run}/days/${day}.json`,
-  /** Rejected records, NDJSON of RejectedRecord, zstd; `origin`: `export-00001`, `check-00001-00002`, `day-2024-03-01`, `load-2024-03-01-3`. */
+  /** What the check found in one segment (JSON); and what it tells the check of the others. */
+  findings: (run: string, part: number, segment: number) => `${run}/checked/${pad(part)}-${pad(segment)}.json`,
+  handOver: (run: string, part: number, segment: number) => `${run}/checked/${pad(part)}-${pad(segment)}.bin`,
+  /** Rejected records, NDJSON of RejectedRecord, zstd; `origin`: `export-00001`, `check-00001-00002`, `load-2024-03-01-3`. */
   rejected: (run: string, origin: string) => `${run}/rejected/${origin}.ndjson.zst`,
   /** A table that is joined: its rows, NDJSON, zstd. */
   table: (run: string, index: number) => `${run}/tables/${pad(index)}.ndjson.zst`,
@@ -77,21 +72,4 @@ export interface RejectedRecord {
   readonly reason: string;
   /** The bytes of the source's record as text; in `load` the event as it was sent. */
   readonly original: string;
-}
-
-/** Where the batches of a day lie in its file. Offsets in bytes. */
-export interface DayIndex {
-  readonly day: string;
-  readonly frames: readonly {
-    readonly start: number;
-    readonly end: number;
-    readonly events: number;
-    readonly bytes: number;
-    /** CRC-32 of the frame as it lies there; undefined: an earlier version wrote it. */
-    readonly crc32?: number;
-    /** Whether persons may be merged by it; undefined: an earlier version wrote it, and they may. */
-    readonly merges?: boolean;
-  }[];
-  /** Duplicates with other properties or another time than the event that is loaded; undefined: none. */
-  readonly changed?: number;
 }

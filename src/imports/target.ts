@@ -81,8 +81,6 @@ export interface LoadBatch {
   readonly day: string;
   /** Events as JSON, one a line, no \n at the end; oldest first. */
   readonly lines: Buffer;
-  /** The same as one frame of zstd, where it lies like that. */
-  readonly packed?: Buffer;
   readonly events: number;
 }
 

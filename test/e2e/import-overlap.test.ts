@@ -12,6 +12,7 @@ import {
   eventsOfRecords,
   expectExactRun,
   expectStored,
+  loadsEvents,
   identityOf,
   startImport,
   untilRun,
@@ -124,7 +125,7 @@ describe('imports at the same time', () => {
     const { first, second } = await writeOverlapping();
     const runs = await Promise.all([first, second, first].map(({ config }) => startImport(server, config, slowly)));
     const [one = ''] = runs;
-    await untilRun(server, one, ({ totals }) => Number(totals['loaded']) > 0);
+    await untilRun(server, one, loadsEvents);
     await server.kill();
     server = await startServer(dataDir.path, { MILLRACE_IMPORT_RUNS: '3' });
     const results = await Promise.all(runs.map((run) => expectExactRun(server, run)));

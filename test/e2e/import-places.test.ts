@@ -53,8 +53,8 @@ describe('an import that is staged in a bucket', () => {
     await server.kill();
     const places = [
       'import_segment_written:2',
-      'import_spill_written:2',
-      'import_day_written:1',
+      'import_rows_written:2',
+      'import_days_settled:1',
       'import_load_delivered:1',
       'import_verify_written:1',
       'import_report_json_written:1',

@@ -62,10 +62,10 @@ async function writeExport(dataDir: string): Promise<readonly object[]> {
 }
 
 const failpoints = [
-  'import_spill_written:1',
+  'import_rows_written:1',
   'import_segment_checked:1',
-  'import_spill_written:2',
-  'import_day_written:1',
+  'import_rows_written:2',
+  'import_days_settled:1',
 ];
 
 it('killed with kill -9 in the check of a run with a transform, the run stores what the code makes of each record, once', async () => {

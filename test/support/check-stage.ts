@@ -2,6 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { RunRef } from '../../src/eventstore/eventstore.ts';
+import type { RunStore } from '../../src/eventstore/run-tables.ts';
+import { lineOf, readRunTable, runStoreOfTests } from './run-store.ts';
 import { tempMetadata } from './metadata.ts';
 import { createRunWriter } from '../../src/imports/run/run-writer.ts';
 import type { LeasedRun, Segment } from '../../src/imports/run/leased-run.ts';
@@ -11,7 +14,7 @@ import type { RunOptions } from '../../src/imports/run/run.ts';
 import { createRun } from '../../src/imports/run/run-store.ts';
 import { claimRun } from '../../src/imports/run/claim-run.ts';
 import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
-import { stagingKeys, type DayIndex, type RejectedRecord, type Staging } from '../../src/imports/staging.ts';
+import { stagingKeys, type RejectedRecord, type Staging } from '../../src/imports/staging.ts';
 import { newRun, runOptions } from './runs.ts';
 import { createCheckStage, type CheckDeps } from '../../src/imports/stages/check/check-stage.ts';
 
@@ -27,6 +30,8 @@ export interface LoadedEvent {
 /** A run with a real metadata store and staging in a temp directory; its parts are staged by the test. */
 export interface CheckTest extends AsyncDisposable {
   readonly staging: Staging;
+  readonly runStore: RunStore;
+  readonly run: RunRef;
   /** ms since the epoch: the clock of the stage. */
   readonly now: number;
   /** Stages a part: its lines, cut into segments of so many. */
@@ -36,15 +41,15 @@ export interface CheckTest extends AsyncDisposable {
   check(more?: Partial<CheckDeps>): Promise<CheckResult>;
   result(): Promise<CheckResult>;
   days(): Promise<readonly StoredDay[]>;
-  /** Frames of a day, each as its events. */
-  frames(day: string): Promise<LoadedEvent[][]>;
-  /** The same as text: digits and all. */
+  /** All events to be loaded, in the order of loading, as text: digits and all. */
   lines(): Promise<string[]>;
-  /** All events to be loaded, in the order of loading. */
+  /** The same as objects. */
   events(): Promise<LoadedEvent[]>;
   rejected(): Promise<RejectedRecord[]>;
 }
 
+/** Runs of different tests have the same id, in projects of their own. */
+let projects = 0;
 const start = Date.parse('2026-11-20T10:00:00.000Z');
 
 export async function checkTest(options: Partial<RunOptions> = {}): Promise<CheckTest> {
@@ -52,7 +57,10 @@ export async function checkTest(options: Partial<RunOptions> = {}): Promise<Chec
   const { db } = metadata;
   const dir = await mkdtemp(join(tmpdir(), 'millrace-check-'));
   const staging = await openDirStaging(dir);
-  await createRun(db, newRun({ id: 'r', options: { ...runOptions, ...options } }));
+  const projectId = (projects += 1);
+  const run = { projectId, runId: 'r' };
+  const runStore = await runStoreOfTests();
+  await createRun(db, newRun({ id: 'r', projectId, options: { ...runOptions, ...options } }));
   let now = start;
   const hold = async (signal = new AbortController().signal): Promise<LeasedRun> => {
     // The lease of the one before has run out.
@@ -62,32 +70,25 @@ export async function checkTest(options: Partial<RunOptions> = {}): Promise<Chec
   };
   const result = async (): Promise<CheckResult> =>
     JSON.parse((await bytesOf(staging, stagingKeys.check('r'))).toString()) as CheckResult;
-  const frames = (day: string): Promise<LoadedEvent[][]> => framesOf(staging, day);
+  const lines = async (): Promise<string[]> =>
+    (await readRunTable(runStore, run)).flatMap(({ rows }) => rows.map(lineOf));
   const days = async (): Promise<readonly StoredDay[]> => (await hold()).days();
   return {
     staging,
+    runStore,
+    run,
     now: start,
     hold,
     stage: async (key, lines, perSegment) => stagePart(await hold(), staging, key, lines, perSegment),
     check: async (more = {}) => {
-      const deps = { staging, eventBytesMax: 1_000_000, clock: { now: () => start }, ...more };
+      const deps = { staging, runStore, eventBytesMax: 1_000_000, clock: { now: () => start }, ...more };
       await createCheckStage(deps)(await hold());
       return await result();
     },
     result,
     days,
-    frames,
-    lines: async () => {
-      const all: string[] = [];
-      for (const { day } of await days())
-        all.push(...(await textsOf(staging, day)).flatMap((text) => text.split('\n')));
-      return all;
-    },
-    events: async () => {
-      const all: LoadedEvent[] = [];
-      for (const { day } of await days()) for (const frame of await frames(day)) all.push(...frame);
-      return all;
-    },
+    lines,
+    events: async () => (await lines()).map((line) => JSON.parse(line) as LoadedEvent),
     rejected: () => rejectedOf(staging),
     async [Symbol.asyncDispose]() {
       await metadata[Symbol.asyncDispose]();
@@ -119,23 +120,6 @@ export async function bytesOf(staging: Staging, key: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of staging.read(key)) chunks.push(chunk);
   return Buffer.concat(chunks);
-}
-
-async function framesOf(staging: Staging, day: string): Promise<LoadedEvent[][]> {
-  const index = JSON.parse((await bytesOf(staging, stagingKeys.dayIndex('r', day))).toString()) as DayIndex;
-  const file = await bytesOf(staging, stagingKeys.day('r', day));
-  return index.frames.map(({ start: from, end, events, bytes }) => {
-    const lines = zstdDecompressSync(file.subarray(from, end)).toString();
-    const parsed = lines.split('\n').map((line) => JSON.parse(line) as LoadedEvent);
-    if (parsed.length !== events || Buffer.byteLength(lines) !== bytes) throw new Error('expected what the index says');
-    return parsed;
-  });
-}
-
-async function textsOf(staging: Staging, day: string): Promise<string[]> {
-  const index = JSON.parse((await bytesOf(staging, stagingKeys.dayIndex('r', day))).toString()) as DayIndex;
-  const file = await bytesOf(staging, stagingKeys.day('r', day));
-  return index.frames.map((frame) => zstdDecompressSync(file.subarray(frame.start, frame.end)).toString());
 }
 
 async function rejectedOf(staging: Staging): Promise<RejectedRecord[]> {

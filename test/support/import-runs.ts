@@ -19,6 +19,12 @@ export interface RunAnswer {
   readonly reason: string;
   readonly waiting: { readonly reason: string } | null;
   readonly totals: Readonly<Record<string, unknown>>;
+  readonly stages: readonly { readonly stage: string; readonly done: number }[];
+}
+
+/** For `untilRun`: events are being loaded. */
+export function loadsEvents({ stages }: RunAnswer): boolean {
+  return stages.some(({ stage, done }) => stage === 'load' && done > 0);
 }
 
 export interface ImportedEvent {

@@ -35,7 +35,9 @@ export const newDay: Omit<DayState, 'events' | 'bytes' | 'frames' | 'expected'> 
   verified: false,
 };
 
-/** For tests: what the metadata store keeps of a run, in memory; a worker that lost the run can write no more. */
+let projects = 5000;
+
+/** For tests: what the metadata store keeps of a run of a new project, in memory; a worker that lost the run can write no more. */
 export function createTestRun(id: string, more: Partial<RunOptions> = {}): TestRun {
   const test: TestRun = { run: newRun(id, { ...options, ...more }), days: new Map(), waits: [], hold };
   function hold(): { leased: LeasedRun; lose(): void } {
@@ -88,7 +90,7 @@ export function createTestRun(id: string, more: Partial<RunOptions> = {}): TestR
 function newRun(id: string, runOptions: RunOptions): Run {
   return {
     id,
-    projectId: 1,
+    projectId: (projects += 1),
     configId: 0,
     source: 'files',
     state: 'running',

@@ -6,12 +6,11 @@ import type { Findings } from '../../src/imports/stages/check/findings.ts';
 import { openPlainMachine } from '../../src/imports/stages/check/plain/machine.ts';
 import { createPlainConverter } from '../../src/imports/stages/check/plain/plain-converter.ts';
 import { createSharedDevices, type SharedDevices } from '../../src/imports/stages/check/shared-devices.ts';
-import { blockBytes, readBlock } from '../../src/imports/stages/check/spill-block.ts';
-import { createSpillBuffer, type SpillLimits } from '../../src/imports/stages/check/spill-buffer.ts';
+import type { EventSums, SegmentRows } from '../../src/imports/stages/check/segment-rows.ts';
 
 /** Everything that a check leaves behind of some segments. */
 export interface SegmentsChecked {
-  /** By time, and in the order in which they came, each with its numbers and its JSON: where the buffer was full does not matter. */
+  /** In the order of the source, each with its numbers and its texts. */
   readonly events: readonly (readonly unknown[])[];
   readonly names: readonly (readonly string[])[];
   readonly findings: readonly Findings[];
@@ -31,12 +30,10 @@ export interface BothWaysOptions {
   readonly names?: NameTable;
   /** Of one event. */
   readonly eventBytesMax?: number;
-  readonly limits?: SpillLimits;
 }
 
 /** `now` of every check here. */
 export const checkedAt: number = Date.parse('2026-11-20T10:00:00.000Z');
-const standardLimits: SpillLimits = { bufferBytes: 256 << 10, blockBytes: 64 << 10 };
 
 /** Checks segments twice, with new readers: by the table of the format where it covers a record, and all of them as objects. */
 export async function checkBothWays(
@@ -69,16 +66,17 @@ type Deps = Omit<SegmentCheckDeps, 'plain'>;
 async function checkSegments(
   format: Format,
   segments: readonly Buffer[],
-  { formatOptions = {}, names = format.names, eventBytesMax = 1_000_000, limits = standardLimits }: BothWaysOptions,
+  { formatOptions = {}, names = format.names, eventBytesMax = 1_000_000 }: BothWaysOptions,
   converterOf: (deps: Deps) => SegmentCheckDeps['plain'],
 ): Promise<SegmentsChecked> {
   const devices = createSharedDevices();
+  const rows = createRowList();
   const own: Deps = {
     runId: 'r',
     read: format.createReader(formatOptions, names),
     slug: format.slug,
     links: undefined,
-    buffer: createSpillBuffer(limits),
+    rows,
     devices,
     times: format.times,
     unmapped: findUnmapped(format.slug, format.names, names),
@@ -95,12 +93,8 @@ async function checkSegments(
   const findings: Findings[] = [];
   const rejected: string[] = [];
   for (const lines of segments) {
-    const segment = checkSegment(deps, { part: 'p', linesBefore: 0 });
-    const blocks: Buffer[] = [];
-    for await (const block of segment.chunks(lines)) blocks.push(block);
-    const places = segment.file.runs.flatMap(({ day, blocks: each }) => each.map((place) => ({ day, place })));
-    const found = places.flatMap(({ day, place }, index) => eventsOf(day, blocks[index] ?? Buffer.alloc(0), place));
-    events.push(...found.toSorted((one, other) => Number(one[1]) - Number(other[1])));
+    const segment = await checkSegment(deps, { part: 'p', linesBefore: 0, firstPlace: 0 }, lines);
+    events.push(...rows.takeAll(), ...segment.deferred.map((event) => Object.entries(event)));
     allNames.push([...segment.tally.names]);
     findings.push(segment.tally.findings());
     rejected.push(...segment.rejected.finish().map((file) => zstdDecompressSync(file).toString()));
@@ -109,19 +103,25 @@ async function checkSegments(
   return { events, names: allNames, findings, devices: { shared, isIncomplete }, rejected };
 }
 
-function eventsOf(
-  day: string,
-  bytes: Buffer,
-  { events, bytes: jsonBytes }: { readonly events: number; readonly bytes: number },
-): (readonly unknown[])[] {
-  const block = readBlock(bytes, blockBytes(events, jsonBytes));
-  const columns = [block.micros, block.keyLow, block.keyHigh, block.sumLow, block.sumHigh, block.contentLow].concat([
-    block.contentHigh,
-    block.name,
-  ]);
-  return Array.from({ length: block.count }, (_, at) => [
-    day,
-    ...columns.map((column) => column[at]),
-    block.json.toString('utf8', block.start[at], block.start[at + 1]),
-  ]);
+/** Keeps what rows are made of instead of making them. */
+function createRowList(): SegmentRows & { takeAll(): (readonly unknown[])[] } {
+  const list: (readonly unknown[])[] = [];
+  const arena = Buffer.alloc(8 << 20);
+  const numbersOf = (sums: EventSums): readonly unknown[] => Object.entries(sums).map(([, value]) => value);
+  return {
+    arena,
+    get count() {
+      return list.length;
+    },
+    add: ({ uuid, event, distinctId, text }, sums) => list.push([uuid, event, distinctId, text, ...numbersOf(sums)]),
+    place: () => 0,
+    keep: (sums, end) => {
+      const json = arena.toString('utf8', 0, end);
+      const { uuid, event, distinct_id: id } = JSON.parse(json) as Readonly<Record<string, unknown>>;
+      const text = json.slice(json.indexOf(',"properties":{') + ',"properties":'.length, -1);
+      list.push([uuid, event, id, text, ...numbersOf(sums)]);
+    },
+    take: () => ({ rows: { chunks: [], rows: 0 }, facts: undefined, sums: [] }),
+    takeAll: () => list.splice(0),
+  };
 }

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
-import { mergeEvents } from '../../src/contract/profile-events.ts';
+import { parseMicros } from '../../src/eventstore/micros.ts';
+import { EventRowWriter, type EventRow } from '../../src/eventstore/rows.ts';
+import type { RunStore, RunTable } from '../../src/eventstore/run-tables.ts';
 import { createChecksum, createContentChecksum, withoutRunMark, type ContentKind } from '../../src/imports/checksum.ts';
 import type { CheckResult } from '../../src/imports/run/results.ts';
-import { noTotals } from '../../src/imports/run/run.ts';
+import { noTotals, type Run } from '../../src/imports/run/run.ts';
 import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
-import { stagingKeys, type DayIndex, type Staging } from '../../src/imports/staging.ts';
+import { stagingKeys, type Staging } from '../../src/imports/staging.ts';
 import { newDay, type TestRun } from './leased-run.ts';
 
 export interface TestEvent {
@@ -48,20 +49,70 @@ export function uuidOf(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Writes what the check leaves behind: the files of the days, their rows, its result. */
+export interface StagedPlace {
+  readonly staging: Staging;
+  readonly runStore: RunStore;
+}
+
+const dayMicros = 86_400_000_000;
+/** Of the run, µs. */
+const sourceStart = 1_764_000_000_000_000;
+
+/** Rows of the table of a run: the event is that of record `number` of its source. */
+export function rowsOf({ id, projectId }: Run, events: readonly TestEvent[]): EventRow[] {
+  return events.map((event, number) => {
+    const micros = Number(microsOf(event.timestamp));
+    return {
+      projectId,
+      historical: true,
+      receivedAtMicros: sourceStart + 8 * number,
+      timestampMicros: micros,
+      keyDay: Math.floor(micros / dayMicros),
+      uuid: event.uuid,
+      event: event.event,
+      distinctId: event.distinct_id,
+      properties: JSON.stringify(event.properties),
+      importRun: id,
+    };
+  });
+}
+
+/** Writes what the check leaves behind: the table of the run, its days, its result. */
 export async function stageDays(
   test: TestRun,
-  staging: Staging,
+  place: StagedPlace,
   days: Readonly<Record<string, readonly TestEvent[]>>,
-  perFrame: number,
+  frameEvents: number,
 ): Promise<void> {
-  for (const [day, events] of Object.entries(days)) await stageDay(test, staging, day, events, perFrame);
-  const events = Object.values(days).reduce((sum, each) => sum + each.length, 0);
+  await stageRows(test, place, rowsOf(test.run, Object.values(days).flat()), frameEvents);
+}
+
+/** No two rows of one identity. */
+export async function stageRows(
+  test: TestRun,
+  place: StagedPlace,
+  rows: readonly EventRow[],
+  frameEvents: number,
+): Promise<void> {
+  const { run } = test;
+  await place.runStore.runTables.create({ projectId: run.projectId, runId: run.id });
+  await insertRows(run, place, rows, 'rows');
+  for (const [keyDay, of] of Map.groupBy(rows, (row) => row.keyDay)) {
+    const day = new Date(keyDay * 86_400_000).toISOString().slice(0, 10);
+    test.days.set(day, {
+      ...newDay,
+      day,
+      events: of.length,
+      bytes: of.reduce((sum, { properties }) => sum + properties.length + 150, 0),
+      frames: Math.ceil(of.length / frameEvents),
+      expected: JSON.stringify(expectedOf(of)),
+    });
+  }
   const result: CheckResult = {
     verdict: 'passed',
     problems: [],
     warnings: [],
-    totals: { ...noTotals, records: events, events },
+    totals: { ...noTotals, records: rows.length, events: rows.length },
     first_time: null,
     last_time: null,
     days: {},
@@ -72,57 +123,33 @@ export async function stageDays(
     identity: { distinct_ids: 50, identifies: 0, group_identifies: 0, ids_of_several_persons: [], busiest: [] },
     samples: [],
   };
-  await staging.write(stagingKeys.check(test.run.id), [Buffer.from(JSON.stringify(result))]);
+  await place.staging.write(stagingKeys.check(run.id), [Buffer.from(JSON.stringify(result))]);
 }
 
-async function stageDay(
-  test: TestRun,
-  staging: Staging,
-  day: string,
-  events: readonly TestEvent[],
-  perFrame: number,
+/** Into the table of a run, the last first. */
+export async function insertRows(
+  { id: runId, projectId }: Run,
+  { runStore }: StagedPlace,
+  rows: readonly EventRow[],
+  into: RunTable,
 ): Promise<void> {
-  const chunks: Buffer[] = [];
-  const frames: DayIndex['frames'][number][] = [];
-  let start = 0;
-  for (let at = 0; at < events.length; at += perFrame) {
-    const slice = events.slice(at, at + perFrame);
-    const text = Buffer.from(slice.map((event) => JSON.stringify(event)).join('\n'));
-    const chunk = zstdCompressSync(text);
-    const merges = slice.some(({ event }) => mergeEvents.has(event));
-    frames.push({ start, end: start + chunk.length, events: slice.length, bytes: text.length, merges });
-    start += chunk.length;
-    chunks.push(chunk);
-  }
-  const index: DayIndex = { day, frames };
-  await staging.write(stagingKeys.day(test.run.id, day), chunks);
-  await staging.write(stagingKeys.dayIndex(test.run.id, day), [Buffer.from(JSON.stringify(index))]);
-  const bytes = frames.reduce((sum, frame) => sum + frame.bytes, 0);
-  test.days.set(day, {
-    ...newDay,
-    day,
-    events: events.length,
-    bytes,
-    frames: frames.length,
-    expected: JSON.stringify(expectedOf(events)),
-  });
+  const writer = new EventRowWriter();
+  for (const row of rows.toReversed()) writer.write(row);
+  await runStore.runTables.insert({ projectId, runId }, writer.take(), '0', into);
 }
 
 export function expectedOf(
-  events: readonly TestEvent[],
+  rows: readonly EventRow[],
   contents?: ContentKind,
 ): Record<string, { count: number; checksum: string; content: string }> {
-  const names = [...new Set(events.map(({ event }) => event))];
+  const names = Map.groupBy(rows, ({ event }) => event);
   return Object.fromEntries(
-    names.map((name) => {
+    [...names].map(([name, named]) => {
       const checksum = createChecksum();
-      const named = events.filter(({ event }) => event === name);
       const content = createContentChecksum(contents);
-      for (const { uuid, distinct_id, timestamp, properties } of named) {
-        const micros = microsOf(timestamp);
-        checksum.add(uuid, distinct_id, micros);
-        const identity = { uuid, distinctId: distinct_id, micros };
-        content.add(identity, withoutRunMark(JSON.stringify(properties), String(properties['$import_run_id'])));
+      for (const { uuid, distinctId, timestampMicros: micros, properties, importRun = '' } of named) {
+        checksum.add(uuid, distinctId, micros);
+        content.add({ uuid, distinctId, micros }, withoutRunMark(properties, importRun));
       }
       return [name, { count: named.length, checksum: checksum.digits(), content: content.digits() }];
     }),
@@ -130,5 +157,7 @@ export function expectedOf(
 }
 
 export function microsOf(timestamp: string): bigint {
-  return BigInt(Date.parse(`${timestamp.slice(0, 23)}Z`)) * 1000n + BigInt(timestamp.slice(23, 26));
+  const micros = parseMicros(timestamp);
+  if (micros === undefined) throw new Error(`expected a time, got ${timestamp}`);
+  return micros;
 }

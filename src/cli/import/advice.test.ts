@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
@@ -125,19 +125,17 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       expect((await follow(copied(shown, /\n {2}(millrace import .*)/))).code).toBe(exitCodes.unverified.code);
     }));
 
-  it('a damaged file of the state directory: --again begins from the source', () =>
+  it('converted events that are gone from the state directory: --again begins from the source', () =>
     scene(async (made, endpoint) => {
-      const { id } = resultOf(await made.start(endpoint.url, ['--check']));
+      await made.start(endpoint.url, ['--check']);
       const [name = ''] = await readdir(made.state);
-      const days = join(made.state, name, 'staging', id, 'days');
-      const day = (await readdir(days)).find((file) => file.endsWith('.zst')) ?? '';
-      await writeFile(join(days, day), 'no zstd');
+      await rm(join(made.state, name, 'store'), { recursive: true });
       const failed = await made.start(endpoint.url);
       expect([failed.code, failed.stderr]).toEqual([
         exitCodes.failed.code,
         expect.not.stringContaining('same command'),
       ]);
-      const again = copied(failed, /got: a damaged file; give the command with (--again)/);
+      const again = copied(failed, /the store was restored; give the command with (--again)/);
       expect((await made.start(endpoint.url, [again])).code).toBe(exitCodes.unverified.code);
       everything(endpoint);
     }));

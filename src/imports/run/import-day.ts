@@ -11,6 +11,7 @@ export interface DayState {
   readonly frames: number;
   /** Frames that the target has acknowledged; the cursor of the load. */
   readonly framesLoaded: number;
+  /** While no frame is loaded: those that were let in, whose rows may be attached once all of their month are. */
   readonly accepted: number;
   /** Refused by the target. */
   readonly rejected: number;
@@ -22,4 +23,9 @@ export interface DayState {
 /** Whether the target has acknowledged all of a day. */
 export function isLoaded({ frames, framesLoaded }: Pick<DayState, 'frames' | 'framesLoaded'>): boolean {
   return framesLoaded >= frames;
+}
+
+/** Whether all events of a day were let in, and none is acknowledged. */
+export function isAdmitted({ events, framesLoaded, accepted }: DayState): boolean {
+  return framesLoaded === 0 && accepted === events;
 }

@@ -18,7 +18,8 @@ const ends = ['exact', 'different', 'unverified', 'checked', 'failed', 'cancelle
 async function endRuns({ db, staging, project }: Kept): Promise<void> {
   for (const id of ends) {
     await createRun(db, newRun({ id, ...project }));
-    for (const key of [stagingKeys.segment(id, 1, 0), stagingKeys.spill(id, 1, 0), stagingKeys.day(id, '2024-01-01')])
+    // An earlier version has left files of days.
+    for (const key of [stagingKeys.segment(id, 1, 0), stagingKeys.findings(id, 1, 0), `${id}/days/2024-01-01.zst`])
       await staging.write(key, [Buffer.from('x')]);
     await staging.write(stagingKeys.rejected(id, 'check'), [Buffer.from('x')]);
     const claim = await claimRun(db, start, 1000, { onlyRun: id });
@@ -52,7 +53,9 @@ describe('staging of runs that ended', () => {
       for (const id of ends) {
         const files = await foldersOf(staging, id);
         const gone = ['cancelled', 'exact', 'unverified'].includes(id);
-        expect(files.filter((folder) => ['parts', 'spills', 'days'].includes(folder ?? ''))).toHaveLength(gone ? 0 : 3);
+        expect(files.filter((folder) => ['parts', 'checked', 'days'].includes(folder ?? ''))).toHaveLength(
+          gone ? 0 : 3,
+        );
         expect(files).toContain('rejected');
       }
       await expect(retryRejected(db, 'exact')).rejects.toThrow('its staged records are removed');

@@ -9,6 +9,7 @@ import { removeLostPieces } from '../uploads/staged-uploads.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../staging.ts';
 
 const runsPerPageDefault = 100;
+const foldersOfEarlierVersions = ['spills', 'days'];
 /** A worker that was in the middle of a file when its run was deleted is through with it by then. */
 const lateFilesMs = 3_600_000;
 
@@ -123,7 +124,7 @@ async function removeStaged({ db, staging }: RemoveStagingDeps, run: EndedRun, n
     .where('finished_at', '=', run.finished_at)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  for (const folder of ['parts', 'spills', 'days']) await staging.remove(`${run.id}/${folder}/`);
+  for (const folder of ['parts', 'checked', ...foldersOfEarlierVersions]) await staging.remove(`${run.id}/${folder}/`);
   return true;
 }
 

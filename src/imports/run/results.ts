@@ -23,6 +23,8 @@ export interface CheckResult {
   /** Rejected, grouped: most frequent first. */
   readonly errors: readonly ErrorGroup[];
   readonly duplicates: number;
+  /** Of these: with other properties or another time than the event that is loaded; results of old versions lack it. */
+  readonly changed_duplicates?: number;
   /** Names that the table of the format does not translate though they look like the source's own (`$…`, `[Amplitude] …`); with counts. */
   readonly unmapped: {
     readonly events: Readonly<Record<string, number>>;

@@ -67,6 +67,7 @@ async function reachedBy(db: Queries, runId: string): Promise<number> {
       fn.countAll<number>().as('days'),
       fn.sum<number>('frames').as('frames'),
       fn.sum<number>('frames_loaded').as('loaded'),
+      fn.sum<number>('accepted').as('accepted'),
       fn.sum<number>('verified').as('verified'),
     ])
     .where('run_id', '=', runId)

@@ -1,5 +1,5 @@
 import { zstdCompressSync } from 'node:zlib';
-import { StoreUnavailableError, type EventStore } from '../../eventstore/eventstore.ts';
+import type { EventStore } from '../../eventstore/eventstore.ts';
 import type { RunStore } from '../../eventstore/run-tables.ts';
 import {
   identityKey,
@@ -24,6 +24,7 @@ import {
 } from '../target.ts';
 import { splitLines } from './lines.ts';
 import type { DoorAnswer, ProjectDoor } from './project-door.ts';
+import { readStore, readStorePages } from './read-store.ts';
 
 export interface ProjectTargetOptions {
   readonly projectId: number;
@@ -65,7 +66,7 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
       },
       attach: async (month, signal) => {
         signal.throwIfAborted();
-        await ask(() => store.runTables.attach({ projectId, runId }, month));
+        await readStore(() => store.runTables.attach({ projectId, runId }, month));
       },
       deliverFacts: async (batch, signal) => {
         signal.throwIfAborted();
@@ -81,8 +82,8 @@ function expectAccepted(answer: DoorAnswer): void {
 }
 
 /** In memory of its own, which moves to the thread of the door. */
-function packedOf({ packed, lines }: LoadBatch): Uint8Array {
-  const bytes = packed ?? zstdCompressSync(lines);
+function packedOf({ lines }: LoadBatch): Uint8Array {
+  const bytes = zstdCompressSync(lines);
   const own = Buffer.allocUnsafeSlow(bytes.length);
   own.set(bytes);
   return own;
@@ -91,7 +92,7 @@ function packedOf({ packed, lines }: LoadBatch): Uint8Array {
 /** Uuids of which every event in the batch is stored. */
 async function storedUuids(store: EventStore, projectId: number, batch: LoadBatch): Promise<ReadonlySet<string>> {
   const identities = splitLines(batch.lines).map(identityOf);
-  const stored = await ask(() => storedOnDay(store, projectId, batch.day, identities));
+  const stored = await readStore(() => storedOnDay(store, projectId, batch.day, identities));
   const missing = new Set(identities.filter((identity) => !stored.has(identityKey(identity))).map(({ uuid }) => uuid));
   return new Set(identities.map(({ uuid }) => uuid).filter((uuid) => !missing.has(uuid)));
 }
@@ -116,7 +117,7 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     },
     dayProperties: async (day, event, uuids, signal) => {
       signal.throwIfAborted();
-      const rows = await ask(() => importedProperties(store, projectId, { day, event, uuids }));
+      const rows = await readStore(() => importedProperties(store, projectId, { day, event, uuids }));
       return new Map(rows.map(({ uuid, distinctId, properties }) => [`${uuid} ${distinctId}`, properties]));
     },
     eventsNamed: (event, signal, without = []) =>
@@ -129,7 +130,7 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     contents: ContentKind,
   ): Promise<Map<string, Map<string, StoredCount>>> {
     signal.throwIfAborted();
-    const rows = await ask(() => importedCounts(store, projectId, { run: runId, ...days }, contents));
+    const rows = await readStore(() => importedCounts(store, projectId, { run: runId, ...days }, contents));
     const byDay = new Map<string, Map<string, StoredCount>>();
     for (const { day, event, count, checksum, content } of rows) {
       const counts = byDay.get(day) ?? new Map<string, StoredCount>();
@@ -138,43 +139,23 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     return byDay;
   }
 
-  async function* placesWithout(
+  function placesWithout(
     event: string,
     runs: readonly string[],
     signal: AbortSignal,
-  ): AsyncGenerator<readonly StoredPlace[]> {
-    let after: IdentityKey | undefined;
-    do {
-      signal.throwIfAborted();
-      const page = await ask(() => placesWithoutRuns(store, projectId, { event, runs, after }, identitiesPerPage));
-      yield page.events;
-      after = page.next;
-    } while (after !== undefined);
+  ): AsyncIterable<readonly StoredPlace[]> {
+    const read = (after: IdentityKey | undefined) =>
+      placesWithoutRuns(store, projectId, { event, runs, after }, identitiesPerPage);
+    return readStorePages(read, signal);
   }
 
-  async function* pages(
+  function pages(
     where: { readonly day?: string; readonly event: string },
     signal: AbortSignal,
     contents: ContentKind = 'crc32',
-  ): AsyncGenerator<readonly ImportedIdentity[]> {
-    let after: IdentityKey | undefined;
-    do {
-      signal.throwIfAborted();
-      const asked = { ...where, after };
-      const page = await ask(() => importedEvents(store, projectId, asked, { limit: identitiesPerPage, contents }));
-      yield page.events;
-      after = page.next;
-    } while (after !== undefined);
-  }
-}
-
-async function ask<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (cause instanceof StoreUnavailableError) {
-      throw new TargetWaitError('the event store is busy or cannot be reached', { cause });
-    }
-    throw cause;
+  ): AsyncIterable<readonly ImportedIdentity[]> {
+    const read = (after: IdentityKey | undefined) =>
+      importedEvents(store, projectId, { ...where, after }, { limit: identitiesPerPage, contents });
+    return readStorePages(read, signal);
   }
 }

@@ -6,7 +6,7 @@ export interface Oracle {
   startFile(): void;
   add(record: DirtyRecord): void;
   readonly totals: Readonly<Record<'records' | 'stored' | 'duplicates' | 'skipped' | 'rejected', number>>;
-  /** All records were added. Of several events of one identity the earliest is stored, the first one of equal times. */
+  /** All records were added. Of several events of one identity the first one of the source is stored. */
   end(): void;
   /** A device belongs to its first user by the time of the events. */
   persons(): readonly OraclePerson[];
@@ -30,8 +30,6 @@ interface Times {
 export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
   const totals = { records: 0, stored: 0, duplicates: 0, skipped: 0, rejected: 0 };
   const identities = createSeen();
-  /** Of an identity that several records may have. */
-  const earliest = new Map<string, ExpectedEvent>();
   const inFile = new Map<string, number>();
   const first = new Map<string, DeviceLink>();
   const ids = new Map<string, Times | undefined>();
@@ -47,9 +45,7 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     const identity = identityOf(event);
     const isNew = identities.isNew(identity);
     totals[isNew ? 'stored' : 'duplicates'] += 1;
-    if (!isNumber(identity)) {
-      if (event.ms < (earliest.get(identity)?.ms ?? Infinity)) earliest.set(identity, event);
-    } else if (isNew) store(event);
+    if (isNew) store(event);
   };
   const store = (event: ExpectedEvent): void => {
     if (event.isNobodys !== true) addPerson(event);
@@ -69,7 +65,6 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     totals,
     startFile: () => inFile.clear(),
     end: () => {
-      earliest.forEach(store);
       for (const { event } of said.stored()) store(event);
     },
     add: ({ expected }) => {

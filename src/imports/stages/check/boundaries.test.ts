@@ -11,7 +11,7 @@ import { deepValue } from '../../../../test/support/exact-values.ts';
 import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { stagingKeys } from '../../staging.ts';
 import type { CheckLimits } from './check-stage.ts';
-import { readSpillIndex } from './spill-index.ts';
+import { readFindings } from './findings-file.ts';
 
 const forty = '1234567890123456789012345678901234567890';
 /** What real exports hold, and what a way that goes by JavaScript values loses or refuses. */
@@ -96,17 +96,17 @@ describe('the counts of a check', () => {
     expect(totals).toMatchObject({ records: 2, converted: 1, skipped: { 'nothing to import in the record': 1 } });
   });
 
-  it('of a segment lie in its index as JSON with every digit', async () => {
+  it('of a segment lie in its file of findings with every digit', async () => {
     await using test = await checkTest({ format: 'mixpanel' });
     const record = { event: 'Big', properties: { time: 1_700_000_000, distinct_id: 'd', $insert_id: 'i', big: '@' } };
     await test.stage('a', [JSON.stringify(record).replace('"@"', forty)], 10);
     const stopped = (): never => {
-      throw new Error('stop before the spills are removed');
+      throw new Error('stop before the files are removed');
     };
     await expect(
       test.check({ failpoint: (name) => (name === 'import_segment_checked' ? stopped() : undefined) }),
     ).rejects.toThrow('stop before');
-    const { findings } = await readSpillIndex(test.staging, 'r', 1, 0);
+    const { findings } = await readFindings(test.staging, 'r', { seq: 1, index: 0 });
     expect(JSON.stringify(findings.samples)).toContain(forty);
   });
 });

@@ -5,7 +5,6 @@ import { findUnmapped } from './find-unmapped.ts';
 import { paced } from './paced-progress.ts';
 import { openReader, type ReaderOptions } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
-import { createSegmentLinks } from './repeated-links.ts';
 import {
   beforeOf,
   createSegmentMemory,
@@ -15,11 +14,15 @@ import {
 } from './segment-memory.ts';
 import { createPairs } from './shared-devices.ts';
 import type { CheckTools } from './check-tools.ts';
-import type { SpillRun } from './spill-buffer.ts';
+import type { DeferredEvent } from './deferred-events.ts';
+import { createSegmentRows, type RowsOfSegment } from './segment-rows.ts';
 
 /** What all segments of a run have in common; structured clone. */
 export interface AloneSetup {
   readonly runId: string;
+  readonly projectId: number;
+  /** Whether persons and groups of the target learn from facts. */
+  readonly wantsFacts: boolean;
   readonly reader: ReaderOptions;
   readonly eventBytesMax: number;
   /** Time between two reports of how far a segment is. */
@@ -32,6 +35,8 @@ export interface SegmentTask {
   readonly part: string;
   /** Lines of the part before this segment. */
   readonly linesBefore: number;
+  /** `received_at` of the first line of the part, µs since the epoch. */
+  readonly firstPlace: number;
   readonly lines: Buffer;
   /** Lines of the part that stand for what could not be staged. */
   readonly held: ReadonlyMap<number, RejectedRecord> | undefined;
@@ -43,10 +48,7 @@ export interface SegmentTask {
 
 /** A checked segment; structured clone. */
 export interface CheckedSegment {
-  /** Blocks of the spill. */
-  readonly chunks: readonly Buffer[];
-  readonly names: readonly string[];
-  readonly runs: readonly SpillRun[];
+  readonly found: RowsOfSegment;
   /** JSON of `Findings`: samples hold numbers kept digit by digit, which structured clone refuses. */
   readonly findings: string;
   /** File of rejected records; empty: there are none. */
@@ -57,10 +59,7 @@ export interface CheckedSegment {
 /** What a segment tells the run besides its findings: it has to be added up in the order of segments. */
 export interface HandOver {
   readonly memories: SegmentMemories;
-  /** As `SegmentLinks.save`. */
-  readonly links: Float64Array;
-  /** Names that links mean. */
-  readonly names: readonly string[];
+  readonly deferred: readonly DeferredEvent[];
   /** Anonymous ids and persons that were tied together, each pair once: two texts each. */
   readonly devices: readonly string[];
 }
@@ -70,7 +69,7 @@ export interface HandOver {
  * one at a time. `before`: in place of the task's. `onLines` is told how far it is.
  */
 export async function checkAlone(
-  { runId, reader, eventBytesMax, progressMs }: AloneSetup,
+  { runId, projectId, wantsFacts, reader, eventBytesMax, progressMs }: AloneSetup,
   task: SegmentTask,
   {
     tools,
@@ -85,7 +84,6 @@ export async function checkAlone(
   },
 ): Promise<CheckedSegment> {
   const memory = createSegmentMemory(before ?? (task.before && beforeOf(task.before)));
-  const links = createSegmentLinks(memory.links);
   const devices = createPairs();
   const { format, names, read } = openReader(reader, [], memory);
   const own = {
@@ -99,8 +97,8 @@ export async function checkAlone(
   const deps = {
     ...own,
     plain: createPlainConverter({ ...own, machine: tools.machine }),
-    links,
-    buffer: tools.buffer,
+    links: memory.links,
+    rows: createSegmentRows({ runId, projectId, eventBytesMax, wantsFacts }),
     devices,
     times: format.times,
     sampled: new Set<string>(),
@@ -109,18 +107,13 @@ export async function checkAlone(
     transform: undefined,
     onLines: paced(progressMs, onLines),
   };
-  const { part, linesBefore } = task;
-  const segment = checkSegment(deps, { part, linesBefore });
-  const chunks: Buffer[] = [];
-  for await (const chunk of segment.chunks(task.lines)) chunks.push(chunk);
+  const { part, linesBefore, firstPlace } = task;
+  const { tally, rejected, deferred } = await checkSegment(deps, { part, linesBefore, firstPlace }, task.lines);
   freeMemory(task.lines);
-  const { tally, ledger, file, rejected } = segment;
   return {
-    chunks,
-    names: tally.names,
-    runs: file.runs,
+    found: deps.rows.take(tally.names),
     findings: JSON.stringify(tally.findings()),
     rejected: rejected.count > 0 ? rejected.finish() : [],
-    handOver: { memories: memory.handOver(), links: links.save(ledger), names: tally.names, devices: devices.list() },
+    handOver: { memories: memory.handOver(), deferred, devices: devices.list() },
   };
 }

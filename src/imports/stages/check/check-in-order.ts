@@ -1,10 +1,10 @@
 import { freeMemory } from '../../../base/free-memory.ts';
 import type { LeasedRun, StoredPart } from '../../run/leased-run.ts';
-import { stagingKeys } from '../../staging.ts';
 import type { Transform } from '../../transform.ts';
 import type { HeldLines } from './add-faults.ts';
 import type { CheckProgress } from './check-progress.ts';
 import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
+import { firstPlaces } from './check-side-by-side.ts';
 import { createCheckTools } from './check-tools.ts';
 import type { Ready } from './check-stage.ts';
 import { findUnmapped } from './find-unmapped.ts';
@@ -12,9 +12,11 @@ import { handOverOf } from './hand-over-file.ts';
 import { paced } from './paced-progress.ts';
 import type { OpenedReader } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
-import { createSegmentLinks, type RepeatedLinks } from './repeated-links.ts';
+import type { RepeatedLinks } from './repeated-links.ts';
+import type { RunRows } from './run-rows.ts';
+import { createSegmentRows } from './segment-rows.ts';
 import type { SharedDevices } from './shared-devices.ts';
-import { writeChecked } from './write-checked.ts';
+import { writeChecked, type SegmentRef } from './write-checked.ts';
 
 /** Checking the segments of a run. */
 export interface Checking {
@@ -27,6 +29,8 @@ export interface Checking {
   readonly devices: SharedDevices;
   /** Gets the links that segments made. */
   readonly links: RepeatedLinks;
+  readonly rows: RunRows;
+  readonly wantsFacts: boolean;
 }
 
 /**
@@ -39,7 +43,7 @@ export async function checkInOrder(
   const { deps, leased, parts, progress } = checking;
   const segmentDeps = depsOf(checking);
   let number = 0;
-  for (const part of parts) {
+  for (const [part, firstPlace] of firstPlaces(leased.run.createdAt, parts)) {
     let linesBefore = 0;
     checking.reader.startFile();
     for (const [index, segment] of part.segments.entries()) {
@@ -48,9 +52,9 @@ export async function checkInOrder(
       const onLines = paced(deps.limits.progressMs, (count) => progress.within(segment, count));
       const own = { ...segmentDeps, onLines };
       if (index < part.checked) await replaySegment(own, lines);
-      else await spillSegment(checking, own, { part, index, linesBefore, lines });
+      else await checkNext(checking, own, { part, index, linesBefore, firstPlace, lines });
       const handOver = await handOverOf(deps.staging, leased.run.id, { part, index });
-      checking.links.add(number, handOver.links, handOver.names);
+      checking.links.add(number, handOver.deferred);
       number += 1;
       freeMemory(lines);
       linesBefore += segment.records;
@@ -61,11 +65,12 @@ export async function checkInOrder(
 }
 
 function depsOf({
-  deps: { limits, eventBytesMax, clock },
+  deps: { eventBytesMax, clock },
   leased,
   held,
   devices,
-  reader: { format, names, read },
+  wantsFacts,
+  reader: { format, names, read, links },
   transform,
 }: Parameters<typeof checkInOrder>[0]): SegmentCheckDeps {
   const own = {
@@ -76,12 +81,12 @@ function depsOf({
     eventBytesMax,
     now: clock.now,
   };
-  const { buffer, machine } = createCheckTools(limits);
+  const { machine } = createCheckTools();
   return {
     ...own,
     plain: createPlainConverter({ ...own, machine }),
-    links: undefined,
-    buffer,
+    links,
+    rows: createSegmentRows({ ...own, projectId: leased.run.projectId, wantsFacts }),
     devices,
     times: format.times,
     sampled: new Set(),
@@ -91,37 +96,29 @@ function depsOf({
   };
 }
 
-async function spillSegment(
-  { deps, leased, reader }: Parameters<typeof checkInOrder>[0],
+interface NextSegment extends SegmentRef {
+  readonly linesBefore: number;
+  readonly firstPlace: number;
+  readonly lines: Buffer;
+}
+
+async function checkNext(
+  { deps, leased, rows }: Checking,
   segmentDeps: SegmentCheckDeps,
-  {
-    part,
-    index,
-    linesBefore,
-    lines,
-  }: {
-    readonly part: StoredPart;
-    readonly index: number;
-    readonly linesBefore: number;
-    readonly lines: Buffer;
-  },
+  { part, index, linesBefore, firstPlace, lines }: NextSegment,
 ): Promise<void> {
-  const links = createSegmentLinks(reader.links);
-  const segment = checkSegment({ ...segmentDeps, links }, { part: part.key, linesBefore });
-  await deps.staging.write(stagingKeys.spill(leased.run.id, part.seq, index), segment.chunks(lines));
-  const { tally, ledger, file, rejected } = segment;
-  const { names } = tally;
+  const place = { part: part.key, linesBefore, firstPlace };
+  const { tally, rejected, deferred } = await checkSegment(segmentDeps, place, lines);
   await writeChecked(
-    deps,
+    { ...deps, rows },
     leased,
     { part, index },
     {
-      names,
-      runs: file.runs,
+      found: segmentDeps.rows.take(tally.names),
       findings: JSON.stringify(tally.findings()),
       rejected: rejected.count > 0 ? rejected.finish() : [],
       // The reader remembers the rest.
-      handOver: { memories: { counted: [] }, links: links.save(ledger), names, devices: [] },
+      handOver: { memories: { counted: [] }, deferred, devices: [] },
     },
   );
 }

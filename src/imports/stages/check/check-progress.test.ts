@@ -26,6 +26,7 @@ async function shownBy(test: CheckTest, threads: number, crashAfter = Number.POS
   let segments = 0;
   const deps: CheckDeps = {
     staging: test.staging,
+    runStore: test.runStore,
     eventBytesMax: 1_000_000,
     clock: { now: () => test.now },
     threads,

@@ -12,7 +12,7 @@ import { mostOf, type Sum } from './findings.ts';
 import { integer } from '../../../base/integer-text.ts';
 import { resultNotes } from './result-notes.ts';
 import { oddFindings } from './odd-findings.ts';
-import { expectedOf } from './prepare-days.ts';
+import { expectedOf } from './expected-of.ts';
 import type { SharedDevices } from './shared-devices.ts';
 
 export interface Checked {
@@ -63,6 +63,7 @@ export function checkResult(checked: Checked): CheckResult {
     events: summaries(sum, days, checked.knownEvents),
     errors: sum.errors.list(),
     duplicates: totals.duplicates,
+    changed_duplicates: checked.changed,
     unmapped: {
       events: Object.fromEntries(mostOf(sum.unmappedEvents, sum.unmappedEvents.size)),
       properties: Object.fromEntries(mostOf(sum.unmappedProperties, sum.unmappedProperties.size)),

@@ -4,6 +4,7 @@ import { notEventNames, notEventWarning } from '../../../batch/not-events.ts';
 import { unreadableTime } from '../../choosing/odd-times.ts';
 import type { RecordReader, RecordResult, RecordTimes } from '../../formats/format.ts';
 import { incompleteLine } from '../../formats/incomplete.ts';
+import type { Links } from '../../formats/reader-memory.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { objectIn } from '../../../base/json.ts';
 import { contentWords, identityWords } from '../../checksum.ts';
@@ -12,18 +13,18 @@ import type { Transform } from '../../transform.ts';
 import { checkFailure, countsDiffer } from './check-failure.ts';
 import { createConverter, type ConvertEvent, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
 import type { HeldLines } from './add-faults.ts';
-import { hashIdentity, hashText } from './event-keys.ts';
+import { hashText } from './event-keys.ts';
+import type { DeferredEvent } from './deferred-events.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
 import { emptyResult } from './findings.ts';
-import type { SegmentLinks } from './repeated-links.ts';
 import { createRecordLedger, disagreements, type RecordLedger } from './record-ledger.ts';
 import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
 import type { PlainConverter } from './plain/plain-converter.ts';
 import { lineEnd, readLine, segmentLines, tooDeepReason, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
 import type { SharedDevices } from './shared-devices.ts';
-import { emptyBlockEvent } from './spill-block.ts';
-import type { SpillBuffer, SpillFile } from './spill-buffer.ts';
+import type { SegmentRows } from './segment-rows.ts';
+import { addedOnce } from './stored-events.ts';
 import { transformRecords, type ReadRecord } from './transform-records.ts';
 
 /** What a segment is checked with; one at a time. */
@@ -33,10 +34,10 @@ export interface SegmentCheckDeps {
   /** Of the format. */
   readonly slug: string;
   /** Links that the reader makes once in the segment; undefined: it makes them once in the run. */
-  readonly links: SegmentLinks | undefined;
+  readonly links: Pick<Links, 'has'> | undefined;
   /** Takes plain records without making objects of them; undefined: all are read. */
   readonly plain: PlainConverter | undefined;
-  readonly buffer: SpillBuffer;
+  readonly rows: SegmentRows;
   readonly devices: Pick<SharedDevices, 'add'>;
   readonly unmapped: UnmappedNames;
   /** Where the time of a record stands; undefined: the format does not say. */
@@ -60,42 +61,35 @@ export interface SegmentPlace {
   readonly part: string;
   /** Lines of the part before this segment. */
   readonly linesBefore: number;
+  /** `received_at` of the first line of the part, µs since the epoch. */
+  readonly firstPlace: number;
 }
 
+/** A checked segment; its rows are in `deps.rows`. */
 export interface SegmentCheck {
-  readonly file: SpillFile;
   readonly tally: SegmentTally;
-  readonly ledger: Pick<RecordLedger, 'linksOf'>;
   readonly rejected: RejectedFile;
-  /** Compressed blocks of the spill, converted while they are taken. */
-  chunks(lines: Buffer): AsyncGenerator<Buffer>;
+  readonly deferred: readonly DeferredEvent[];
 }
 
 /** Records between two looks at the signal; also how long others in the thread have to wait. */
 const recordsPerTurn = 500;
 
-export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): SegmentCheck {
+export async function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace, lines: Buffer): Promise<SegmentCheck> {
   const tally = createSegmentTally(deps.unmapped, deps.sampled, deps.now);
-  const file: SpillFile = { length: 0, runs: [] };
   const rejected = createRejectedFile();
   const ledger = createRecordLedger();
-  const counter = createCounter(deps, place, { tally, ledger, rejected });
+  const deferred: DeferredEvent[] = [];
+  const counter = createCounter(deps, place, { tally, ledger, rejected, deferred });
   const { transform } = deps;
-  return {
-    file,
-    tally,
-    ledger,
-    rejected,
-    async *chunks(lines) {
-      deps.buffer.clear();
-      if (transform === undefined) yield* direct(deps, place, { counter, tally, ledger, file, lines });
-      else yield* transformed(deps, transform, { counter, file, records: readRecords(deps, place, counter, lines) });
-      yield* deps.buffer.flush(file);
-      const differences = disagreements({ lines, tally, ledger, file });
-      if (differences.length > 0)
-        throw countsDiffer(`the lines of ${place.part} from ${place.linesBefore + 1}`, differences);
-    },
-  };
+  if (transform === undefined) await direct(deps, place, { counter, tally, ledger, lines });
+  else await transformed(deps, transform, { counter, records: readRecords(deps, place, counter, lines) });
+  const written = deps.rows.count + deferred.length;
+  const differences = disagreements({ lines, tally, ledger, written });
+  if (differences.length > 0)
+    throw countsDiffer(`the lines of ${place.part} from ${place.linesBefore + 1}`, differences);
+  for (const { link } of deferred) if (link !== undefined) link.ofLine = ledger.linksOf(link.line);
+  return { tally, rejected, deferred };
 }
 
 /** The two that count, apart from each other. */
@@ -104,19 +98,15 @@ interface Counts {
   readonly ledger: RecordLedger;
 }
 
-interface Sink {
-  readonly counter: Counter;
-  readonly file: SpillFile;
-}
-
-async function* direct(
+async function direct(
   deps: SegmentCheckDeps,
-  { part, linesBefore }: SegmentPlace,
-  { counter, tally, ledger, file, lines }: Sink & Counts & { readonly lines: Buffer },
-): AsyncGenerator<Buffer> {
-  const { plain, buffer, signal, onLines } = deps;
+  { part, linesBefore, firstPlace }: SegmentPlace,
+  { counter, tally, ledger, lines }: Counts & { readonly counter: Counter; readonly lines: Buffer },
+): Promise<void> {
+  const { plain, rows, signal, onLines } = deps;
   const isText = isUtf8(lines);
-  const takePlain = isText && plain !== undefined ? createPlainTaker(plain, buffer, { tally, ledger }) : undefined;
+  const takePlain =
+    isText && plain !== undefined ? createPlainTaker(plain, rows, { tally, ledger, firstPlace }) : undefined;
   let line = linesBefore;
   /** Of a record that is read as an object. */
   let text: string | undefined;
@@ -134,13 +124,9 @@ async function* direct(
       text = undefined;
       // What a plain record tells besides its event comes first.
       const events = taken === 'odd' ? eventsOf(at, end) : counter.settlePlain(taken.links());
-      for (const event of events) {
-        if (counter.take(event, line, () => text ?? lines.toString('utf8', at, end))) continue;
-        yield* buffer.flush(file);
-        counter.again();
-      }
+      for (const event of events) counter.take(event, line, () => text ?? lines.toString('utf8', at, end));
       if (taken === 'odd') continue;
-      while (!taken.put(buffer, tally)) yield* buffer.flush(file);
+      taken.put(rows, tally, placeOf(firstPlace, line, events.length));
       ledger.stored(line);
     } catch (error) {
       throw checkFailure(`checking line ${line} of ${part}`, error);
@@ -160,14 +146,14 @@ async function* direct(
 }
 
 /**
- * Takes what most records are: plain, with an event and nothing before it, for which there is room; and those that are left out. What is
- * left of the others: all of it, or links and the event of the converter. A function of its own, since the engine compiles the loop
- * around it anew for each segment.
+ * Takes what most records are: plain, with an event and nothing before it; and those that are skipped. What is left of the others: all
+ * of it, or links and the event of the converter. A function of its own, since the engine compiles the loop around it again for each
+ * segment.
  */
 function createPlainTaker(
   plain: PlainConverter,
-  buffer: SpillBuffer,
-  { tally, ledger }: Counts,
+  rows: SegmentRows,
+  { tally, ledger, firstPlace }: Counts & Pick<SegmentPlace, 'firstPlace'>,
 ): (lines: Buffer, at: number, end: number, line: number) => 'taken' | 'odd' | PlainConverter {
   return (lines, at, end, line) => {
     if (!plain.read(lines, at, end, tally)) return 'odd';
@@ -177,7 +163,8 @@ function createPlainTaker(
       tally.skip(leftOut);
       return 'taken';
     }
-    if (plain.hasLinks() || !plain.put(buffer, tally)) return plain;
+    if (plain.hasLinks()) return plain;
+    plain.put(rows, tally, placeOf(firstPlace, line, 0));
     ledger.stored(line);
     tally.record();
     tally.convertPlain();
@@ -185,19 +172,23 @@ function createPlainTaker(
   };
 }
 
-async function* transformed(
+async function transformed(
   deps: SegmentCheckDeps,
   transform: Transform,
-  { counter, file, records }: Sink & { readonly records: Iterable<ReadRecord> },
-): AsyncGenerator<Buffer> {
+  { counter, records }: { readonly counter: Counter; readonly records: Iterable<ReadRecord> },
+): Promise<void> {
   for await (const { line, text, result, failures } of transformRecords(transform, records, deps.signal)) {
     for (const failure of failures) counter.refuse(failure, line, text);
-    for (const event of counter.settle(result, line, text, failures.length)) {
-      if (counter.take(event, line, () => text)) continue;
-      yield* deps.buffer.flush(file);
-      counter.again();
-    }
+    for (const event of counter.settle(result, line, text, failures.length)) counter.take(event, line, () => text);
   }
+}
+
+/** A record has room for so many events with places of their own; more of them share the last one. */
+export const placesPerRecord = 8;
+
+/** Where an event stands in the source: its `received_at`, µs since the epoch. `line`: from 1, in the part. */
+function placeOf(firstPlace: number, line: number, index: number): number {
+  return firstPlace + (line - 1) * placesPerRecord + Math.min(index, placesPerRecord - 1);
 }
 
 function* readRecords(
@@ -218,7 +209,7 @@ function* readRecords(
   }
 }
 
-/** What becomes of records and events, counted; the events go into the buffer. */
+/** What becomes of records and events, counted; the events become rows, or are deferred. */
 interface Counter {
   record(): void;
   noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
@@ -227,32 +218,24 @@ interface Counter {
   /** The same of a record that is converted without objects: `links` come before its event. */
   settlePlain(links: readonly WireEvent[]): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
-  /** False: the buffer is full; flush it, then call `again`. */
-  take(event: WireEvent, line: number, text: () => string): boolean;
-  again(): void;
+  take(event: WireEvent, line: number, text: () => string): void;
 }
 
-function createCounter(
-  deps: SegmentCheckDeps,
-  place: SegmentPlace,
-  { tally, ledger, rejected }: Counts & Pick<SegmentCheck, 'rejected'>,
-): Counter {
+interface Found extends Counts {
+  readonly rejected: RejectedFile;
+  readonly deferred: DeferredEvent[];
+}
+
+function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found): Counter {
+  const { tally, ledger } = found;
   const { runId, eventBytesMax, now } = deps;
   const door = { runId, eventBytesMax, now };
   const convert = createConverter({ ...door, names: { onKey: tally.property, onNestedKey: tally.odd.property } });
   const isCounted = createLinkRefusals(deps, createConverter({ ...door, names: unheard }));
   let ofRecord: readonly WireEvent[] = [];
-  const put = createPut(deps, { tally, ledger });
+  const put = createPut(deps, place, found);
   const held = deps.held.get(place.part);
-  const reject = (
-    { code, reason }: Pick<RejectedRecord, 'code' | 'reason'>,
-    { line, original }: Pick<RejectedRecord, 'line' | 'original'>,
-    kind: 'unreadable' | 'refused',
-  ): void => {
-    const record: RejectedRecord = { part: place.part, line, stage: 'check', code, reason, original };
-    rejected.add(record);
-    tally.reject(record, kind);
-  };
+  const reject = createReject(place, found);
   const refuse: Counter['refuse'] = (refused, line, original) => {
     ledger.refused(line);
     reject(refused, { line, original }, 'refused');
@@ -291,16 +274,35 @@ function createCounter(
     take: (event, line, text) => {
       const converted = convert(event);
       // The event that it comes with says the same.
-      const isLink = deps.links?.has(event) === true;
+      const isLink = isLinkOf(deps.links, event);
       if (!isLink) tally.odd.event(event);
-      if (converted.kind === 'ready') return put(converted, line, isLink);
-      if (isLink && !isCounted(event, ofRecord)) return true;
+      if (converted.kind === 'ready') {
+        put(converted, event.properties, { line, isLink });
+        return;
+      }
+      if (isLink && !isCounted(event, ofRecord)) return;
       if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
       refuse(converted, line, text());
-      return true;
     },
-    again: put.again,
   };
+}
+
+type Reject = (
+  why: Pick<RejectedRecord, 'code' | 'reason'>,
+  what: Pick<RejectedRecord, 'line' | 'original'>,
+  kind: 'unreadable' | 'refused',
+) => void;
+
+function createReject({ part }: SegmentPlace, { tally, rejected }: Found): Reject {
+  return ({ code, reason }, { line, original }, kind) => {
+    const record: RejectedRecord = { part, line, stage: 'check', code, reason, original };
+    rejected.add(record);
+    tally.reject(record, kind);
+  };
+}
+
+function isLinkOf(links: SegmentCheckDeps['links'], { uuid }: WireEvent): boolean {
+  return typeof uuid === 'string' && links?.has(uuid) === true;
 }
 
 const unheard = { onKey: (): void => {}, onNestedKey: (): void => {} };
@@ -315,7 +317,7 @@ function createLinkRefusals(
 ): (link: WireEvent, ofRecord: readonly WireEvent[]) => boolean {
   return (link, ofRecord) => {
     const refused = ofRecord.filter((event) => convert(event).kind === 'refused');
-    return (refused.find((event) => links?.has(event) !== true) ?? refused[0]) === link;
+    return (refused.find((event) => !isLinkOf(links, event)) ?? refused[0]) === link;
   };
 }
 
@@ -419,46 +421,54 @@ function noteDevices(devices: Pick<SharedDevices, 'add'>, events: readonly WireE
   }
 }
 
-interface Put {
-  /** False: the buffer is full; flush it, then call `again`. */
-  (event: ReadyEvent, line: number, isLink: boolean): boolean;
-  again(): void;
+interface PutAt {
+  readonly line: number;
+  readonly isLink: boolean;
 }
 
-/** Counts an event and puts it into the buffer. */
-function createPut({ buffer, links }: Pick<SegmentCheckDeps, 'buffer' | 'links'>, { tally, ledger }: Counts): Put {
+type Put = (event: ReadyEvent, properties: WireEvent['properties'], at: PutAt) => void;
+
+const deferredNames: ReadonlySet<string> = new Set(Object.values(addedOnce));
+
+/** Counts an event and makes its row, or defers it, where other segments or the target decide whether it is stored. */
+function createPut(
+  { rows }: Pick<SegmentCheckDeps, 'rows'>,
+  { firstPlace }: SegmentPlace,
+  { tally, ledger, deferred }: Found,
+): Put {
   const id = { low: 0, high: 0 };
-  const key = { low: 0, high: 0 };
   const sum = new Uint32Array(2);
-  const row = emptyBlockEvent();
-  let json = '';
-  let at = 0;
-  let link = false;
-  const put = (event: ReadyEvent, line: number, isLink: boolean): boolean => {
-    hashText(event.distinctId, id);
-    const { index, hash } = isLink ? tally.link(event, id) : tally.event(event, id);
-    hashIdentity(event.uuid, hash, id, key);
-    if (isLink) links?.add(key, { micros: event.micros, name: index, line });
-    identityWords(event.uuid, event.distinctId, event.micros, sum);
-    row.micros = event.micros;
-    row.keyLow = key.low;
-    row.keyHigh = key.high;
-    row.sumLow = sum[0] as number;
-    row.sumHigh = sum[1] as number;
-    contentWords(event.stored, row.sumLow, row.sumHigh, sum);
-    row.contentLow = sum[0] as number;
-    row.contentHigh = sum[1] as number;
-    row.name = index;
-    json = event.json;
-    at = line;
-    link = isLink;
-    if (!buffer.add(row, json)) return false;
+  const sums = { micros: 0, place: 0, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
+  const row = { uuid: '', event: '', distinctId: '', text: '', properties: {} as WireEvent['properties'] };
+  /** Line of the events that are put, and how many of it were before. */
+  const at = { line: 0, index: 0 };
+  return (event, properties, { line, isLink }) => {
+    const { uuid, event: name, distinctId, micros, stored, text } = event;
+    at.index = at.line === line ? at.index + 1 : 0;
+    at.line = line;
+    const place = placeOf(firstPlace, line, at.index);
+    hashText(distinctId, id);
+    const { index } = isLink ? tally.link(event, id) : tally.event(event, id);
     ledger.stored(line, isLink);
-    return true;
+    if (isLink || deferredNames.has(name)) {
+      const link = isLink ? { line, ofLine: 0 } : undefined;
+      deferred.push({ uuid, event: name, distinctId, micros, place, text, link });
+      return;
+    }
+    identityWords(uuid, distinctId, micros, sum);
+    sums.micros = micros;
+    sums.place = place;
+    sums.name = index;
+    sums.sumLow = sum[0] as number;
+    sums.sumHigh = sum[1] as number;
+    contentWords(stored, sums.sumLow, sums.sumHigh, sum);
+    sums.contentLow = sum[0] as number;
+    sums.contentHigh = sum[1] as number;
+    row.uuid = uuid;
+    row.event = name;
+    row.distinctId = distinctId;
+    row.text = text;
+    row.properties = properties;
+    rows.add(row, sums);
   };
-  const again = (): void => {
-    if (!buffer.add(row, json)) throw new Error('expected room for an event in an empty buffer');
-    ledger.stored(at, link);
-  };
-  return Object.assign(put, { again });
 }

@@ -1,5 +1,7 @@
 import type { StoredPart } from '../../run/leased-run.ts';
+import type { Run } from '../../run/run.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
+import { placesPerRecord } from './check-segment.ts';
 import { inOrder } from '../load/in-order.ts';
 import type { CheckedSegment, HandOver, SegmentTask } from './check-alone.ts';
 import type { Checking } from './check-in-order.ts';
@@ -19,6 +21,8 @@ interface SegmentPlace extends SegmentRef {
   /** In the run, from 0. */
   readonly number: number;
   readonly linesBefore: number;
+  /** `received_at` of the first line of the part, µs since the epoch. */
+  readonly firstPlace: number;
 }
 
 /**
@@ -26,7 +30,7 @@ interface SegmentPlace extends SegmentRef {
  * results do not depend on how many there are at a time, and a check that was interrupted goes on with any number.
  */
 export async function checkSideBySide(checking: CheckingSideBySide): Promise<void> {
-  const { deps, leased, parts, progress, workers } = checking;
+  const { deps, leased, parts, progress, rows, workers } = checking;
   const sum = createMemorySum();
   let current: StoredPart | undefined;
   // In the order of the source.
@@ -36,7 +40,7 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<voi
   };
   const left: SegmentPlace[] = [];
   for (const part of parts) if (part.segments.length === 0) progress.part();
-  for (const place of placesOf(parts)) {
+  for (const place of placesOf(leased.run.createdAt, parts)) {
     const { part, index } = place;
     if (index >= part.checked) left.push(place);
     else {
@@ -69,23 +73,37 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<voi
       enter(place.part);
       const before = workers.threads === 1 ? undefined : sum.known(found.handOver.memories);
       const settled = before === undefined ? found : await check(place, before);
-      const { part, index } = place;
-      await deps.staging.write(stagingKeys.spill(leased.run.id, part.seq, index), settled.chunks);
-      await writeChecked(deps, leased, place, settled);
+      await writeChecked({ ...deps, rows }, leased, place, settled);
       add(checking, sum, place, settled.handOver);
     },
     onFailure: () => stop.abort(new Error('another segment could not be checked')),
   });
 }
 
-function placesOf(parts: readonly StoredPart[]): readonly SegmentPlace[] {
+function placesOf(createdAt: number, parts: readonly StoredPart[]): readonly SegmentPlace[] {
   const places: SegmentPlace[] = [];
-  for (const part of parts) {
+  for (const [part, firstPlace] of firstPlaces(createdAt, parts)) {
     let linesBefore = 0;
     for (const [index, { records }] of part.segments.entries()) {
-      places.push({ part, index, number: places.length, linesBefore });
+      places.push({ part, index, number: places.length, linesBefore, firstPlace });
       linesBefore += records;
     }
+  }
+  return places;
+}
+
+/**
+ * `received_at` of the first line of each part, µs since the epoch. They end when the run was created (ms), so that none lies in the
+ * future, and a run that was created later has later ones.
+ */
+export function firstPlaces(createdAt: number, parts: readonly StoredPart[]): ReadonlyMap<StoredPart, number> {
+  const linesOf = ({ segments }: StoredPart): number => segments.reduce((sum, { records }) => sum + records, 0);
+  const lines = parts.reduce((sum, part) => sum + linesOf(part), 0);
+  const places = new Map<StoredPart, number>();
+  let next = createdAt * 1000 - lines * placesPerRecord;
+  for (const part of parts) {
+    places.set(part, next);
+    next += linesOf(part) * placesPerRecord;
   }
   return places;
 }
@@ -96,11 +114,11 @@ async function* inTurn<Item>(items: readonly Item[]): AsyncGenerator<Item> {
 
 function taskOf(
   { deps, held }: Checking,
-  { part, linesBefore }: SegmentPlace,
+  { part, linesBefore, firstPlace }: SegmentPlace,
   lines: Buffer,
   before: SegmentTask['before'],
 ): SegmentTask {
-  return { part: part.key, linesBefore, lines, held: held.get(part.key), now: deps.clock.now(), before };
+  return { part: part.key, linesBefore, firstPlace, lines, held: held.get(part.key), now: deps.clock.now(), before };
 }
 
 function add(
@@ -110,7 +128,7 @@ function add(
   handOver: HandOver,
 ): void {
   sum.add(handOver.memories);
-  links.add(number, handOver.links, handOver.names);
+  links.add(number, handOver.deferred);
   addPairs(devices, handOver.devices);
   const segment = part.segments[index];
   if (segment !== undefined) progress.segment(segment);
@@ -118,11 +136,15 @@ function add(
 }
 
 /** Whether segments were checked by an earlier version, which left other files behind. */
-export async function lackFiles(staging: Staging, run: string, parts: readonly StoredPart[]): Promise<boolean> {
-  const keys = new Set((await staging.list(`${run}/spills/`)).map(({ key }) => key));
-  return placesOf(parts)
+export async function lackFiles(
+  staging: Staging,
+  { id, createdAt }: Run,
+  parts: readonly StoredPart[],
+): Promise<boolean> {
+  const keys = new Set((await staging.list(`${id}/checked/`)).map(({ key }) => key));
+  return placesOf(createdAt, parts)
     .filter(({ part, index }) => index < part.checked)
     .some(({ part: { seq }, index }) =>
-      [stagingKeys.spill, stagingKeys.handOver].some((keyOf) => !keys.has(keyOf(run, seq, index))),
+      [stagingKeys.findings, stagingKeys.handOver].some((keyOf) => !keys.has(keyOf(id, seq, index))),
     );
 }

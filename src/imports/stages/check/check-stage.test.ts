@@ -15,17 +15,10 @@ import { createTimeReader, dayOfMicros } from './event-times.ts';
 import { createSegmentMemory } from './segment-memory.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { TargetUnreadableError, type StoredPlace } from '../../target.ts';
-import { bytesOf, checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
+import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
 
-/** Small enough that every limit is met: several flushes per segment, many blocks, merges of merges, small frames. */
-const small: Partial<CheckLimits> = {
-  bufferBytes: 40_000,
-  blockBytes: 3_000,
-  fanInMax: 3,
-  readAheadBytes: 2_000,
-  frameEvents: 7,
-  frameBytes: 20_000,
-};
+/** Small enough that every limit is met. */
+const small: Partial<CheckLimits> = { deferredRows: 20 };
 
 const readTime = createTimeReader();
 
@@ -39,7 +32,7 @@ function identity({ uuid, event, distinct_id: id, timestamp }: Omit<LoadedEvent,
   return JSON.stringify([uuid.toLowerCase(), event, storedId(id), microsOf(timestamp)]);
 }
 
-/** Of the same name, distinct_id and uuid on a day only the first by time, as the definition says it. */
+/** Of the same name, distinct_id and uuid on a day only the first of the source, as the definition says it. */
 function withoutDuplicates(events: readonly LoadedEvent[]): LoadedEvent[] {
   const first = new Map<string, LoadedEvent>();
   for (const event of events) {
@@ -50,8 +43,7 @@ function withoutDuplicates(events: readonly LoadedEvent[]): LoadedEvent[] {
       storedId(event.distinct_id),
       event.uuid.toLowerCase(),
     ]);
-    const known = first.get(key);
-    if (known === undefined || micros < microsOf(known.timestamp)) first.set(key, event);
+    if (!first.has(key)) first.set(key, event);
   }
   return [...first.values()];
 }
@@ -77,13 +69,10 @@ async function stageAll(test: CheckTest, records: readonly unknown[], perSegment
   await test.stage('second', lines.slice(middle), perSegment);
 }
 
-/** Every file of days with its content, and every row. */
+/** Every row, and what is on record. */
 async function stateOf(test: CheckTest): Promise<unknown> {
-  const files = await test.staging.list('r/days/');
-  const contents = await Promise.all(
-    files.map(async ({ key }) => [key, (await bytesOf(test.staging, key)).toString('base64')]),
-  );
-  return { contents, days: await test.days(), result: await test.result(), rejected: await test.rejected() };
+  const lines = await test.lines();
+  return { lines, days: await test.days(), result: await test.result(), rejected: await test.rejected() };
 }
 
 /** Readers report a link again where they find an earlier time, and what Amplitude says of a group where they find a later one. */
@@ -147,17 +136,16 @@ describe('the check', () => {
     },
   );
 
-  it('days, frames and checksums agree with the events', async () => {
+  it('days and checksums agree with the events', async () => {
     await using test = await checkTest({ format: 'mixpanel' });
     await stageAll(test, sources[0]?.[1] ?? [], 200);
     const result = await test.check({ limits: small });
+    const byDay = Map.groupBy(await test.events(), ({ timestamp }) => dayOfMicros(microsOf(timestamp)));
+    expect((await test.days()).map(({ day }) => day)).toEqual([...byDay.keys()]);
     for (const day of await test.days()) {
-      const frames = await test.frames(day.day);
-      const events = frames.flat();
-      expect(frames.every((frame) => frame.length <= 7)).toBe(true);
-      expect(frames).toHaveLength(day.frames);
+      const events = byDay.get(day.day) ?? [];
+      expect(day.frames).toBe(Math.ceil(events.length / 1000));
       expect(events).toHaveLength(day.events);
-      expect(new Set(events.map(({ timestamp }) => dayOfMicros(microsOf(timestamp))))).toEqual(new Set([day.day]));
       const sums = new Map<string, ReturnType<typeof createChecksum> & { count?: number }>();
       const contents = new Map<string, ReturnType<typeof createContentChecksum>>();
       const counts: Record<string, number> = {};
@@ -200,9 +188,8 @@ describe('the check', () => {
       return await stateOf(test);
     };
     const whole = await run();
-    const segment = ['import_spill_written', 'import_segment_checked'];
-    const day = ['import_day_written', 'import_day_index_written', 'import_day_committed'];
-    for (const name of [...segment, ...day]) {
+    const segment = ['import_rows_written', 'import_segment_checked'];
+    for (const name of [...segment, 'import_deferred_written', 'import_days_settled']) {
       for (const nth of segment.includes(name) ? [1, 3] : [1]) {
         expect(await run({ name, nth }), `${name} ${nth}`).toEqual(whole);
       }
@@ -210,7 +197,7 @@ describe('the check', () => {
     expect(await run({ name: 'import_check_written', nth: 1 })).toEqual(whole);
   });
 
-  it('duplicates are left out and counted: the first by time stays', async () => {
+  it('duplicates are skipped and counted: the first of the source stays', async () => {
     const uuid = '0190a000-0000-4000-8000-000000000001';
     const captured = (timestamp: string, n: number): string =>
       JSON.stringify({ uuid, event: 'bought', distinct_id: 'u', timestamp, properties: { n } });
@@ -220,7 +207,7 @@ describe('the check', () => {
     const result = await posthog.check({ limits: small });
     const events = await posthog.events();
     expect(events.map(({ timestamp }) => microsOf(timestamp))).toEqual(
-      [times[1], times[2]].map((time) => microsOf(time ?? '')),
+      [times[0], times[2]].map((time) => microsOf(time ?? '')),
     );
     expect(result.duplicates).toBe(1);
     expect(result.totals).toMatchObject({ records: 3, converted: 3, events: 3, duplicates: 1, rejected: 0 });
@@ -239,7 +226,7 @@ describe('the check', () => {
         for (const [index, lines] of files.entries()) await test.stage(`file ${index}`, lines, 1);
         // The day is written before an interruption, and its sum is read again.
         const stop = (name: string): void => {
-          if (name === 'import_day_committed') throw new Error('stopped');
+          if (name === 'import_days_settled') throw new Error('stopped');
         };
         const limits = { ...small, threadBytesMin: 1 };
         await expect(test.check({ limits, threads, failpoint: stop })).rejects.toThrow('stopped');
@@ -358,13 +345,13 @@ describe('the check', () => {
     await stageAll(test, [...mixpanelRecords(2, 60)], 20);
     await test.check({ limits: small });
     const before = await stateOf(test);
-    await test.staging.write('r/spills/stray.zst', [Buffer.from('x')]);
+    await test.staging.write('r/checked/stray.json', [Buffer.from('x')]);
     const leased = await test.hold();
     for (const { seq } of await leased.parts()) await leased.savePart(seq, { checked: 0 });
     await leased.resetDays('days');
     await test.check({ limits: small });
     expect(await stateOf(test)).toEqual(before);
-    expect(await test.staging.list('r/spills/stray')).toEqual([]);
+    expect(await test.staging.list('r/checked/stray')).toEqual([]);
   });
 
   it.each([
@@ -379,13 +366,10 @@ describe('the check', () => {
       if (name === 'import_segment_checked') throw new Error('crash');
     };
     await expect(test.check({ limits: small, failpoint })).rejects.toThrow('crash');
-    // Its spills had another form and another name.
-    const spill = stagingKeys.spill('r', 1, 0);
-    await test.staging.write(spill.replace('.2.zst', '.zst'), [Buffer.from('x')]);
-    await test.staging.remove(spill);
+    await test.staging.remove(stagingKeys.handOver('r', 1, 0));
     await test.check({ limits: small });
     expect(await stateOf(test)).toEqual(await stateOf(whole));
-    expect(await test.staging.list('r/spills/')).toEqual([]);
+    expect(await test.staging.list('r/checked/')).toEqual([]);
   });
 
   it('stops at once when the run is let go of, without a day or a result', async () => {
@@ -394,7 +378,7 @@ describe('the check', () => {
     const controller = new AbortController();
     controller.abort(new Error('paused'));
     const { createCheckStage } = await import('./check-stage.ts');
-    const stage = createCheckStage({ staging: test.staging, eventBytesMax: 1e6, clock: { now: () => test.now } });
+    const stage = createCheckStage({ ...test, eventBytesMax: 1e6, clock: { now: () => test.now } });
     await expect(stage(await test.hold(controller.signal))).rejects.toThrow('paused');
     expect(await test.staging.list(stagingKeys.check('r'))).toEqual([]);
     expect(await test.days()).toEqual([]);

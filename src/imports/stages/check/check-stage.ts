@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
+import type { RunStore } from '../../../eventstore/run-tables.ts';
 import { readTables, type TableDeps } from './read-tables.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { recordsIn, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
@@ -16,43 +17,41 @@ import { createCheckProgress } from './check-progress.ts';
 import { runsToReplace } from './assert-check-passed.ts';
 import { countsDiffer } from './check-failure.ts';
 import { checkResult } from './check-result.ts';
-import { checkInOrder } from './check-in-order.ts';
+import { checkInOrder, type Checking } from './check-in-order.ts';
 import { checkSideBySide, lackFiles } from './check-side-by-side.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
 import { addNoteCounts } from './note-tally.ts';
 import { openReader } from './open-reader.ts';
-import { createRepeatedLinks } from './repeated-links.ts';
-import type { DayRun } from './merge-runs.ts';
-import type { DayLimits } from './merge-day.ts';
-import { prepareDays, type SpilledDays } from './prepare-days.ts';
+import { createRepeatedLinks, type RepeatedLinks } from './repeated-links.ts';
+import { createDeferredSettled } from './deferred-events.ts';
+import { readFindings } from './findings-file.ts';
+import { handOverOf } from './hand-over-file.ts';
+import { createRunRows, type RunRows } from './run-rows.ts';
+import { createSegmentRows, type DaySum } from './segment-rows.ts';
+import { settleDays, type WrittenRows } from './settle-days.ts';
 import { openCheckWorkers, type CheckWorkers } from './check-workers.ts';
 import { createSharedDevices } from './shared-devices.ts';
 import { runTransform, type OpenRunTransform } from './run-transform.ts';
-import type { SpillLimits } from './spill-buffer.ts';
 import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-events.ts';
-import { readSpillIndex } from './spill-index.ts';
 
-export interface CheckLimits extends SpillLimits, DayLimits {
+export interface CheckLimits {
   /** Of records before compression, for which it is worth it to start a thread. */
   readonly threadBytesMin: number;
   /** Time between two reports of how far a segment is. */
   readonly progressMs: number;
+  /** Rows that are inserted at once of those that are made last. */
+  readonly deferredRows: number;
 }
 
-const standardLimits: CheckLimits = {
-  bufferBytes: 64 << 20,
-  blockBytes: 256 << 10,
-  fanInMax: 256,
-  readAheadBytes: 16 << 20,
-  frameEvents: 1000,
-  frameBytes: 4 << 20,
-  threadBytesMin: 16 << 20,
-  progressMs: 500,
-};
+const standardLimits: CheckLimits = { threadBytesMin: 16 << 20, progressMs: 500, deferredRows: 50_000 };
 
 export interface CheckDeps {
   readonly staging: Staging;
+  /** Where the table of the run is. */
+  readonly runStore: RunStore;
+  /** Resolves when there is room for more rows. Default: there is. */
+  readonly waitForRoom?: () => Promise<void>;
   /** The target's project; undefined: it cannot be asked. */
   readonly project?: { knownEvents(): Promise<ReadonlySet<string>> } | undefined;
   /** Reads back what the target has stored; undefined: nobody can. */
@@ -72,11 +71,10 @@ export interface CheckDeps {
   readonly threads?: number;
   readonly readSegment?: ReadSegment;
   /**
-   * `import_spill_written`, `import_segment_checked`, `import_day_written`, `import_day_index_written`,
-   * `import_day_committed`, `import_check_written`.
+   * `import_rows_written`, `import_segment_checked`, `import_deferred_written`, `import_days_settled`, `import_check_written`.
    */
   readonly failpoint?: Failpoint;
-  /** What is in memory at a time, and how large pieces are. */
+  /** How large pieces are. */
   readonly limits?: Partial<CheckLimits>;
   /** How advice is given; default as in the API. */
   readonly words?: AdviceWords;
@@ -95,26 +93,13 @@ export type Ready = Required<
 };
 
 /**
- * The stage `check`: staged records become events, which are judged as the door does, sorted into files by day without
- * their duplicates, and counted. Sends nothing. Always ends with a result in staging; whether its verdict lets the load
+ * The stage `check`: staged records become events, which are judged as the door does, written into the table of the run, and counted
+ * there by day, without their duplicates. Sends nothing. Always ends with a result in staging; whether its verdict lets the load
  * begin is the load's question (assertCheckPassed). Throws RunFailedError when format, options or staged files are not
  * what they have to be.
  */
 export function createCheckStage(deps: CheckDeps): RunStage {
-  const ready: Ready = {
-    ...deps,
-    project: deps.project,
-    earlier: deps.earlier,
-    planReplace: deps.planReplace,
-    openTable: deps.openTable,
-    openTransform: deps.openTransform,
-    reader: deps.reader,
-    readSegment: deps.readSegment ?? standardReadSegment,
-    failpoint: deps.failpoint ?? (() => {}),
-    words: deps.words ?? fieldWords,
-    threads: deps.threads ?? 1,
-    limits: { ...standardLimits, ...deps.limits },
-  };
+  const ready = readyOf(deps);
   return async (leased) => {
     openReader(leased.run);
     if (await isDone(ready, leased)) return;
@@ -123,26 +108,31 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const transform = await runTransform(ready, leased.run);
     // Choosing and transforming remember what they have seen, and go through the segments one after the other.
     const isAlone = transform === undefined && leased.run.options.choice === undefined;
-    const parts = await partsOf(ready, leased);
+    const { run } = leased;
+    const retry = createTargetRetry({ leased, clock: ready.clock });
+    const rows = createRunRows({ projectId: run.projectId, runId: run.id }, { ...ready, retry });
+    const parts = await partsOf(ready, leased, rows);
+    await rows.create();
+    const wantsFacts = run.options.target.kind === 'project';
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
-    const held = await readHeldLines(ready.staging, leased.run.id);
+    const held = await readHeldLines(ready.staging, run.id);
     const devices = createSharedDevices();
     const links = createRepeatedLinks();
-    const checking = { deps: ready, leased, parts, progress, held, devices, links };
-    await using workers = openWorkers(ready, leased, parts);
+    const checking = { deps: ready, leased, parts, progress, held, devices, links, rows, wantsFacts };
+    await using workers = openWorkers(checking);
     if (isAlone) await checkSideBySide({ ...checking, workers });
     else await checkInOrder({ ...checking, reader: read, transform });
     const sum = createSum();
-    const spilled = await readSpills(ready.staging, leased.run.id, parts, sum);
+    const sums = await readAll(ready.staging, run.id, parts, sum);
     links.addTo(sum, ready.clock.now());
-    const faults = await addFaults(ready.staging, leased.run.id, parts, sum.errors);
-    const onDay = progress.day;
+    const faults = await addFaults(ready.staging, run.id, parts, sum.errors);
     const replaced = await replacedRuns(ready, leased, parts);
     const stored = await storedEvents(ready, leased, sum, replaced);
-    const { repeated, changed } = await prepareDays({ ...ready, onDay, stored, links, workers }, leased, {
-      ...spilled,
-      events: sum.counts.events,
-    });
+    const deferred = await insertDeferred(checking, stored);
+    const { failpoint } = ready;
+    const settling = { rows, failpoint, onDays: progress.day };
+    const written = { sums: [...sums, ...deferred.sums], elsewhere: deferred.elsewhere };
+    const { repeated, changed } = await settleDays(settling, leased, written);
     const days = await leased.days();
     assertAgree(sum, parts, days);
     const result = checkResult({
@@ -163,37 +153,48 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     });
     await writeResult(ready.staging, leased, result);
     ready.failpoint('import_check_written');
-    await removeSpills(ready.staging, leased.run.id);
+    await removeChecked(ready.staging, leased.run.id);
     progress.finish(result);
     await leased.flush();
   };
 }
 
-/** As many as are asked for and worth their start. */
-function openWorkers(
-  { staging, limits, threads, eventBytesMax }: Ready,
-  { run, signal }: LeasedRun,
-  parts: readonly StoredPart[],
-): CheckWorkers {
-  const { format, formatOptions, names } = run.options;
-  const options = { format, formatOptions, ...(names !== undefined && { names }) };
-  const { bufferBytes, blockBytes, threadBytesMin, progressMs } = limits;
-  const { bytes } = sizeOf(parts);
-  return openCheckWorkers(
-    {
-      setup: { runId: run.id, reader: { options, createdAt: run.createdAt }, eventBytesMax, progressMs },
-      limits: { bufferBytes, blockBytes },
-      staging,
-      signal,
-    },
-    Math.max(1, Math.min(threads, Math.ceil(bytes / threadBytesMin))),
-  );
+/** With every default. */
+function readyOf(deps: CheckDeps): Ready {
+  return {
+    ...deps,
+    project: deps.project,
+    earlier: deps.earlier,
+    planReplace: deps.planReplace,
+    openTable: deps.openTable,
+    openTransform: deps.openTransform,
+    reader: deps.reader,
+    readSegment: deps.readSegment ?? standardReadSegment,
+    failpoint: deps.failpoint ?? (() => {}),
+    waitForRoom: deps.waitForRoom ?? (async () => {}),
+    words: deps.words ?? fieldWords,
+    threads: deps.threads ?? 1,
+    limits: { ...standardLimits, ...deps.limits },
+  };
 }
 
-async function partsOf({ staging }: Ready, leased: LeasedRun): Promise<readonly StoredPart[]> {
+/** As many as are asked for and worth their start. */
+function openWorkers({ deps, leased: { run, signal }, parts, wantsFacts }: Checking): CheckWorkers {
+  const { threads, eventBytesMax, limits } = deps;
+  const { format, formatOptions, names } = run.options;
+  const options = { format, formatOptions, ...(names !== undefined && { names }) };
+  const { threadBytesMin, progressMs } = limits;
+  const { bytes } = sizeOf(parts);
+  const { id: runId, projectId, createdAt } = run;
+  const setup = { runId, projectId, wantsFacts, reader: { options, createdAt }, eventBytesMax, progressMs };
+  return openCheckWorkers({ setup, signal }, Math.max(1, Math.min(threads, Math.ceil(bytes / threadBytesMin))));
+}
+
+async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Promise<readonly StoredPart[]> {
   const parts = await leased.parts();
-  if (!(await lackFiles(staging, leased.run.id, parts))) return parts;
-  await startAnew(staging, leased, parts);
+  const isBegun = parts.some(({ checked }) => checked > 0);
+  if (isBegun && !(await lackFiles(staging, leased.run, parts)) && (await rows.exists())) return parts;
+  await startAnew(staging, leased, parts, rows);
   return await leased.parts();
 }
 
@@ -246,35 +247,45 @@ async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boo
     const progress = createCheckProgress(leased, clock, sizeOf(parts));
     for (const segment of parts.flatMap(({ segments }) => segments)) progress.segment(segment);
     for (const _ of parts) progress.part();
-    await removeSpills(staging, id);
+    await removeChecked(staging, id);
     progress.finish(result);
     await leased.flush();
     return true;
   }
-  await startAnew(staging, leased, parts);
+  await forget(staging, leased, parts);
   await staging.remove(key);
   return false;
 }
 
-/** Forgets what was checked. */
-async function startAnew(staging: Staging, leased: LeasedRun, parts: readonly StoredPart[]): Promise<void> {
+/** Forgets what was checked, and gives the rows back. */
+async function startAnew(
+  staging: Staging,
+  leased: LeasedRun,
+  parts: readonly StoredPart[],
+  rows: RunRows,
+): Promise<void> {
+  await forget(staging, leased, parts);
+  await rows.drop();
+}
+
+async function forget(staging: Staging, leased: LeasedRun, parts: readonly StoredPart[]): Promise<void> {
   for (const part of parts) await leased.savePart(part.seq, { checked: 0, checkState: '' });
   await leased.resetDays('days');
-  for (const what of ['spills/', 'days/', 'rejected/check-']) await staging.remove(`${leased.run.id}/${what}`);
+  for (const what of ['checked/', 'rejected/check-']) await staging.remove(`${leased.run.id}/${what}`);
 }
 
-/** With the days and the result written they are needed no more, and they are as large as the days. */
-async function removeSpills(staging: Staging, run: string): Promise<void> {
-  await staging.remove(`${run}/spills/`);
+/** With the days and the result on record nobody needs them. */
+async function removeChecked(staging: Staging, run: string): Promise<void> {
+  await staging.remove(`${run}/checked/`);
 }
 
-/** What the export and the merge of days counted, beside what the segments counted. */
+/** What the export and the table of the run counted, beside what the segments counted. */
 function assertAgree({ counts }: Sum, parts: readonly StoredPart[], days: readonly StoredDay[]): void {
   const staged = sizeOf(parts).records;
   const merged = days.reduce((all, day) => all + day.events + day.duplicates, 0);
   const differences = [
     ...(staged === counts.records ? [] : [`records: ${staged} staged, ${counts.records} read`]),
-    ...(merged === counts.events ? [] : [`events: ${counts.events} converted, ${merged} sorted into days`]),
+    ...(merged === counts.events ? [] : [`events: ${counts.events} converted, ${merged} written`]),
   ];
   if (differences.length > 0) throw countsDiffer('the run', differences);
 }
@@ -288,34 +299,53 @@ function sizeOf(parts: readonly StoredPart[]): { parts: number; records: number;
   return size;
 }
 
-/** What all segments left behind: findings added up in `sum`, runs by day in the order of the source. */
-async function readSpills(staging: Staging, run: string, parts: readonly StoredPart[], sum: Sum): Promise<SpilledDays> {
-  const runs = new Map<string, DayRun[]>();
-  const names = new Map<string, number>();
-  let segment = 0;
+/** What all segments found, added up in `sum`; returns what their rows add up to. */
+async function readAll(
+  staging: Staging,
+  run: string,
+  parts: readonly StoredPart[],
+  sum: Sum,
+): Promise<readonly DaySum[]> {
+  const all: DaySum[] = [];
   for (const { seq, segments } of parts) {
     for (const [index, { notes = {} }] of segments.entries()) {
       addNoteCounts(sum.notes, notes);
-      const spill = await readSpillIndex(staging, run, seq, index);
-      addFindings(sum, spill.findings);
-      const own = Uint32Array.from(spill.names, (name) => indexOf(names, name));
-      const key = stagingKeys.spill(run, seq, index);
-      for (const { day, blocks } of spill.runs) {
-        const known = runs.get(day) ?? [];
-        known.push({ key, blocks, names: own, segment });
-        runs.set(day, known);
-      }
+      const { sums, findings } = await readFindings(staging, run, { seq, index });
+      addFindings(sum, findings);
+      all.push(...sums);
+    }
+  }
+  return all;
+}
+
+/** Rows of the events of which the whole run, or the target, decides whether they are stored. */
+async function insertDeferred(
+  { deps, leased, parts, links, rows, wantsFacts }: Checking & { readonly links: RepeatedLinks },
+  stored: StoredEvents,
+): Promise<WrittenRows> {
+  const { staging, eventBytesMax, limits, failpoint } = deps;
+  const { id: runId, projectId } = leased.run;
+  const settled = createDeferredSettled(runId, links, stored);
+  const own = createSegmentRows({ projectId, runId, eventBytesMax, wantsFacts });
+  const sums: DaySum[] = [];
+  let batch = 0;
+  const insert = async (): Promise<void> => {
+    leased.signal.throwIfAborted();
+    const found = own.take(settled.names);
+    await rows.insert(`deferred-${(batch += 1)}`, found);
+    sums.push(...found.sums);
+    failpoint('import_deferred_written');
+  };
+  let segment = 0;
+  for (const part of parts) {
+    for (const index of part.segments.keys()) {
+      settled.add(segment, (await handOverOf(staging, runId, { part, index })).deferred, own);
+      if (own.count >= limits.deferredRows) await insert();
       segment += 1;
     }
   }
-  return { runs, names: [...names.keys()], events: sum.counts.events };
-}
-
-function indexOf(names: Map<string, number>, name: string): number {
-  const known = names.get(name);
-  if (known !== undefined) return known;
-  names.set(name, names.size);
-  return names.size - 1;
+  if (own.count > 0) await insert();
+  return { sums, elsewhere: settled.elsewhere };
 }
 
 async function writeResult(staging: Staging, leased: LeasedRun, result: CheckResult): Promise<void> {

@@ -165,7 +165,7 @@ describe('a run with a transform in code', () => {
       await test.stage('first', records(500), 120);
       let segments = 0;
       const failpoint = (point: string): void => {
-        if (point === 'import_spill_written' && (segments += 1) === crashAt) throw new Error('crash');
+        if (point === 'import_rows_written' && (segments += 1) === crashAt) throw new Error('crash');
       };
       const openTransform = async (): Promise<Transform> => transformOf(code);
       await expect(test.check({ failpoint, openTransform })).rejects.toThrow('crash');

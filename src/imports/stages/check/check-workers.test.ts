@@ -6,17 +6,10 @@ import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { posthogRecords } from '../../formats/posthog/records.fixture.ts';
 import { segmentRecords } from '../../formats/segment/records.fixture.ts';
 import { bytesOf, checkTest, type CheckTest } from '../../../../test/support/check-stage.ts';
+import { readRunTable } from '../../../../test/support/run-store.ts';
 import { createCheckStage, type CheckLimits } from './check-stage.ts';
 
-const small: Partial<CheckLimits> = {
-  bufferBytes: 40_000,
-  blockBytes: 3_000,
-  fanInMax: 3,
-  readAheadBytes: 2_000,
-  frameEvents: 7,
-  frameBytes: 20_000,
-  threadBytesMin: 1,
-};
+const small: Partial<CheckLimits> = { threadBytesMin: 1, deferredRows: 20 };
 
 /** What comes again in other segments: links, ids that are counted, contents of groups; and lines that are no records. */
 function linesOf(records: readonly unknown[]): readonly string[] {
@@ -43,13 +36,15 @@ async function staged(format: string, formatOptions: FormatOptions, lines: reado
   return test;
 }
 
-/** Every file of the run, byte by byte, and every row. */
+/** Every file of the run, byte by byte, and every row of both tables. */
 async function everything(test: CheckTest): Promise<unknown> {
   const files = await test.staging.list('r/');
   const bytes = await Promise.all(
     files.map(async ({ key }) => [key, (await bytesOf(test.staging, key)).toString('base64')] as const),
   );
-  return { files: Object.fromEntries(bytes), days: await test.days() };
+  const tables = [await readRunTable(test.runStore, test.run), await readRunTable(test.runStore, test.run, 'facts')];
+  const rows = tables.map((days) => days.map(({ rows: each }) => each.map((row) => ({ ...row, projectId: 0 }))));
+  return { files: Object.fromEntries(bytes), rows, days: await test.days() };
 }
 
 describe('a check in several threads', () => {
@@ -77,8 +72,8 @@ describe('a check in several threads', () => {
     for (let done = false; !done;) {
       let days = 0;
       const failpoint = (name: string): void => {
-        if (name === 'import_day_committed') days += 1;
-        if (name === 'import_segment_checked' || days === 5) throw new Error('crash');
+        if (name === 'import_days_settled') days += 1;
+        if (name === 'import_segment_checked' || (days === 1 && crashes < 12)) throw new Error('crash');
       };
       const threads = numbers[crashes % numbers.length] ?? 1;
       done = await test.check({ limits: small, threads, failpoint }).then(
@@ -101,7 +96,13 @@ describe('a check in several threads', () => {
     const failpoint = (name: string): void => {
       if (name === 'import_segment_checked') stop.abort(new Error('paused'));
     };
-    const deps = { staging: test.staging, eventBytesMax: 1_000_000, clock: { now: () => test.now }, limits: small };
+    const deps = {
+      staging: test.staging,
+      runStore: test.runStore,
+      eventBytesMax: 1_000_000,
+      clock: { now: () => test.now },
+      limits: small,
+    };
     const leased = await test.hold(stop.signal);
     await expect(createCheckStage({ ...deps, threads: 2, failpoint })(leased)).rejects.toThrow('paused');
     expect(await test.check({ limits: small, threads: 2 })).toMatchObject({ totals: { records: lines.length } });

@@ -22,9 +22,12 @@ export interface ReadyEvent {
   distinctId: string;
   /** µs since the epoch. */
   micros: number;
-  json: string;
   /** Text of its properties as the store will have it, without the mark of the run. */
   stored: string;
+  /** The same with the mark. */
+  text: string;
+  /** JSON of the event as the door would get it. */
+  json: string;
 }
 
 /** The door would answer this. */
@@ -65,6 +68,7 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
     micros: 0,
     json: '',
     stored: '',
+    text: '',
   };
   return (event) => {
     const isPlain = isPlainForm(event.properties, names) && hasPlainFields(event);
@@ -106,14 +110,16 @@ function fill(ready: ReadyEvent, source: WireEvent, time: Time, mark: string): v
   const { event, distinct_id: id } = source;
   const properties = propertiesText(source.properties);
   const unstored = unstoredKeys(event, source.properties);
+  const sent = marked(properties, mark);
   ready.stored = unstored.length === 0 ? properties : propertiesText(withoutKeys(source.properties, unstored));
+  ready.text = unstored.length === 0 ? sent : marked(ready.stored, mark);
   ready.uuid = canonicalUuid(source.uuid) ?? source.uuid;
   ready.event = event;
   ready.distinctId = storedId(id);
   ready.micros = time.micros;
   ready.json =
     `{"uuid":"${ready.uuid}","event":${JSON.stringify(event)},"distinct_id":${JSON.stringify(ready.distinctId)},` +
-    `"timestamp":"${time.text}","properties":${marked(properties, mark)}}`;
+    `"timestamp":"${time.text}","properties":${sent}}`;
 }
 
 /** As the door does, byte by byte. */

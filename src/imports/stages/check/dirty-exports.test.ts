@@ -7,20 +7,7 @@ import type { CheckLimits } from './check-stage.ts';
 const count = 450;
 /** Below every threshold, and above each of them. */
 const sizes: readonly (readonly [name: string, perSegment: number, threads: number, limits: Partial<CheckLimits>])[] = [
-  [
-    'many segments, buffers, blocks and frames, 2 threads',
-    70,
-    2,
-    {
-      bufferBytes: 40_000,
-      blockBytes: 3000,
-      fanInMax: 3,
-      readAheadBytes: 2000,
-      frameEvents: 7,
-      frameBytes: 20_000,
-      threadBytesMin: 1,
-    },
-  ],
+  ['many segments and pieces, 2 threads', 70, 2, { threadBytesMin: 1, deferredRows: 20 }],
   ['one segment', count, 1, {}],
 ];
 /** Tables become lines of JSON before the check. */

@@ -26,17 +26,10 @@ export function hashText(text: string, words: Words): void {
 /** `uuid`: 36 characters. */
 export function hashIdentity(uuid: string, name: Words, distinctId: Words, words: Words): void {
   readUuidWords(uuid, uuidWords);
-  hashIdentityWords(uuidWords, name, distinctId, words);
-}
-
-const uuidWords = new Uint32Array(4);
-
-/** `uuid`: its four words, the first digits in the first one. */
-export function hashIdentityWords(uuid: Uint32Array, name: Words, distinctId: Words, words: Words): void {
   let low = name.low;
   let high = name.high;
   for (let index = 0; index < 4; index += 1) {
-    const word = uuid[index] as number;
+    const word = uuidWords[index] as number;
     low = mix(low, word, 0xcc9e2d51, 0x1b873593);
     high = mix(high, word, 0x239b961b, 0xab0e9789);
   }
@@ -45,6 +38,8 @@ export function hashIdentityWords(uuid: Uint32Array, name: Words, distinctId: Wo
   words.low = finish(low);
   words.high = finish(high);
 }
+
+const uuidWords = new Uint32Array(4);
 
 function mix(state: number, word: number, first: number, second: number): number {
   const spread = Math.imul(word, first);

@@ -1,5 +1,5 @@
 import { isoOfMicros } from '../../../base/clock.ts';
-import { hashText, type Words } from './event-keys.ts';
+import type { Words } from './event-keys.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
 import { leastOfMost, mostOf, type Findings } from './findings.ts';
 import { createIdSample } from './id-sample.ts';
@@ -23,7 +23,6 @@ export interface NameEntry {
   readonly name: string;
   /** Stands for the name in the spill. */
   readonly index: number;
-  readonly hash: Words;
   count: number;
   first: number;
   last: number;
@@ -115,8 +114,7 @@ function unmappedIn(byName: ReadonlyMap<string, NameEntry>, unmapped: UnmappedNa
 }
 
 function addName(names: string[], byName: Map<string, NameEntry>, name: string): NameEntry {
-  const entry = { name, index: names.length, hash: { low: 0, high: 0 }, count: 0, first: Infinity, last: -Infinity };
-  hashText(name, entry.hash);
+  const entry = { name, index: names.length, count: 0, first: Infinity, last: -Infinity };
   names.push(name);
   byName.set(name, entry);
   return entry;

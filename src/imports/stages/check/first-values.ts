@@ -4,14 +4,6 @@ export interface FirstValues {
   firstOf(low: number, high: number, value: number): number | undefined;
   /** Undefined: the key is not there. */
   get(low: number, high: number): number | undefined;
-  /** The same for other threads to look into; while they do, nothing may be added. */
-  share(): SharedValues;
-}
-
-/** Memory that threads share. */
-export interface SharedValues {
-  readonly table: Uint32Array;
-  readonly slots: number;
 }
 
 const wordsPerSlot = 3;
@@ -19,20 +11,22 @@ const fillMax = 0.7;
 
 export function createFirstValues(sizeMax: number): FirstValues {
   let slots = 1024;
-  let table = sharedWords(slots * wordsPerSlot);
+  let table = new Uint32Array(slots * wordsPerSlot);
   let size = 0;
   const grow = (): void => {
     const old = table;
     slots *= 2;
-    table = sharedWords(slots * wordsPerSlot);
+    table = new Uint32Array(slots * wordsPerSlot);
     for (let at = 0; at < old.length; at += wordsPerSlot) {
       const high = old[at + 1] as number;
       if (high !== 0) table.set(old.subarray(at, at + wordsPerSlot), find(table, slots, old[at] as number, high));
     }
   };
   return {
-    get: (low, high) => valueIn({ table, slots }, low, high),
-    share: () => ({ table, slots }),
+    get: (low, high) => {
+      const at = find(table, slots, low, stored(high));
+      return table[at + 1] === 0 ? undefined : table[at + 2];
+    },
     firstOf: (low, givenHigh, value) => {
       const high = stored(givenHigh);
       const at = find(table, slots, low, high);
@@ -46,19 +40,6 @@ export function createFirstValues(sizeMax: number): FirstValues {
       return value;
     },
   };
-}
-
-export function openValues(shared: SharedValues): Pick<FirstValues, 'get'> {
-  return { get: (low, high) => valueIn(shared, low, high) };
-}
-
-function valueIn({ table, slots }: SharedValues, low: number, high: number): number | undefined {
-  const at = find(table, slots, low, stored(high));
-  return table[at + 1] === 0 ? undefined : table[at + 2];
-}
-
-function sharedWords(count: number): Uint32Array {
-  return new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT));
 }
 
 /** Zero means that a slot is free. */

@@ -8,7 +8,7 @@ import type { HandOver } from './check-alone.ts';
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
-/** What a segment handed over lies beside its spill: a check that goes on need not read the segment again. */
+/** What a segment handed over lies in staging: a check that is resumed need not read the segment again. */
 export async function writeHandOver(
   staging: Staging,
   run: string,

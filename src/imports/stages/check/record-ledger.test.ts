@@ -6,7 +6,7 @@ const agreeing: SegmentCounts = {
   lines: Buffer.from('{}\n{}\n{}\n7'),
   tally: { counts: () => ({ records: 4, converted: 2, skipped: 1, unreadable: 1, events: 3 }) },
   ledger: { lines: 2, events: 3 },
-  file: { runs: [{ day: '2024-05-01', blocks: [{ start: 0, end: 1, events: 3, bytes: 1 }] }] },
+  written: 3,
 };
 
 describe('the counts of a segment', () => {
@@ -20,7 +20,7 @@ describe('the counts of a segment', () => {
     expect(disagreements({ ...agreeing, ledger: { lines: 1, events: 3 } })).toEqual([
       'records with events: read and written: 2 and 1',
     ]);
-    expect(disagreements({ ...agreeing, file: { runs: [] } })).toEqual(['events: written and spilled: 3 and 0']);
+    expect(disagreements({ ...agreeing, written: 0 })).toEqual(['events: written, and rows or deferred: 3 and 0']);
   });
 
   it('leave out lines that continue a record, wherever the segment begins and ends', () => {

@@ -1,19 +1,18 @@
 import { continuedLines } from '../../source.ts';
 import type { SegmentTally } from './segment-tally.ts';
-import type { SpillFile } from './spill-buffer.ts';
 
 /**
- * What was written of the records of a segment. It is counted by line, where events enter the buffer or are refused; the tally counts what
+ * What was written of the records of a segment. It is counted by line, where events become rows or are refused; the tally counts what
  * readers returned. Neither knows the other, so an error in one of them shows.
  */
 export interface RecordLedger {
-  /** An event of this line is in the buffer. Lines come in order. */
+  /** An event of this line is a row or deferred. Lines come in order. */
   stored(line: number, isLink?: boolean): void;
   /** An event of this line was refused. */
   refused(line: number): void;
   /** Lines with an event that was stored or refused. */
   readonly lines: number;
-  /** Events in the buffer. */
+  /** Events that are rows or deferred. */
   readonly events: number;
   /** Links of a line that has nothing but links; Infinity: it has other events, stored or refused; 0: it has no link. */
   linksOf(line: number): number;
@@ -58,19 +57,19 @@ export interface SegmentCounts {
   readonly lines: Buffer;
   readonly tally: Pick<SegmentTally, 'counts'>;
   readonly ledger: Pick<RecordLedger, 'lines' | 'events'>;
-  readonly file: Pick<SpillFile, 'runs'>;
+  /** Events that are rows or deferred. */
+  readonly written: number;
 }
 
 /** The counts that differ though they have to agree: `records with events: 3 read, 2 written`. */
-export function disagreements({ lines, tally, ledger, file }: SegmentCounts): readonly string[] {
+export function disagreements({ lines, tally, ledger, written }: SegmentCounts): readonly string[] {
   const { records, converted, skipped, unreadable, events } = tally.counts();
-  const spilled = file.runs.reduce((all, { blocks }) => blocks.reduce((sum, block) => sum + block.events, all), 0);
   const pairs: readonly (readonly [what: string, one: number, other: number])[] = [
     ['records: lines that begin one and records read', countLines(lines) - continuedLines(lines), records],
     ['records read, and converted + skipped + unreadable', records, converted + skipped + unreadable],
     ['records with events: read and written', converted, ledger.lines],
     ['events: counted and written', events, ledger.events],
-    ['events: written and spilled', ledger.events, spilled],
+    ['events: written, and rows or deferred', ledger.events, written],
   ];
   return pairs.filter(([, one, other]) => one !== other).map(([what, one, other]) => `${what}: ${one} and ${other}`);
 }

@@ -1,8 +1,8 @@
 import { dayMicros } from '../../../batch/timestamps.ts';
 import { parseMicros } from '../../../eventstore/micros.ts';
 import type { StoredPlace } from '../../target.ts';
-import { hashIdentity, hashText } from './event-keys.ts';
-import { createFirstValues, openValues, type FirstValues, type SharedValues } from './first-values.ts';
+import { hashIdentity, hashText, type Words } from './event-keys.ts';
+import { createFirstValues, type FirstValues } from './first-values.ts';
 
 /**
  * Where the target has the events that formats add at the first record that calls for them: an `$identify` stands on another day
@@ -16,17 +16,11 @@ export interface StoredEvents {
 }
 
 /** Formats add them once for a device and a user, and for a group. */
-const addedOnce = { identifies: '$identify', groupIdentifies: '$groupidentify' } as const;
+export const addedOnce = { identifies: '$identify', groupIdentifies: '$groupidentify' } as const;
 /** Some 17 bytes each. */
 const eventsMax = 16_000_000;
 /** Days before 1970 have numbers above zero, too. */
 const dayOffset = 1_000_000;
-
-/** For the threads that merge days. */
-export interface SharedStored {
-  readonly names: readonly string[];
-  readonly days: SharedValues;
-}
 
 export const noStoredEvents: StoredEvents = { names: [], days: createFirstValues(0) };
 
@@ -56,16 +50,10 @@ export async function readStoredEvents(
   return { names, days };
 }
 
-/** `names`: of the indices. */
-export function elsewhereThan(
-  day: string,
-  { names: asked, days: shared }: SharedStored,
-  names: readonly string[],
-): (name: number, low: number, high: number) => boolean {
-  const isAsked = names.map((name) => asked.includes(name));
+/** Whether the target has the event already, on another day. `key`: of its identity (event-keys.ts). */
+export function isElsewhere({ names, days }: StoredEvents, event: string, day: string, key: Words): boolean {
   const own = dayNumber(day);
-  const days = openValues(shared);
-  return (name, low, high) => isAsked[name] === true && (days.get(low, high) ?? own) !== own;
+  return names.includes(event) && (days.get(key.low, key.high) ?? own) !== own;
 }
 
 function dayNumber(day: string): number {

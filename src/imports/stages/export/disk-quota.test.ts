@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createCheckStage } from '../check/check-stage.ts';
 import { checkTest, type CheckTest } from '../../../../test/support/check-stage.ts';
 import type { LeasedRun } from '../../run/leased-run.ts';
-import type { Staging } from '../../staging.ts';
-import { createDiskQuota, withQuota, type DiskQuotaDeps } from './disk-quota.ts';
+import { createDiskQuota, type DiskQuota } from './disk-quota.ts';
 
 const lines = Array.from({ length: 300 }, (_, n) =>
   JSON.stringify({ event: 'e', properties: { time: 1_704_067_200 + n * 3600, distinct_id: 'd', $insert_id: `${n}` } }),
@@ -15,10 +14,10 @@ async function staged(): Promise<CheckTest> {
   return test;
 }
 
-function check(leased: LeasedRun, staging: Staging): Promise<void> {
-  return createCheckStage({ staging, eventBytesMax: 1_000_000, clock: { now: () => Date.parse('2026-11-20') } })(
-    leased,
-  );
+function check({ staging, runStore }: CheckTest, leased: LeasedRun, quota: DiskQuota): Promise<void> {
+  const clock = { now: () => Date.parse('2026-11-20') };
+  const waitForRoom = (): Promise<void> => quota.wait(leased);
+  return createCheckStage({ staging, runStore, waitForRoom, eventBytesMax: 1_000_000, clock })(leased);
 }
 
 /** The run notes what it waits for. */
@@ -28,7 +27,7 @@ function noting(leased: LeasedRun): { readonly leased: LeasedRun; readonly waits
 }
 
 describe('quota of the disk', () => {
-  it('the check waits, with the reason, while the disk is too full for spills and for days, and then goes on', async () => {
+  it('the check waits, with the reason, while the disk is too full for rows, and then continues', async () => {
     await using test = await staged();
     const { leased, waits } = noting(await test.hold());
     let looks = 0;
@@ -43,42 +42,14 @@ describe('quota of the disk', () => {
       },
       sleep: async () => undefined,
     });
-    await check(leased, withQuota(test.staging, quota, leased));
+    await check(test, leased, quota);
     const reasons = waits.filter((reason) => reason !== undefined);
-    // Three segments and the days of 300 hours.
-    expect(reasons).toHaveLength(3 + 13);
+    // Three segments.
+    expect(reasons).toHaveLength(3);
     expect(new Set(reasons)).toEqual(new Set([expect.stringMatching(/is on a disk with .* stay free; make room/)]));
     expect(waits.at(-1)).toBeUndefined();
     expect((await test.events()).length).toBe(300);
     expect((await test.result()).verdict).toBe('passed');
-  });
-
-  it('the disk budget holds for what the check writes, and a file counts while it is written', async () => {
-    await using test = await staged();
-    const leased = await test.hold();
-    const before = (await test.staging.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
-    const waits: string[] = [];
-    const stop = new AbortController();
-    const sleep: DiskQuotaDeps['sleep'] = async () => stop.abort(new Error('enough seen'));
-    const deps = { staging: test.staging, budgetBytes: before + 20 * 1024 ** 2, sleep };
-    const quota = createDiskQuota({ ...deps, freeBytes: async () => undefined });
-    const roomy = withQuota(test.staging, quota, {
-      signal: stop.signal,
-      waiting: (waiting) => void (waiting && waits.push(waiting.reason)),
-    });
-    const megabyte = Buffer.alloc(1024 ** 2);
-    let given = 0;
-    const endless = function* (): Generator<Uint8Array> {
-      for (; given < 100; given += 1) yield megabyte;
-    };
-    await expect(roomy.write('r/days/2024-01-01.zst', endless())).rejects.toThrow('enough seen');
-    expect(waits[0]).toMatch(/holds 3\d MiB of the 20 MiB allowed/);
-    expect(given).toBeLessThanOrEqual(33);
-    // What was cut off is gone, and counts no more.
-    expect(await test.staging.list('r/days/')).toEqual([]);
-    const { leased: again, waits: none } = noting(leased);
-    await check(again, withQuota(test.staging, quota, { ...again, signal: new AbortController().signal }));
-    expect(none.filter((reason) => reason !== undefined)).toEqual([]);
   });
 
   it('a run that is paused while it waits lets go, and leaves no file behind', async () => {
@@ -91,7 +62,7 @@ describe('quota of the disk', () => {
       freeBytes: async () => undefined,
       sleep: async () => stop.abort(new Error('paused')),
     });
-    await expect(check(leased, withQuota(test.staging, quota, leased))).rejects.toThrow('paused');
-    expect(await test.staging.list('r/spills/')).toEqual([]);
+    await expect(check(test, leased, quota)).rejects.toThrow('paused');
+    expect(await test.staging.list('r/checked/')).toEqual([]);
   });
 });

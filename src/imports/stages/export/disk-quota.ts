@@ -8,8 +8,6 @@ export interface DiskQuota {
   wait(leased: Pick<LeasedRun, 'signal' | 'waiting'>): Promise<void>;
   /** So many bytes more lie there. */
   wrote(bytes: number): void;
-  /** A file begins that is not listed before it is whole. */
-  begin(): UnfinishedFile;
   /** What there is room for now. */
   room(): Promise<Room>;
 }
@@ -19,12 +17,6 @@ export interface Room {
   readonly shortage: string | undefined;
   /** So much may be written; undefined: nobody can tell. */
   readonly bytes: number | undefined;
-}
-
-export interface UnfinishedFile {
-  wrote(bytes: number): void;
-  /** It is whole, or gone. */
-  end(isWhole: boolean): void;
 }
 
 export interface DiskQuotaDeps {
@@ -46,7 +38,6 @@ const countEveryMs = 30_000;
 export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
   const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault, sleep = standardSleep } = deps;
   let used = 0;
-  let unfinished = 0;
   let countedAt = -Infinity;
   const shortage = async (force: boolean): Promise<string | undefined> => {
     const free = await freeBytes();
@@ -55,7 +46,7 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
     }
     if (budgetBytes === 0) return undefined;
     if (force || performance.now() - countedAt > countEveryMs) {
-      used = unfinished + (await bytesOfRuns(staging));
+      used = await bytesOfRuns(staging);
       countedAt = performance.now();
     }
     if (used < budgetBytes) return undefined;
@@ -66,20 +57,6 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
   };
   return {
     wrote: (bytes) => void (used += bytes),
-    begin() {
-      let own = 0;
-      return {
-        wrote(bytes) {
-          own += bytes;
-          unfinished += bytes;
-          used += bytes;
-        },
-        end(isWhole) {
-          unfinished -= own;
-          if (!isWhole) used -= own;
-        },
-      };
-    },
     async room() {
       const reason = await shortage(true);
       const free = await freeBytes();
@@ -112,46 +89,4 @@ async function bytesOfRuns(staging: Staging): Promise<number> {
 
 function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2).toLocaleString('en-GB')} MiB`;
-}
-
-/** Whether a file is large: what a stage makes of all its records. Small ones are never waited for: some end the shortage. */
-const largeFile = /^[^/]+\/(?:spills|days)\/[^/]+\.zst$/;
-/** Written in between two looks at the quota. */
-const lookEveryBytes = 16 * 1024 * 1024;
-
-/** The same staging, in which a write of spilled events or of a day waits for the quota, also in its middle. */
-export function withQuota(staging: Staging, quota: DiskQuota, leased: Pick<LeasedRun, 'signal' | 'waiting'>): Staging {
-  return {
-    ...staging,
-    async write(key, chunks) {
-      if (!largeFile.test(key)) return staging.write(key, chunks);
-      const file = quota.begin();
-      let isWhole = false;
-      try {
-        const fitting = withinQuota(chunks, file, () => quota.wait(leased));
-        const written = await staging.write(key, fitting);
-        isWhole = true;
-        return written;
-      } finally {
-        file.end(isWhole);
-      }
-    },
-  };
-}
-
-async function* withinQuota(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  file: UnfinishedFile,
-  wait: () => Promise<void>,
-): AsyncGenerator<Uint8Array> {
-  let unseen = Infinity;
-  for await (const chunk of chunks) {
-    if (unseen >= lookEveryBytes) {
-      await wait();
-      unseen = 0;
-    }
-    yield chunk;
-    unseen += chunk.length;
-    file.wrote(chunk.length);
-  }
 }

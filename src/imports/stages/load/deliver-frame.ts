@@ -1,10 +1,9 @@
 import { zstdCompressSync } from 'node:zlib';
 import type { Retry } from '../../../base/retry.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
-import type { Delivered, LoadBatch, Target } from '../../target.ts';
-import { splitLines } from '../../targets/lines.ts';
-import type { DayFrame } from './read-day.ts';
-import { piecesOf } from './pieces.ts';
+import type { Delivered, Target } from '../../target.ts';
+import { batchOf, piecesOf, type EventTexts } from './event-texts.ts';
+import type { DayFrame } from './read-table.ts';
 import type { SpeedLimit } from './speed-limit.ts';
 
 export interface DeliverFrameDeps {
@@ -17,37 +16,33 @@ export interface DeliverFrameDeps {
 }
 
 export interface DeliveredFrame {
-  readonly frame: Pick<DayFrame, 'index' | 'events' | 'bytes'>;
+  readonly index: number;
   readonly accepted: number;
   readonly rejected: number;
 }
 
 /**
  * Brings one frame to the target; what it refuses lies in staging before this resolves. `inDoubt`: the target may have the
- * frame already, so it is asked first, if it can tell. The frame's lines are given back.
+ * frame already, so it is asked first, if it can tell.
  */
 export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDoubt: boolean): Promise<DeliveredFrame> {
-  const { batch, indexes, known } = inDoubt ? await withoutStored(deps, frame) : whole(frame);
-  const delivered = await deliverPieces(deps, batch);
+  const { texts, indexes } = inDoubt ? await withoutStored(deps, frame) : { texts: frame.texts, indexes: undefined };
+  const delivered = await deliverPieces(deps, { day: frame.day, texts });
   const rejected = delivered.rejected.map((each) => ({ ...each, index: indexes?.[each.index] ?? each.index }));
   await keepRejected(deps, frame, rejected, inDoubt);
-  frame.free();
-  return {
-    frame: { index: frame.index, events: frame.events, bytes: frame.bytes },
-    accepted: delivered.accepted + known,
-    rejected: rejected.length,
-  };
+  const known = frame.texts.length - texts.length;
+  return { index: frame.index, accepted: delivered.accepted + known, rejected: rejected.length };
 }
 
 /** A speed below the size of a frame cuts it: a second's worth at a time. */
 async function deliverPieces(
   { target, retry, speed, signal }: DeliverFrameDeps,
-  whole: LoadBatch,
+  whole: EventTexts,
 ): Promise<Pick<Delivered, 'accepted' | 'rejected'>> {
   let accepted = 0;
   const rejected: Delivered['rejected'][number][] = [];
-  if (whole.events === 0) return { accepted, rejected };
-  for (const { from, batch } of piecesOf(whole, speed.eventsMax)) {
+  for (const { from, piece } of piecesOf(whole, speed)) {
+    const batch = batchOf(piece);
     await speed.admit(batch.events, signal);
     const delivered = await retry(() => target.deliver(batch, signal));
     accepted += delivered.accepted;
@@ -56,36 +51,21 @@ async function deliverPieces(
   return { accepted, rejected };
 }
 
-interface Remainder {
-  readonly batch: LoadBatch;
-  /** Where the batch's events stand in the frame; undefined: at the same place. */
-  readonly indexes: readonly number[] | undefined;
-  /** Events of the frame that the target has. */
-  readonly known: number;
-}
-
-function whole(batch: LoadBatch): Remainder {
-  return { batch, indexes: undefined, known: 0 };
-}
-
-async function withoutStored({ target, retry, signal }: DeliverFrameDeps, frame: DayFrame): Promise<Remainder> {
+/** What the target lacks of a frame. `indexes`: where these events stand in it; undefined: at the same place. */
+export async function withoutStored(
+  { target, retry, signal }: Pick<DeliverFrameDeps, 'target' | 'retry' | 'signal'>,
+  { day, texts }: EventTexts,
+): Promise<{ readonly texts: readonly string[]; readonly indexes: readonly number[] | undefined }> {
   const { stored } = target;
-  if (stored === undefined) return whole(frame);
-  const uuids = await retry(() => stored(frame, signal));
-  if (uuids.size === 0) return whole(frame);
-  const lines = splitLines(frame.lines);
-  const indexes = lines.flatMap((line, index) => (uuids.has(uuidOf(line)) ? [] : [index]));
-  const rest = Buffer.from(indexes.map((index) => lines[index] ?? '').join('\n'));
-  return {
-    batch: { day: frame.day, lines: rest, events: indexes.length },
-    indexes,
-    known: frame.events - indexes.length,
-  };
+  if (stored === undefined) return { texts, indexes: undefined };
+  const uuids = await retry(() => stored(batchOf({ day, texts }), signal));
+  const indexes = texts.flatMap((text, index) => (uuids.has(uuidOf(text)) ? [] : [index]));
+  return { texts: indexes.map((index) => texts[index] ?? ''), indexes };
 }
 
-function uuidOf(line: string): string {
-  // What the check wrote: an object with a uuid.
-  return String((JSON.parse(line) as { readonly uuid: unknown }).uuid).toLowerCase();
+function uuidOf(text: string): string {
+  // An event as it is read from the table.
+  return String((JSON.parse(text) as { readonly uuid: unknown }).uuid);
 }
 
 async function keepRejected(
@@ -100,10 +80,9 @@ async function keepRejected(
     if (inDoubt) await staging.remove(key);
     return;
   }
-  const lines = splitLines(frame.lines);
   const records = rejected.map(({ index, code, detail }): RejectedRecord => {
     const place = `event ${index + 1} of batch ${frame.index + 1} of ${frame.day}`;
-    return { part: '', line: 0, place, stage: 'load', code, reason: detail, original: lines[index] ?? '' };
+    return { part: '', line: 0, place, stage: 'load', code, reason: detail, original: frame.texts[index] ?? '' };
   });
   const text = records.map((record) => `${JSON.stringify(record)}\n`).join('');
   await staging.write(key, [zstdCompressSync(Buffer.from(text))]);

@@ -1,72 +1,81 @@
 import type { Clock } from '../../../base/clock.ts';
 import { type LeasedRun } from '../../run/leased-run.ts';
-import { isLoaded, type StoredDay } from '../../run/import-day.ts';
+import { isAdmitted, isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult } from '../../run/results.ts';
 import { createRate } from '../rate.ts';
-import type { DeliveredFrame } from './deliver-frame.ts';
+import { byMonth } from './read-table.ts';
 
 /** How far the load has come, over all days. */
 export interface LoadProgress {
   /** Refused by the check or the target. */
   readonly rejected: () => number;
-  add(delivered: Omit<DeliveredFrame, 'frame'> & { readonly bytes: number }): void;
-  dayDone(): void;
+  /** A day has come further; shows it. */
+  set(day: StoredDay): void;
   show(): void;
   finish(): void;
 }
 
-/** `bytesDone`: of the frames that were loaded before. */
 export function createLoadProgress(
   leased: LeasedRun,
   clock: Clock,
   check: CheckResult,
-  days: readonly StoredDay[],
-  bytesDone: number,
+  before: readonly StoredDay[],
 ): LoadProgress {
-  const sum = (of: (day: StoredDay) => number): number => days.reduce((total, day) => total + of(day), 0);
+  const days = new Map(before.map((day) => [day.day, day]));
+  const sum = (of: (day: StoredDay) => number): number => days.values().reduce((total, day) => total + of(day), 0);
   const startedAt = leased.run.progress.load?.startedAt ?? clock.now();
-  const total = sum((day) => day.events);
-  const bytesTotal = sum((day) => day.bytes);
   const rate = createRate(clock);
-  let accepted = sum((day) => day.accepted);
-  let rejected = sum((day) => day.rejected);
-  let bytes = bytesDone;
-  let partsDone = days.filter(isLoaded).length;
   let lastProgressAt = leased.run.progress.load?.lastProgressAt;
-  const show = (finishedAt?: number): void =>
+  const rejectedByTarget = (): number => sum((day) => day.rejected);
+  const show = (finishedAt?: number): void => {
+    const rejected = rejectedByTarget();
     leased.progress(
       {
         stage: 'load',
-        partsDone,
-        partsTotal: days.length,
-        done: accepted + rejected,
-        total,
-        bytes,
-        bytesTotal,
+        partsDone: sum((day) => (isLoaded(day) ? 1 : 0)),
+        partsTotal: days.size,
+        done: sum(doneOf),
+        total: sum((day) => day.events),
+        bytes: sum(bytesDone),
+        bytesTotal: sum((day) => day.bytes),
         startedAt,
         rate: rate.perSecond(),
         ...(lastProgressAt === undefined ? {} : { lastProgressAt }),
         ...(finishedAt === undefined ? {} : { finishedAt }),
       },
       {
-        loaded: accepted,
+        loaded: byMonth([...days.values()])
+          .values()
+          .reduce((total, month) => total + loadedIn(month), 0),
         rejected: check.totals.rejected + rejected,
         rejected_events: (check.totals.rejected_events ?? 0) + rejected,
       },
     );
+  };
   return {
-    rejected: () => check.totals.rejected + rejected,
-    add: (delivered) => {
-      accepted += delivered.accepted;
-      rejected += delivered.rejected;
-      bytes += delivered.bytes;
+    rejected: () => check.totals.rejected + rejectedByTarget(),
+    set: (day) => {
+      const known = days.get(day.day);
+      rate.add(Math.max(0, doneOf(day) - (known === undefined ? 0 : doneOf(known))));
+      days.set(day.day, day);
       lastProgressAt = clock.now();
-      rate.add(delivered.accepted + delivered.rejected);
-    },
-    dayDone: () => {
-      partsDone += 1;
+      show();
     },
     show: () => show(),
     finish: () => show(clock.now()),
   };
+}
+
+function doneOf({ accepted, rejected }: StoredDay): number {
+  return accepted + rejected;
+}
+
+function bytesDone(day: StoredDay): number {
+  return isLoaded(day) ? day.bytes : Math.round((day.bytes * doneOf(day)) / day.events);
+}
+
+/** Events that are let in are not there before their month may be attached. */
+function loadedIn(month: readonly StoredDay[]): number {
+  const mayBeAttached = month.every((day) => isLoaded(day) || isAdmitted(day));
+  return month.reduce((sum, day) => sum + (mayBeAttached || day.framesLoaded > 0 ? day.accepted : 0), 0);
 }

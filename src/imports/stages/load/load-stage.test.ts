@@ -1,17 +1,39 @@
 import type { Run } from '../../run/run.ts';
 import { zstdDecompressSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunFailedError, RunLostError } from '../../run/leased-run.ts';
-import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
+import type { RejectedRecord, Staging } from '../../staging.ts';
 import { TargetError, TargetWaitError, type Target } from '../../target.ts';
 import { openHttpTarget } from '../../targets/http-target.ts';
 import { splitLines } from '../../targets/lines.ts';
 import { directRequest } from '../../targets/http-request.ts';
 import { startBatchService, type SentEvent, type Treatment } from '../../../../test/support/batch-service.ts';
 import { createLoadStage, type LoadDeps } from './load-stage.ts';
-import { eventsOf, stageDays, tempStaging, type TestEvent } from '../../../../test/support/staged-days.ts';
+import {
+  eventsOf,
+  microsOf,
+  stageDays,
+  stageRows,
+  tempStaging,
+  type StagedPlace,
+  type TestEvent,
+} from '../../../../test/support/staged-days.ts';
+import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
+import { runRow } from '../../../../test/support/run-table-rows.ts';
 import { createTestRun, type TestRun } from '../../../../test/support/leased-run.ts';
 import { seededRandom } from '../../../../test/support/draw.ts';
+
+let chdb: TempChdb;
+beforeAll(async () => {
+  chdb = await tempChdb();
+});
+afterAll(() => chdb.close());
+
+interface TempPlace extends StagedPlace, AsyncDisposable {}
+
+async function tempPlace(): Promise<TempPlace> {
+  return { ...(await tempStaging()), runStore: chdb.store };
+}
 
 const days = {
   '2024-03-02': eventsOf('run-1', '2024-03-02', 95),
@@ -37,8 +59,9 @@ function testTime(): Pick<LoadDeps, 'clock' | 'sleep'> & { readonly slept: numbe
   };
 }
 
-function loadDeps(target: Target, staging: Staging, more: Partial<LoadDeps> = {}): LoadDeps {
-  return { target, staging, ...testTime(), failpoint: () => {}, random: () => 0.5, ...more };
+function loadDeps(target: Target, place: StagedPlace, more: Partial<LoadDeps> = {}): LoadDeps {
+  const { staging, runStore } = place;
+  return { target, staging, runStore, frameEvents: 10, ...testTime(), failpoint: () => {}, random: () => 0.5, ...more };
 }
 
 function httpTarget(url: string): Target {
@@ -47,7 +70,7 @@ function httpTarget(url: string): Target {
 
 function identities(events: Iterable<SentEvent | TestEvent>): string[] {
   return [...events]
-    .map((event) => JSON.stringify([event.uuid, event.event, event.distinct_id, event.timestamp]))
+    .map((event) => JSON.stringify([event.uuid, event.event, event.distinct_id, String(microsOf(event.timestamp))]))
     .toSorted();
 }
 
@@ -93,11 +116,11 @@ function memoryTarget(more: Partial<Target> = {}): Target & { readonly events: s
 
 describe('loading', () => {
   it('sends every event once, day after day, and counts them', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     await using service = await startBatchService(() => 'keep');
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 10);
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().leased);
+    await stageDays(test, place, days, 10);
+    await createLoadStage(loadDeps(httpTarget(service.url), place))(test.hold().leased);
     expect(identities(service.stored.values())).toEqual(identities(all));
     expect(service.requests).toBe(54);
     expect(service.days).toEqual(['2024-03-01', '2024-03-02', '2024-03-05']);
@@ -109,9 +132,9 @@ describe('loading', () => {
   });
 
   it('has several batches of a day on their way at once, never of two days', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 10);
+    await stageDays(test, place, days, 10);
     const underWay: string[] = [];
     const seen = new Set<string>();
     const target = memoryTarget({
@@ -123,20 +146,20 @@ describe('loading', () => {
         return { accepted: batch.events, rejected: [] };
       },
     });
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
+    await createLoadStage(loadDeps(target, place))(test.hold().leased);
     const sets = [...seen].map((text) => text.split(','));
     expect(Math.max(...sets.map((set) => set.length))).toBe(4);
     expect(sets.filter((set) => new Set(set).size > 1)).toEqual([]);
   });
 
   it('sends batches that merge persons in the order of their time, beside the others', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const test = createTestRun('run-1');
     const day = '2024-03-01';
     // Of ten batches of ten, every second one has an event that merges persons.
     const events = eventsOf('run-1', day, 100);
     for (let n = 13; n < 100; n += 20) events[n] = { ...(events[n] as TestEvent), event: '$identify' };
-    await stageDays(test, temp.staging, { [day]: events }, 10);
+    await stageDays(test, place, { [day]: events }, 10);
     const arrived: number[] = [];
     let underWay = 0;
     let most = 0;
@@ -151,7 +174,7 @@ describe('loading', () => {
         return { accepted: batch.events, rejected: [] };
       },
     });
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
+    await createLoadStage(loadDeps(target, place))(test.hold().leased);
     expect(arrived.filter((batch) => batch % 2 === 1)).toEqual([1, 3, 5, 7, 9]);
     expect(arrived.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(most).toBeGreaterThan(1);
@@ -168,7 +191,7 @@ describe('loading', () => {
       'lose',
       { status: 413 },
     ];
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     await using service = await startBatchService((batch) => {
       const at = Math.floor(random() * treatments.length * 2);
       const treatment = treatments[at] ?? 'keep';
@@ -176,8 +199,8 @@ describe('loading', () => {
       return typeof treatment === 'object' && treatment.status === 413 && batch.length === 1 ? 'keep' : treatment;
     });
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 40);
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().leased);
+    await stageDays(test, place, days, 40);
+    await createLoadStage(loadDeps(httpTarget(service.url), place, { frameEvents: 40 }))(test.hold().leased);
     expect(identities(service.stored.values())).toEqual(identities(all));
     expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
     expect(test.waits.length).toBeGreaterThan(0);
@@ -185,14 +208,14 @@ describe('loading', () => {
   });
 
   it('waits as long as the service says, and tells why', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     await using service = await startBatchService((_batch, attempt) =>
       attempt === 1 ? { status: 429, headers: { 'retry-after': '90' }, body: { detail: 'Slow down.' } } : 'keep',
     );
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, { '2024-03-05': days['2024-03-05'] }, 10);
+    await stageDays(test, place, { '2024-03-05': days['2024-03-05'] }, 10);
     const time = testTime();
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging, time))(test.hold().leased);
+    await createLoadStage(loadDeps(httpTarget(service.url), place, time))(test.hold().leased);
     expect(time.slept).toEqual([90_000]);
     expect(test.waits).toEqual([
       {
@@ -203,19 +226,19 @@ describe('loading', () => {
   });
 
   it('holds the speed that was asked for', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const target = memoryTarget();
     const test = createTestRun('run-1', { eventsPerSecond: 100 });
-    await stageDays(test, temp.staging, days, 10);
+    await stageDays(test, place, days, 10);
     const time = testTime();
-    await createLoadStage(loadDeps(target, temp.staging, { ...time, inFlight: 1 }))(test.hold().leased);
+    await createLoadStage(loadDeps(target, place, { ...time, inFlight: 1 }))(test.hold().leased);
     const seconds = time.slept.reduce((sum, ms) => sum + ms, 0) / 1000;
     expect(seconds).toBeGreaterThan(5.2);
     expect(seconds).toBeLessThan(5.4);
   });
 
   it('a speed below the size of a batch sends a second of it at a time, so that a small import can be paused, too', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const sizes: number[] = [];
     const target = memoryTarget({
       deliver: async ({ events }) => {
@@ -224,12 +247,12 @@ describe('loading', () => {
       },
     });
     const test = createTestRun('run-1', { eventsPerSecond: 5, rejectedMax: 1 });
-    await stageDays(test, temp.staging, { '2024-03-05': days['2024-03-02'].slice(0, 12) }, 100);
+    await stageDays(test, place, { '2024-03-05': days['2024-03-02'].slice(0, 12) }, 100);
     const time = testTime();
-    await createLoadStage(loadDeps(target, temp.staging, time))(test.hold().leased);
+    await createLoadStage(loadDeps(target, place, { ...time, frameEvents: 100 }))(test.hold().leased);
     expect(sizes).toEqual([5, 5, 2]);
     expect(sums(test)).toEqual({ accepted: 9, rejected: 3, open: 0 });
-    const places = (await rejectedRecords(temp.staging, 'run-1')).map(({ place }) => place);
+    const places = (await rejectedRecords(place.staging, 'run-1')).map(({ place }) => place);
     expect(places.map((place) => place?.split(' ', 2).join(' '))).toEqual(['event 2', 'event 7', 'event 12']);
     expect(time.slept.filter((ms) => ms === 1000)).toHaveLength(2);
   });
@@ -248,16 +271,16 @@ describe('events that the target refuses', () => {
     };
 
   it('lie aside with their reason, and the others get in', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const bad = (n: number): boolean => n % 25 === 7;
     await using service = await startBatchService(refuseN(bad));
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 50);
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().leased);
+    await stageDays(test, place, days, 50);
+    await createLoadStage(loadDeps(httpTarget(service.url), place, { frameEvents: 50 }))(test.hold().leased);
     const refused = all.filter((event) => bad(Number(event.properties['n'])));
     expect(identities(service.stored.values())).toEqual(identities(all.filter((event) => !refused.includes(event))));
     expect(sums(test)).toEqual({ accepted: 535 - refused.length, rejected: refused.length, open: 0 });
-    const records = await rejectedRecords(temp.staging, 'run-1');
+    const records = await rejectedRecords(place.staging, 'run-1');
     expect(identities(records.map(({ original }) => JSON.parse(original) as TestEvent))).toEqual(identities(refused));
     expect(records[0]).toMatchObject({
       stage: 'load',
@@ -269,35 +292,35 @@ describe('events that the target refuses', () => {
   });
 
   it('end the run when they are more than it allows, and a higher limit lets it go on', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     await using service = await startBatchService(refuseN((n) => n % 2 === 0));
     const test = createTestRun('run-1', { rejectedMax: 0.2 });
-    await stageDays(test, temp.staging, days, 10);
-    const stage = createLoadStage(loadDeps(httpTarget(service.url), temp.staging));
+    await stageDays(test, place, days, 10);
+    const stage = createLoadStage(loadDeps(httpTarget(service.url), place));
     await expect(stage(test.hold().leased)).rejects.toThrow(RunFailedError);
     test.run = { ...test.run, options: { ...test.run.options, rejectedMax: 0.6 } };
     await stage(test.hold().leased);
     expect(sums(test)).toEqual({ accepted: 267, rejected: 268, open: 0 });
-    expect(await rejectedRecords(temp.staging, 'run-1')).toHaveLength(268);
+    expect(await rejectedRecords(place.staging, 'run-1')).toHaveLength(268);
   });
 });
 
 describe('a load that is interrupted', () => {
   it.each(['import_load_delivered', 'import_load_committed'])(
     'again and again at %s: a target that can tell what it has gets every event once',
-    async (place) => {
-      await using temp = await tempStaging();
+    async (step) => {
+      await using place = await tempPlace();
       const target = memoryTarget();
       const test = createTestRun('run-1');
-      await stageDays(test, temp.staging, days, 10);
+      await stageDays(test, place, days, 10);
       let crashes = 0;
       for (;;) {
         let left = 2;
         const failpoint = (name: string): void => {
-          if (name === place && (left -= 1) === 0) throw new Error('killed');
+          if (name === step && (left -= 1) === 0) throw new Error('killed');
         };
         try {
-          await createLoadStage(loadDeps(target, temp.staging, { failpoint }))(test.hold().leased);
+          await createLoadStage(loadDeps(target, place, { failpoint }))(test.hold().leased);
           break;
         } catch (error) {
           crashes += 1;
@@ -317,24 +340,24 @@ describe('a load that is interrupted', () => {
       (run: Run): Run => ({ ...run, options: { ...run.options, previousRun: 'run-0' } }),
     ],
   ])('or done before, %s: nothing that the target has is sent again', async (_how, mark) => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const target = memoryTarget();
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 10);
+    await stageDays(test, place, days, 10);
     const staged = structuredClone(test.days);
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
+    await createLoadStage(loadDeps(target, place))(test.hold().leased);
     target.events.splice(100, 7);
     for (const [day, state] of staged) test.days.set(day, state);
     test.run = { ...mark(test.run), progress: {} };
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
+    await createLoadStage(loadDeps(target, place))(test.hold().leased);
     expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
     expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
   });
 
   it('that was paused writes nothing more and goes on where it was', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 10);
+    await stageDays(test, place, days, 10);
     const { leased, lose } = test.hold();
     const target = memoryTarget();
     let batches = 0;
@@ -347,18 +370,18 @@ describe('a load that is interrupted', () => {
         return target.deliver(batch, signal);
       },
     };
-    await expect(createLoadStage(loadDeps(pausing, temp.staging))(leased)).rejects.toThrow(RunLostError);
+    await expect(createLoadStage(loadDeps(pausing, place))(leased)).rejects.toThrow(RunLostError);
     const before = structuredClone(test.days);
     await new Promise((done) => setTimeout(done, 20));
     expect(test.days).toEqual(before);
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
+    await createLoadStage(loadDeps(target, place))(test.hold().leased);
     expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
   });
 
   it('by an error for good stops the batches that wait, too', async () => {
-    await using temp = await tempStaging();
+    await using place = await tempPlace();
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 10);
+    await stageDays(test, place, days, 10);
     let calls = 0;
     const target = memoryTarget({
       deliver: async () => {
@@ -374,19 +397,90 @@ describe('a load that is interrupted', () => {
       new Promise((_done, fail) =>
         signal.addEventListener('abort', () => fail(signal.reason as Error), { once: true }),
       );
-    const stage = createLoadStage(loadDeps(target, temp.staging, { sleep }));
+    const stage = createLoadStage(loadDeps(target, place, { sleep }));
     await expect(stage(test.hold().leased)).rejects.toThrow(TargetError);
   });
 
-  it('does not begin when the files of a day are damaged', async () => {
-    await using temp = await tempStaging();
+  it.each([
+    ['is gone', 'got: 0 of 535 events of 2024-03', async () => {}],
+    [
+      'has lost rows',
+      'got: 95 of 535 events',
+      async (test: TestRun, place: StagedPlace) => {
+        await stageDays({ ...test, days: new Map() }, place, { '2024-03-02': days['2024-03-02'] }, 10);
+      },
+    ],
+  ])('does not begin where the table of the run %s', async (_what, message, restore) => {
+    await using place = await tempPlace();
     const test = createTestRun('run-1');
-    await stageDays(test, temp.staging, days, 10);
-    await temp.staging.write(stagingKeys.day('run-1', '2024-03-01'), [Buffer.from('nothing of the kind')]);
-    const stage = createLoadStage(loadDeps(memoryTarget(), temp.staging));
+    await stageDays(test, place, days, 10);
+    await place.runStore.runTables.drop({ projectId: test.run.projectId, runId: 'run-1' });
+    await restore(test, place);
+    const deliver = () => expect.unreachable('a batch');
+    const stage = createLoadStage(loadDeps(memoryTarget({ deliver }), place));
     await expect(stage(test.hold().leased)).rejects.toMatchObject({
-      message: expect.stringMatching(/2024-03-01.*got: a damaged file/),
+      message: expect.stringContaining(message),
       advice: 'startAnew',
     });
+  });
+});
+
+describe('what is sent', () => {
+  const keyDay = 19_783;
+  const start = keyDay * 86_400_000_000;
+
+  it('is what stands in the table, byte for byte, in the order of time, and of equal times in that of the source', async () => {
+    await using place = await tempPlace();
+    const test = createTestRun('run-1');
+    const run = { projectId: test.run.projectId, runId: 'run-1' };
+    const odd = '{"big":12345678901234567890.1234567890123456789e400, "1" : 1.00,"text":"\\u00fc 😀 \u2028"}';
+    // A link stands before the event of the same time that it concerns, whatever their names and ids are.
+    const rows = Array.from({ length: 47 }, (_, n) =>
+      runRow(run, n, {
+        keyDay,
+        timestampMicros: start + Math.floor(n / 8) * 1000 + (n < 24 ? 1 : 0),
+        event: n % 2 === 0 ? '$identify' : (['a "quoted"\n', 'Zoë'][n % 3] ?? 'seen'),
+        distinctId: `\u0001 user ${(n * 7) % 5}`,
+        properties: n % 4 === 0 ? odd : `{"n":${n}}`,
+      }),
+    );
+    await stageRows(test, place, rows, 10);
+    const sent: string[] = [];
+    const target = memoryTarget({
+      deliver: async (batch) => {
+        sent.push(...batch.lines.toString().split('\n'));
+        return { accepted: batch.events, rejected: [] };
+      },
+    });
+    const deps = loadDeps(target, place, { inFlight: 1, pageBytes: 3000 });
+    await createLoadStage(deps)(test.hold().leased);
+    const time = (n: number): string => `2024-03-01T00:00:00.00${Math.floor(n / 8)}${n < 24 ? '001' : ''}Z`;
+    const expected = rows.map(
+      ({ uuid, event, distinctId, properties }, n) =>
+        `{"uuid":"${uuid}","event":${JSON.stringify(event)},"distinct_id":${JSON.stringify(distinctId)},"timestamp":"${time(n)}","properties":${properties}}`,
+    );
+    expect(sent).toEqual(expected);
+    expect(sums(test)).toEqual({ accepted: 47, rejected: 0, open: 0 });
+  });
+
+  it('goes in pieces of 4 MiB at most', async () => {
+    await using place = await tempPlace();
+    const test = createTestRun('run-1');
+    const run = { projectId: test.run.projectId, runId: 'run-1' };
+    const properties = `{"text":"${'x'.repeat(900_000)}"}`;
+    const rows = Array.from({ length: 12 }, (_, n) =>
+      runRow(run, n, { keyDay, timestampMicros: start + n, properties }),
+    );
+    await stageRows(test, place, rows, 10);
+    const sizes: number[] = [];
+    const target = memoryTarget({
+      deliver: async ({ events, lines }) => {
+        expect(lines.length).toBeLessThan(4 << 20);
+        sizes.push(events);
+        return { accepted: events, rejected: [] };
+      },
+    });
+    await createLoadStage(loadDeps(target, place, { inFlight: 1 }))(test.hold().leased);
+    expect(sizes).toEqual([4, 4, 2, 2]);
   });
 });

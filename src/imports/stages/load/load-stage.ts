@@ -1,35 +1,42 @@
-import { integer } from '../../../base/integer-text.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
-import type { Retry, Sleep } from '../../../base/retry.ts';
-import { rejectedShare } from '../../run/check-problems.ts';
-import { assertCheckPassed, type LoadConditions } from '../check/assert-check-passed.ts';
-import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
-import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
-import { isLoaded, type StoredDay } from '../../run/import-day.ts';
+import type { Sleep } from '../../../base/retry.ts';
+import type { RunStore } from '../../../eventstore/run-tables.ts';
+import type { AdviceWords } from '../../run/advice-words.ts';
+import { isAdmitted, isLoaded, type StoredDay } from '../../run/import-day.ts';
+import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
-import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
 import type { Target } from '../../target.ts';
-import { deliverFrame, loadRejectedPrefix, type DeliveredFrame } from './deliver-frame.ts';
-import { inOrder } from './in-order.ts';
-import { createLoadProgress, type LoadProgress } from './load-progress.ts';
+import { assertCheckPassed, type LoadConditions } from '../check/assert-check-passed.ts';
 import { createTargetRetry } from '../stage-retry.ts';
-import { readDayFrames, readDayIndex } from './read-day.ts';
+import { attachMonth } from './attach-month.ts';
+import { loadRejectedPrefix } from './deliver-frame.ts';
+import { createLoadProgress } from './load-progress.ts';
+import type { Load } from './load.ts';
 import { readJson } from './read-json.ts';
-import { createSpeedLimit, type SpeedLimit } from './speed-limit.ts';
+import { assertRunTable, byMonth } from './read-table.ts';
+import { sendDay } from './send-day.ts';
+import { createSpeedLimit } from './speed-limit.ts';
 
 export interface LoadDeps {
   readonly target: Target;
   readonly staging: Staging;
+  /** Has the table of the run, whatever the target is. */
+  readonly runStore: RunStore;
   readonly clock: Clock;
   readonly sleep?: Sleep;
   readonly failpoint: Failpoint;
-  /** Left out: nobody undoes anything. */
+  /** Default: no run was undone. */
   readonly undone?: EarlierRuns['undone'] | undefined;
   /** Frames on their way at the same time, at most; default 4. */
   readonly inFlight?: number;
+  /** As the check counted them; tests make them small. */
+  readonly frameEvents?: number;
+  /** Of JSON, read from the table at once; tests make it small. */
+  readonly pageBytes?: number;
   readonly random?: () => number;
   /** How advice is given; default as in the API. */
   readonly words?: AdviceWords;
@@ -37,24 +44,13 @@ export interface LoadDeps {
 
 const noneUndone: EarlierRuns['undone'] = async () => new Set();
 const inFlightDefault = 4;
-/** The cursor is written after so many frames, or so much time. */
-const commitFrames = 8;
-const commitMs = 250;
-
-interface Load extends LoadDeps {
-  readonly leased: LeasedRun;
-  readonly signal: AbortSignal;
-  readonly stop: () => void;
-  readonly retry: Retry;
-  readonly speed: SpeedLimit;
-  readonly check: CheckResult;
-  readonly progress: LoadProgress;
-  readonly inFlight: number;
-}
+const frameEventsDefault = 1000;
+/** Each page costs the engine a look at the whole day. */
+const pageBytesDefault = 16 << 20;
 
 /**
- * Sends the days oldest first, frame by frame. What the target acknowledged is committed in order, so that after a crash the
- * frames beyond the cursor are few: the target is asked for those, and gets only what it lacks.
+ * Loads the days oldest first. A target that takes tables gets a month at once, as its rows lie in the table of the run, and then what
+ * they say of persons and groups. Every other one is sent the events of that table, frame by frame.
  */
 export function createLoadStage(deps: LoadDeps): RunStage {
   return async (leased) => {
@@ -63,34 +59,59 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
     await assertCheckPassed(check, conditionsOf(run), { undone: deps.undone ?? noneUndone, words: deps.words });
     const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-    const begun = run.progress.load !== undefined;
-    if (days.every((day) => day.framesLoaded === 0)) await deps.staging.remove(loadRejectedPrefix(run.id));
-    const stop = new AbortController();
-    const signal = AbortSignal.any([leased.signal, stop.signal]);
-    const progress = createLoadProgress(leased, deps.clock, check, days, await bytesLoaded(deps.staging, run.id, days));
-    const load: Load = {
-      ...deps,
-      leased,
-      signal,
-      stop: () => stop.abort(new Error('another batch of the load failed')),
-      retry: createTargetRetry({ ...deps, leased: { signal, waiting: (waiting) => leased.waiting(waiting) } }),
-      speed: createSpeedLimit(run.options.eventsPerSecond, deps),
-      check,
-      progress,
-      inFlight: deps.inFlight ?? inFlightDefault,
-    };
-    progress.show();
-    // From here on a worker that takes over knows that there may be frames beyond the cursor.
-    await leased.flush();
-    // Days before the first that is not done are done; days after it have not begun.
-    let doubt: Doubt = begun ? 'beyond-cursor' : 'none';
-    for (const day of days) {
-      if (isLoaded(day)) continue;
-      await loadDay(load, day, mayBeStored(run) ? 'all' : doubt);
-      doubt = 'none';
+    const load = openLoad(deps, leased, check, days);
+    try {
+      await loadDays(load, days);
+    } finally {
+      // What is still read ahead is not tried again.
+      load.stop();
     }
-    progress.finish();
-    await leased.flush();
+  };
+}
+
+async function loadDays(load: Load, days: readonly StoredDay[]): Promise<void> {
+  const { leased, staging, run, progress } = load;
+  await assertRunTable(
+    load,
+    days.filter((day) => !isLoaded(day)),
+  );
+  if (days.every((day) => day.framesLoaded === 0)) await staging.remove(loadRejectedPrefix(run));
+  progress.show();
+  // From here on a worker that takes over knows that there may be frames beyond the cursor.
+  await leased.flush();
+  for (const [month, of] of byMonth(days)) await loadMonth(load, month, of);
+  progress.finish();
+  await leased.flush();
+}
+
+function openLoad(deps: LoadDeps, leased: LeasedRun, check: CheckResult, days: readonly StoredDay[]): Load {
+  const { run } = leased;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([leased.signal, stop.signal]);
+  const progress = createLoadProgress(leased, deps.clock, check, days);
+  const first = days.find((day) => !isLoaded(day))?.day;
+  const wasBegun = run.progress.load !== undefined;
+  const mayBeStored = run.retries > 0 || run.options.previousRun !== undefined;
+  return {
+    ...deps,
+    leased,
+    run: run.id,
+    ref: { projectId: run.projectId, runId: run.id },
+    signal,
+    stop: () => stop.abort(new Error('another batch of the load failed')),
+    retry: createTargetRetry({ ...deps, leased: { signal, waiting: (waiting) => leased.waiting(waiting) } }),
+    speed: createSpeedLimit(run.options.eventsPerSecond, deps),
+    check,
+    progress,
+    inFlight: deps.inFlight ?? inFlightDefault,
+    frameEvents: deps.frameEvents ?? frameEventsDefault,
+    pageBytes: deps.pageBytes ?? pageBytesDefault,
+    // Days before the first that is not done are done; days after it have not begun.
+    doubtOf: ({ day }) => (mayBeStored ? 'all' : wasBegun && day === first ? 'beyond-cursor' : 'none'),
+    save: async (day, change) => {
+      await leased.saveDay(day.day, change);
+      progress.set({ ...day, ...change });
+    },
   };
 }
 
@@ -98,103 +119,13 @@ function conditionsOf({ options, totals: { replaced } }: Run): LoadConditions {
   return { ...options, ...(replaced !== undefined && { replaced }) };
 }
 
-function mayBeStored({ retries, options }: Run): boolean {
-  return retries > 0 || options.previousRun !== undefined;
-}
-
-/** Which frames the target may have already: those that were under way when the load stopped, or any, after a retry. */
-type Doubt = 'none' | 'beyond-cursor' | 'all';
-
-async function loadDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> {
-  const { staging, leased, progress } = load;
-  const run = leased.run.id;
-  const index = await readDayIndex(staging, run, day.day);
-  if (doubt !== 'none' && day.framesLoaded === 0) await staging.remove(loadRejectedPrefix(run, day.day));
-  const underWayMax = commitFrames + load.inFlight;
-  const doubtful = { none: 0, 'beyond-cursor': day.framesLoaded + underWayMax, all: index.frames.length }[doubt];
-  const cursor = createCursor(load, day);
-  const oneByOne = createSequence();
-  await inOrder(readDayFrames(staging, run, index, day.framesLoaded), {
-    max: load.inFlight,
-    work: (frame) => {
-      const deliver = (): Promise<DeliveredFrame> => deliverFrame({ ...load, run }, frame, frame.index < doubtful);
-      return frame.merges ? oneByOne(deliver) : deliver();
-    },
-    done: (delivered) => cursor.add(delivered),
-    onFailure: load.stop,
-  });
-  await cursor.commit(index.frames.length);
-  progress.dayDone();
-  progress.show();
-}
-
-/**
- * Of frames that are under way at once any may arrive first, and a device would belong to the user whose frame did: those that merge
- * persons wait for each other.
- */
-function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work);
-    last = result;
-    return result;
-  };
-}
-
-interface Cursor {
-  add(delivered: DeliveredFrame): Promise<void>;
-  commit(framesLoaded: number): Promise<void>;
-}
-
-function createCursor({ leased, clock, failpoint, progress, check, words = fieldWords }: Load, day: StoredDay): Cursor {
-  let { accepted, rejected, framesLoaded } = day;
-  let committed = framesLoaded;
-  let committedAt = clock.now();
-  const commit = async (upTo: number): Promise<void> => {
-    framesLoaded = upTo;
-    if (framesLoaded === committed) return;
-    failpoint('import_load_delivered');
-    await leased.saveDay(day.day, { framesLoaded, accepted, rejected });
-    failpoint('import_load_committed');
-    committed = framesLoaded;
-    committedAt = clock.now();
-    progress.show();
-    assertFewRejected(check, progress.rejected(), leased.run.options.rejectedMax, words);
-  };
-  return {
-    add: async (delivered) => {
-      accepted += delivered.accepted;
-      rejected += delivered.rejected;
-      framesLoaded = delivered.frame.index + 1;
-      progress.add({ ...delivered, bytes: delivered.frame.bytes });
-      const due = framesLoaded - committed >= commitFrames || clock.now() - committedAt >= commitMs;
-      if (due) await commit(framesLoaded);
-    },
-    commit,
-  };
-}
-
-function assertFewRejected(check: CheckResult, rejected: number, rejectedMax: number, words: AdviceWords): void {
-  const share = rejectedShare({ ...check.totals, rejected });
-  if (share <= rejectedMax) return;
-  const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
-  throw new RunFailedError(
-    `${integer(rejected)} of ${integer(check.totals.records)} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
-      `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why). Then ` +
-      `${words.leaveOut(enough)} to leave them out, or ${words.startAnew}.`,
-  );
-}
-
-/** Bytes of JSON of the frames that were loaded before. */
-async function bytesLoaded(staging: Staging, run: string, days: readonly StoredDay[]): Promise<number> {
-  let bytes = 0;
-  for (const day of days) {
-    if (isLoaded(day)) bytes += day.bytes;
-    else if (day.framesLoaded > 0) bytes += sumOf(await readDayIndex(staging, run, day.day), day.framesLoaded);
-  }
-  return bytes;
-}
-
-function sumOf({ frames }: DayIndex, count: number): number {
-  return frames.slice(0, count).reduce((sum, frame) => sum + frame.bytes, 0);
+async function loadMonth(load: Load, month: number, days: readonly StoredDay[]): Promise<void> {
+  const open = days.filter((day) => !isLoaded(day));
+  if (open.length === 0) return;
+  const { tables } = load.target;
+  const mayBeAttached = open.every(isAdmitted);
+  // Attached rows would take the place of those that were sent, which something may have changed on their way.
+  const isUnsent = mayBeAttached || days.every((day) => day.framesLoaded === 0);
+  if (tables !== undefined && isUnsent && (await attachMonth(load, tables, month, open))) return;
+  for (const day of open) await sendDay(load, day, mayBeAttached ? 'attached' : load.doubtOf(day));
 }

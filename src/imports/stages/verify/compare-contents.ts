@@ -1,16 +1,17 @@
+import type { RunRef, StoreReader } from '../../../eventstore/eventstore.ts';
+import { runTableProperties } from '../../../eventstore/run-table-reads.ts';
 import { withoutRunMark } from '../../checksum.ts';
-import type { Staging } from '../../staging.ts';
 import type { TargetReader } from '../../target.ts';
-import { splitLines } from '../../targets/lines.ts';
-import { readDayFrames, readDayIndex } from '../load/read-day.ts';
+import { readStore } from '../../targets/read-store.ts';
 import { altered, type Differences } from './differences.ts';
-import { expectedIdentity, expectedKey, expectedProperties, type ExpectedIdentity } from './expected.ts';
+import type { ExpectedIdentity } from './expected.ts';
 import { propertyChanges } from './property-changes.ts';
 
 export interface CompareContents {
-  readonly staging: Staging;
+  /** Has the table of the run. */
+  readonly store: StoreReader;
   readonly reader: TargetReader;
-  readonly run: string;
+  readonly run: RunRef;
   readonly day: string;
   readonly differences: Differences;
   readonly signal: AbortSignal;
@@ -19,54 +20,39 @@ export interface CompareContents {
 /** Events whose properties are asked for at once. */
 const askedMax = 50;
 
-/** Of one name. */
-interface Asked {
-  readonly identity: ExpectedIdentity;
-  readonly properties: string;
-}
-
 /**
- * Reads the properties of events whose checksum of contents differs, and compares what they say. `onSame` hears the name of
+ * Reads the properties of events whose checksum of contents differs, and compares what they say. `onSame` gets the name of
  * an event that says the same in another spelling.
  */
 export async function compareContents(
   options: CompareContents,
-  keys: ReadonlySet<string>,
+  suspects: readonly ExpectedIdentity[],
   onSame: (event: string) => void,
 ): Promise<void> {
-  if (keys.size === 0) return;
-  const { staging, run, day, signal } = options;
-  const asked = new Map<string, Asked[]>();
-  for await (const { lines } of readDayFrames(staging, run, await readDayIndex(staging, run, day))) {
-    signal.throwIfAborted();
-    for (const line of splitLines(lines)) {
-      const identity = expectedIdentity(line);
-      if (!keys.has(expectedKey(identity))) continue;
-      const same = asked.get(identity.event) ?? [];
-      same.push({ identity, properties: expectedProperties(line, identity.event, run) });
-      asked.set(identity.event, same);
-      if (same.length < askedMax) continue;
-      await compareSome(options, same, onSame);
-      asked.delete(identity.event);
+  for (const [event, same] of Map.groupBy(suspects, (identity) => identity.event)) {
+    for (let at = 0; at < same.length; at += askedMax) {
+      await compareSome(options, event, same.slice(at, at + askedMax), onSame);
     }
   }
-  for (const same of asked.values()) await compareSome(options, same, onSame);
 }
 
 async function compareSome(
-  { reader, run, day, differences, signal }: CompareContents,
-  asked: readonly Asked[],
+  { store, reader, run, day, differences, signal }: CompareContents,
+  event: string,
+  asked: readonly ExpectedIdentity[],
   onSame: (event: string) => void,
 ): Promise<void> {
-  const event = asked[0]?.identity.event ?? '';
-  const uuids = asked.map(({ identity }) => identity.uuid);
+  const uuids = asked.map(({ uuid }) => uuid);
+  const rows = await readStore(() => runTableProperties(store, run, { day, event, uuids }));
+  const expected = new Map(rows.map(({ uuid, distinctId, properties }) => [`${uuid} ${distinctId}`, properties]));
   const stored = await reader.dayProperties?.(day, event, uuids, signal);
-  for (const { identity, properties } of asked) {
-    const text = stored?.get(`${identity.uuid} ${identity.distinctId}`);
+  for (const identity of asked) {
+    const key = `${identity.uuid} ${identity.distinctId}`;
+    const [own, text] = [expected.get(key) ?? '{}', stored?.get(key)];
     const changes =
       text === undefined
         ? ['the properties that were sent, stored are others']
-        : propertyChanges(properties, withoutRunMark(text, run));
+        : propertyChanges(withoutRunMark(own, run.runId), withoutRunMark(text, run.runId));
     if (changes.length === 0) onSame(event);
     else differences.add(altered(day, identity, changes));
   }

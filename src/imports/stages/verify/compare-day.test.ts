@@ -1,9 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { eventsOf, microsOf, stageDays, tempStaging, type TestEvent } from '../../../../test/support/staged-days.ts';
 import { createTestRun } from '../../../../test/support/leased-run.ts';
 import type { TargetReader } from '../../target.ts';
 import { compareDay } from './compare-day.ts';
 import { createDifferences } from './differences.ts';
+
+let chdb: TempChdb;
+beforeAll(async () => {
+  chdb = await tempChdb();
+});
+afterAll(() => chdb.close());
 
 const day = '2024-03-01';
 
@@ -30,13 +37,14 @@ describe('comparing a day to the record', () => {
   it.each([1000, 97, 10])('finds the same with at most %i records in memory', async (identitiesMax) => {
     await using temp = await tempStaging();
     const events = eventsOf('run-1', day, 300);
-    await stageDays(createTestRun('run-1'), temp.staging, { [day]: events }, 50);
+    const test = createTestRun('run-1');
+    await stageDays(test, { ...temp, runStore: chdb.store }, { [day]: events }, 50);
     const differences = createDifferences(4);
     const reader = readerOf(events.filter((_event, n) => n % 30 !== 3));
     const found = await compareDay({
-      staging: temp.staging,
+      store: chdb.store,
       reader,
-      run: 'run-1',
+      run: { projectId: test.run.projectId, runId: 'run-1' },
       day,
       events: ['viewed', 'paid', 'left "early"'],
       expected: 300,

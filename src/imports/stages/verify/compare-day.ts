@@ -1,16 +1,18 @@
-import { compareContents } from './compare-contents.ts';
-import { readDayFrames, readDayIndex } from '../load/read-day.ts';
-import type { ContentKind } from '../../checksum.ts';
-import type { Staging } from '../../staging.ts';
+import type { RunRef, StoreReader } from '../../../eventstore/eventstore.ts';
+import type { IdentityKey } from '../../../eventstore/import-reads.ts';
+import { runTableEvents } from '../../../eventstore/run-table-reads.ts';
+import { contentText, type ContentKind } from '../../checksum.ts';
 import type { TargetReader } from '../../target.ts';
-import { splitLines } from '../../targets/lines.ts';
+import { readStorePages } from '../../targets/read-store.ts';
+import { compareContents } from './compare-contents.ts';
 import { changed, earlier, missing, unexpected, type Differences, type StoredEvent } from './differences.ts';
-import { expectedEvent, expectedKey, type ExpectedEvent } from './expected.ts';
+import { expectedKey, type ExpectedEvent } from './expected.ts';
 
 export interface CompareDay {
-  readonly staging: Staging;
+  /** Has the table of the run. */
+  readonly store: StoreReader;
   readonly reader: TargetReader;
-  readonly run: string;
+  readonly run: RunRef;
   readonly day: string;
   /** Names of the events to compare. */
   readonly events: readonly string[];
@@ -28,8 +30,9 @@ export interface CompareDay {
   readonly identitiesMax?: number;
 }
 
-/** Identities that are leased in memory at once. */
+/** Identities that are held in memory at once. */
 const identitiesMaxDefault = 250_000;
+const identitiesPerPage = 10_000;
 
 interface Expected {
   readonly identity: ExpectedEvent;
@@ -71,7 +74,7 @@ type InPart = (uuid: string) => boolean;
 async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDay): Promise<void> {
   const { day, differences, mayBeTransformed } = options;
   const count = (event: string): void => void found.counts.set(event, (found.counts.get(event) ?? 0) + 1);
-  const suspects = new Set<string>();
+  const suspects: ExpectedEvent[] = [];
   const expected = await expectedByUuid(options, inPart);
   const strays: StoredEvent[] = [];
   for await (const stored of storedEvents(options, inPart)) {
@@ -79,19 +82,19 @@ async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDa
       .get(stored.uuid)
       ?.find(({ identity }) => identity.event === stored.event && identity.distinctId === stored.distinctId);
     if (match === undefined) {
-      if (stored.runId === options.run) keepStray(options, strays, stored, expected.has(stored.uuid));
+      if (stored.runId === options.run.runId) keepStray(options, strays, stored, expected.has(stored.uuid));
       continue;
     }
     match.matched = true;
     const isSameTime = match.identity.timestamp === stored.timestamp;
-    const isOwn = stored.runId === options.run;
+    const isOwn = stored.runId === options.run.runId;
     if (isOwn && !isSameTime) {
       differences.add(changed(day, match.identity, stored));
       continue;
     }
     const isSameContent = stored.content === undefined || stored.content === match.identity.content;
     if (isOwn && !isSameContent && !mayBeTransformed) {
-      suspects.add(expectedKey(match.identity));
+      suspects.push(match.identity);
       continue;
     }
     count(stored.event);
@@ -124,20 +127,27 @@ function keepStray(options: CompareDay, strays: StoredEvent[], stray: StoredEven
 }
 
 async function expectedByUuid(options: CompareDay, inPart: InPart): Promise<Map<string, Expected[]>> {
-  const { staging, run, day, refused, signal, contents } = options;
-  const names = new Set(options.events);
   const byUuid = new Map<string, Expected[]>();
-  for await (const { lines } of readDayFrames(staging, run, await readDayIndex(staging, run, day))) {
-    signal.throwIfAborted();
-    for (const line of splitLines(lines)) {
-      const identity = expectedEvent(line, run, contents);
-      if (!names.has(identity.event) || !inPart(identity.uuid) || refused.has(expectedKey(identity))) continue;
-      const same = byUuid.get(identity.uuid);
-      if (same === undefined) byUuid.set(identity.uuid, [{ identity, matched: false }]);
-      else same.push({ identity, matched: false });
-    }
+  for await (const identity of expectedEvents(options)) {
+    if (!inPart(identity.uuid) || options.refused.has(expectedKey(identity))) continue;
+    const same = byUuid.get(identity.uuid);
+    if (same === undefined) byUuid.set(identity.uuid, [{ identity, matched: false }]);
+    else same.push({ identity, matched: false });
   }
   return byUuid;
+}
+
+async function* expectedEvents(options: CompareDay): AsyncGenerator<ExpectedEvent> {
+  const { store, run, day, events, signal, contents } = options;
+  for (const event of events) {
+    const read = (after: IdentityKey | undefined) =>
+      runTableEvents(store, run, { day, event, after }, { limit: identitiesPerPage, contents });
+    for await (const page of readStorePages(read, signal)) {
+      for (const { uuid, distinctId, timestampMicros: timestamp, content } of page) {
+        yield { event, uuid, distinctId, timestamp, content: contentText(contents, content) };
+      }
+    }
+  }
 }
 
 async function* storedEvents(options: CompareDay, inPart: InPart): AsyncGenerator<StoredEvent> {

@@ -10,10 +10,6 @@ import {
   xorChecksums,
   type ContentKind,
 } from '../../checksum.ts';
-import { parseExact } from '../../../base/exact-json.ts';
-import type { JsonObject } from '../../../base/json.ts';
-import { storedId } from '../../../batch/stored-id.ts';
-import { unstoredKeys, withoutKeys } from '../../../batch/stored-properties.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import { loadRejectedPrefix } from '../load/deliver-frame.ts';
 import type { RejectedRecord, Staging } from '../../staging.ts';
@@ -21,7 +17,7 @@ import type { StoredCount } from '../../target.ts';
 
 const decompress = promisify(zstdDecompress);
 
-/** What the check wrote of an event, as the store should have it. */
+/** An event of the run, as the store should have it. */
 export interface ExpectedIdentity {
   readonly event: string;
   readonly uuid: string;
@@ -35,42 +31,20 @@ export interface ExpectedEvent extends ExpectedIdentity {
   readonly content: string;
 }
 
-/** An event of a run in a line of a day's file. */
-export function expectedEvent(line: string, run: string, contents: ContentKind): ExpectedEvent {
-  const identity = expectedIdentity(line);
-  const sum = createContentChecksum(contents);
-  sum.add({ ...identity, micros: identity.timestamp }, expectedProperties(line, identity.event, run));
-  return { ...identity, content: sum.digits() };
-}
-
 const propertiesStart = ',"properties":{';
 
-/** Text of the properties as the store should have them, without the mark of the run. */
-export function expectedProperties(line: string, event: string, run: string): string {
-  // The check writes properties last; quotes within a text are escaped, so that nothing else looks like their name.
-  const start = line.indexOf(propertiesStart);
-  if (start === -1) return '{}';
-  const text = withoutRunMark(line.slice(start + propertiesStart.length - 1, -1), run);
-  // What the check wrote: an object.
-  const properties = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  const unstored = unstoredKeys(event, properties);
-  return unstored.length === 0 ? text : JSON.stringify(withoutKeys(parseExact(text) as JsonObject, unstored));
-}
-
-/** The identity in a line of a day's file. */
-export function expectedIdentity(line: string): ExpectedIdentity {
-  // What the check wrote: an event with these four texts.
-  const { event, uuid, distinct_id: id, timestamp } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+/** An event as the load sent it. */
+function sentEvent(text: string, run: string, contents: ContentKind): ExpectedEvent {
+  // What the load wrote: an object with these four texts.
+  const { event, uuid, distinct_id: id, timestamp } = JSON.parse(text) as Readonly<Record<string, unknown>>;
   const micros = parseMicros(String(timestamp));
-  if (micros === undefined) {
-    throw new Error(`expected the time of a staged event as ISO 8601, got: ${String(timestamp)}`);
-  }
-  return {
-    event: String(event),
-    uuid: String(uuid).toLowerCase(),
-    distinctId: storedId(String(id)),
-    timestamp: micros,
-  };
+  if (micros === undefined) throw new Error(`expected the time of a sent event as ISO 8601, got: ${String(timestamp)}`);
+  const identity = { event: String(event), uuid: String(uuid), distinctId: String(id), timestamp: micros };
+  const sum = createContentChecksum(contents);
+  // Properties come last; quotes within a text are escaped, so that nothing else looks like their name.
+  const properties = text.slice(text.indexOf(propertiesStart) + propertiesStart.length - 1, -1);
+  sum.add({ ...identity, micros }, withoutRunMark(properties, run));
+  return { ...identity, content: sum.digits() };
 }
 
 export function expectedKey({ event, uuid, distinctId }: Omit<ExpectedIdentity, 'timestamp'>): string {
@@ -91,7 +65,7 @@ export async function refusedAtLoad(
     const text = (await decompress(Buffer.concat(chunks))).toString('utf8').trimEnd();
     // What the load wrote, a line per event.
     const records = text.split('\n').map((line) => JSON.parse(line) as RejectedRecord);
-    refused.push(...records.map(({ original }) => expectedEvent(original, run, contents)));
+    refused.push(...records.map(({ original }) => sentEvent(original, run, contents)));
   }
   return refused;
 }

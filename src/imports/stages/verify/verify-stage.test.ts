@@ -10,6 +10,7 @@ import { createLoadStage } from '../load/load-stage.ts';
 import {
   eventsOf,
   expectedOf,
+  rowsOf,
   stageDays,
   tempStaging,
   uuidOf,
@@ -19,12 +20,13 @@ import { createTestRun, type TestRun } from '../../../../test/support/leased-run
 import type { VerifyResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { exactNumberFrom, parseExactValues } from '../../../base/exact-json.ts';
-import { TargetWaitError, type StoredCount, type Target } from '../../target.ts';
+import { TargetWaitError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
 import { openHttpTarget } from '../../targets/http-target.ts';
 import type { HttpRequest } from '../../targets/http-request.ts';
 import { openProjectTarget } from '../../targets/project-target.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
 import { createStoreInserter, openDoor } from '../../../../test/support/store-door.ts';
+import { bytesOf } from '../../../../test/support/check-stage.ts';
 import { createVerifyStage, type VerifyDeps } from './verify-stage.ts';
 
 let chdb: TempChdb;
@@ -33,12 +35,11 @@ beforeAll(async () => {
 });
 afterAll(() => chdb.close());
 
-let projects = 100;
-
 interface Loaded extends AsyncDisposable {
   readonly test: TestRun;
   readonly staging: Staging;
   readonly target: Target;
+  readonly reader: TargetReader;
   readonly events: readonly TestEvent[];
   readonly insert: (events: readonly SentEvent[]) => Promise<void>;
   verify(more?: Partial<VerifyDeps>): Promise<VerifyResult>;
@@ -51,9 +52,11 @@ async function load(
   made: (event: TestEvent) => TestEvent = (event) => event,
   counts: Readonly<Record<string, number>> = { '2024-03-01': 300, '1969-12-30': 20 },
 ): Promise<Loaded> {
-  const projectId = (projects += 1);
+  const test = createTestRun('run-1');
+  const { projectId } = test.run;
   const temp = await tempStaging();
   const { staging } = temp;
+  const runStore = chdb.store;
   const insert = createStoreInserter(chdb.store, projectId);
   await before(insert);
   const target = openProjectTarget({
@@ -67,22 +70,22 @@ async function load(
     isWatched: async () => true,
     drained: () => Promise.resolve(),
   });
-  const test = createTestRun('run-1');
   const days = Object.fromEntries(
     Object.entries(counts).map(([day, count]) => [day, eventsOf('run-1', day, count).map(made)]),
   );
-  await stageDays(test, staging, days, 64);
-  const deps = { target, staging, clock: systemClock, sleep, failpoint: () => {} };
+  await stageDays(test, { staging, runStore }, days, 64);
+  const deps = { target, staging, runStore, frameEvents: 64, clock: systemClock, sleep, failpoint: () => {} };
   await createLoadStage(deps)(test.hold().leased);
   return {
     test,
     staging,
     target,
+    reader: target.reader as TargetReader,
     insert,
     events: Object.values(days).flat(),
     verify: async (more = {}) => {
       await createVerifyStage({ ...deps, ...more })(test.hold().leased);
-      return readResult(staging);
+      return JSON.parse((await bytesOf(staging, stagingKeys.verify('run-1'))).toString()) as VerifyResult;
     },
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
   };
@@ -91,12 +94,6 @@ async function load(
 async function sleep(_ms: number, signal: AbortSignal): Promise<void> {
   await new Promise((done) => setTimeout(done, 5));
   signal.throwIfAborted();
-}
-
-async function readResult(staging: Staging): Promise<VerifyResult> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of staging.read(stagingKeys.verify('run-1'))) chunks.push(chunk);
-  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as VerifyResult;
 }
 
 const at = (events: readonly TestEvent[], n: number): TestEvent => {
@@ -205,6 +202,12 @@ describe('verifying what a project stored', () => {
     expect(new Set(killedAt)).toEqual(
       new Set(['import_verify_compared', 'import_verify_committed', 'import_verify_written']),
     );
+  });
+
+  it('a difference that cannot be named, because the table of the run is gone, ends the run with what to do', async () => {
+    await using loaded = await load((events) => events.slice(1));
+    await chdb.store.runTables.drop({ projectId: loaded.test.run.projectId, runId: 'run-1' });
+    await expect(loaded.verify()).rejects.toMatchObject({ name: 'RunFailedError', advice: 'startAnew' });
   });
 
   it('names every event that is missing, changed or too many', async () => {
@@ -323,11 +326,9 @@ describe('verifying what a project stored', () => {
       batch.map((event) => ({ ...event, properties: { $geoip_city_name: 'Lyon', ...event.properties } })),
     );
     const activeTransformations = async () => ['GeoIP'];
-    const { reader } = loaded.target;
-    if (reader === undefined) throw new Error('expected a reader');
     // Nothing is read event by event while every identity is there.
     const dayEvents = () => expect.unreachable('a question about single events');
-    const target: Target = { ...loaded.target, reader: { ...reader, dayEvents } };
+    const target: Target = { ...loaded.target, reader: { ...loaded.reader, dayEvents } };
     const result = await loaded.verify({ activeTransformations, target });
     expect(result).toMatchObject({ verdict: 'exact_by_id', found: 320, transformed: 320, differences: [], cells: [] });
     expect(result.detail).toMatch(/^All 320 .* and the name that they should have; 320 of them .* \(GeoIP\)\.$/);
@@ -345,8 +346,7 @@ describe('verifying what a project stored', () => {
 
   it('a target that gives no checksum of properties is exact by id', async () => {
     await using loaded = await load();
-    const reader = loaded.target.reader;
-    if (reader === undefined) throw new Error('expected a reader');
+    const { reader } = loaded;
     const older: Target = {
       ...loaded.target,
       reader: {
@@ -371,7 +371,10 @@ describe('verifying what a project stored', () => {
     await using loaded = await load();
     for (const [day, state] of loaded.test.days) {
       const events = loaded.events.filter(({ timestamp }) => timestamp.startsWith(day));
-      loaded.test.days.set(day, { ...state, expected: JSON.stringify(expectedOf(events, 'md5')) });
+      loaded.test.days.set(day, {
+        ...state,
+        expected: JSON.stringify(expectedOf(rowsOf(loaded.test.run, events), 'md5')),
+      });
     }
     expect(await loaded.verify()).toMatchObject({ verdict: 'exact', found: 320 });
     const [first] = loaded.test.days.values();
@@ -401,9 +404,7 @@ describe('verifying what a project stored', () => {
       late = batch.slice(0, 10);
       return batch.slice(10);
     });
-    const { target, insert, test } = loaded;
-    const reader = target.reader;
-    if (reader === undefined) throw new Error('expected a reader');
+    const { target, reader, insert, test } = loaded;
     let reads = 0;
     const slow: Target = {
       ...target,

@@ -1,9 +1,11 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { sleep, type Retry, type Sleep } from '../../../base/retry.ts';
+import type { RunStore } from '../../../eventstore/run-tables.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
 import type { StoredDay } from '../../run/import-day.ts';
+import { assertRunTable } from '../load/read-table.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { createRate } from '../rate.ts';
 import type { VerifyCell, VerifyResult } from '../../run/results.ts';
@@ -28,6 +30,8 @@ import { unreadableResult, verifyResult, type ActiveTransformations, type Verifi
 export interface VerifyDeps {
   readonly target: Target;
   readonly staging: Staging;
+  /** Has the table of the run, whatever the target is. */
+  readonly runStore: RunStore;
   readonly clock: Clock;
   readonly sleep?: Sleep;
   /** Names of what changes the target's events on their way into its store; empty: nothing does, or nobody can tell. */
@@ -210,18 +214,20 @@ async function settle(verify: Verify, of: DayToCompare): Promise<SettledDay> {
 }
 
 async function compareNames(
-  { leased, staging, reader, retry, transformations }: Verify,
+  { leased, runStore, reader, retry, transformations }: Verify,
   { day, expected, refused }: DayToCompare,
   events: readonly string[],
 ): Promise<ComparedDay> {
+  const run = { projectId: leased.run.projectId, runId: leased.run.id };
+  await assertRunTable({ runStore, ref: run, retry }, [day]);
   const differing = new Set(events);
   const agreeing = sumOf(new Map([...expected].filter(([event]) => !differing.has(event))));
   return await retry(async () => {
     const differences = createDifferences(differencesMax);
     const found = await compareDay({
-      staging,
+      store: runStore,
       reader,
-      run: leased.run.id,
+      run,
       day: day.day,
       events,
       expected: sumOf(expected) - agreeing,

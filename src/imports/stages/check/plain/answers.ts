@@ -1,7 +1,6 @@
 import { isObject } from '../../../../base/json.ts';
 import { notEventWarning } from '../../../../batch/not-events.ts';
 import type { PlainDerived, PlainTable } from '../../../formats/plain-table.ts';
-import { hashText } from '../event-keys.ts';
 import type { CompiledTable, Target } from './compiled-table.ts';
 import { Fragments, type Fragment } from './fragments.ts';
 import { knownIdentity, knownName, type KnownIdentity, type KnownName } from './known.ts';
@@ -26,10 +25,8 @@ export function nameAnswer({ table, room, names }: AnswerDeps): MakeAnswer {
     const known = knownName(table, values);
     // What is not stored as an event is skipped by the reader, which counts it.
     if (known === undefined || notEventWarning(known.name) !== undefined) return 0;
-    const hash = { low: 0, high: 0 };
-    hashText(known.name, hash);
     const json = room.putText(JSON.stringify(known.name));
-    return room.putWords([json.from, json.bytes, hash.low, hash.high, names.push(known) - 1]);
+    return room.putWords([json.from, json.bytes, names.push(known) - 1]);
   };
 }
 
@@ -40,14 +37,14 @@ export function identityAnswer(deps: AnswerDeps): MakeAnswer {
   return (values) => {
     const found = knownIdentity(table, fragments, values);
     if (found === undefined) return 0;
-    const { distinctId, hash } = found.known;
+    const { distinctId } = found.known;
     const json = room.putText(JSON.stringify(distinctId));
     // Where nothing is escaped the id stands between the quotes.
     const isPlain = json.bytes === distinctId.length + 2;
     const id = isPlain ? { from: json.from + 1, bytes: json.bytes - 2 } : room.putText(distinctId);
     const fragment = putFragment(deps, found.fragment);
     const number = identities.push(found.known) - 1;
-    return room.putWords([json.from, json.bytes, id.from, id.bytes, hash.low, hash.high, fragment, number]);
+    return room.putWords([json.from, json.bytes, id.from, id.bytes, fragment, number]);
   };
 }
 

@@ -46,8 +46,7 @@ const crossed = (format: Format): NameTable => ({
   },
 });
 
-/** Little room for events. */
-const tight: BothWaysOptions = { eventBytesMax: 1500, limits: { bufferBytes: 6000, blockBytes: 2000 } };
+const tight: BothWaysOptions = { eventBytesMax: 1500 };
 
 /** Ids follow from the content. */
 const withoutId = { mapping: JSON.stringify({ event: 'what', distinct_id: 'shop', timestamp: 'at' }) };

@@ -8,8 +8,7 @@ import type { PlainTable } from '../../../formats/plain-table.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
 import type { SegmentTally } from '../segment-tally.ts';
-import { emptyBlockEvent } from '../spill-block.ts';
-import type { SpillBuffer } from '../spill-buffer.ts';
+import type { SegmentRows } from '../segment-rows.ts';
 import { compileTable } from './compiled-table.ts';
 import type { KnownIdentity, KnownName } from './known.ts';
 import type { Asked, PlainMachine } from './machine.ts';
@@ -30,8 +29,8 @@ export interface PlainConverter {
   hasLinks(): boolean;
   /** They, each told once. */
   links(): readonly WireEvent[];
-  /** Puts the event that was read into the buffer and counts it; false: the buffer is full, flush it and call again. */
-  put(buffer: SpillBuffer, tally: SegmentTally): boolean;
+  /** Makes a row of the event that was read, and counts it. `place`: its `received_at`, µs since the epoch. */
+  put(rows: SegmentRows, tally: SegmentTally, place: number): void;
 }
 
 export interface PlainConverterOptions {
@@ -71,13 +70,11 @@ const result = {
   bytes: 2,
   isCounted: 3,
   heardCount: 4,
-  keyLow: 5,
-  keyHigh: 6,
-  sumLow: 7,
-  sumHigh: 8,
-  contentLow: 9,
-  contentHigh: 10,
-  micros: 12,
+  sumLow: 5,
+  sumHigh: 6,
+  contentLow: 7,
+  contentHigh: 8,
+  micros: 10,
 } as const;
 
 class Converter implements PlainConverter, Asked {
@@ -94,7 +91,7 @@ class Converter implements PlainConverter, Asked {
   /** What the machine says of the record that was read last. */
   readonly #result: Uint32Array;
   readonly #resultMicros: Float64Array;
-  readonly #row = emptyBlockEvent();
+  readonly #sums = { micros: 0, place: 0, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
   #microsMax = Number.NaN;
   /** What stands in the slice: [from, to) of some lines. */
   #lines: Buffer | undefined;
@@ -172,28 +169,25 @@ class Converter implements PlainConverter, Asked {
     return this.#table.identify?.(identity.link.user, identity.link.device, time) ?? [];
   }
 
-  put(buffer: SpillBuffer, tally: SegmentTally): boolean {
+  put(rows: SegmentRows, tally: SegmentTally, place: number): void {
     const found = this.#result;
-    const at = buffer.place(found[result.bytes] as number);
-    if (at < 0) return false;
+    const at = rows.place(found[result.bytes] as number);
     const end = this.#machine.code.write(this.#out);
-    this.#machine.bytes.copy(buffer.arena, at, this.#out, end);
+    this.#machine.bytes.copy(rows.arena, at, this.#out, end);
     const identity = this.#identity();
     const entry = entryOf(this.#name(), tally);
     const micros = this.#resultMicros[0] as number;
     this.#tellHeard(tally);
     tally.events.count(entry, identity.hash, countOf(identity, tally), micros);
-    const row = this.#row;
-    row.micros = micros;
-    row.name = entry.index;
-    row.keyLow = found[result.keyLow] as number;
-    row.keyHigh = found[result.keyHigh] as number;
-    row.sumLow = found[result.sumLow] as number;
-    row.sumHigh = found[result.sumHigh] as number;
-    row.contentLow = found[result.contentLow] as number;
-    row.contentHigh = found[result.contentHigh] as number;
-    buffer.keep(row, at + end - this.#out);
-    return true;
+    const sums = this.#sums;
+    sums.micros = micros;
+    sums.place = place;
+    sums.name = entry.index;
+    sums.sumLow = found[result.sumLow] as number;
+    sums.sumHigh = found[result.sumHigh] as number;
+    sums.contentLow = found[result.contentLow] as number;
+    sums.contentHigh = found[result.contentHigh] as number;
+    rows.keep(sums, at + end - this.#out);
   }
 
   meaningOfKey(table: number, from: number, to: number): number {

@@ -1,0 +1,126 @@
+import { isoOfMicros } from '../../../base/clock.ts';
+import type { Retry } from '../../../base/retry.ts';
+import { mergeEvents } from '../../../contract/profile-events.ts';
+import type { RunRef } from '../../../eventstore/eventstore.ts';
+import type { EventRow } from '../../../eventstore/rows.ts';
+import { readRunTableDay } from '../../../eventstore/run-table-reads.ts';
+import type { RunStore, RunTable } from '../../../eventstore/run-tables.ts';
+import type { StoredDay } from '../../run/import-day.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
+import type { CheckResult } from '../../run/results.ts';
+import { readStore } from '../../targets/read-store.ts';
+import type { EventTexts } from './event-texts.ts';
+
+export interface TableSource {
+  readonly runStore: RunStore;
+  readonly ref: RunRef;
+  readonly retry: Retry;
+}
+
+export interface FrameSource extends TableSource {
+  /** Of each frame of a day but the last. */
+  readonly frameEvents: number;
+  /** Of JSON. */
+  readonly pageBytes: number;
+}
+
+export interface DayFrame extends EventTexts {
+  /** From 0, in the day. */
+  readonly index: number;
+  /** Whether persons may be merged by it. */
+  readonly merges: boolean;
+}
+
+const pageEventsMax = 50_000;
+const factsPerPage = 5000;
+
+/** The frames of a day from `first` on, in order. Throws RunFailedError where the table has other events than the check counted. */
+export async function* readFrames(source: FrameSource, day: StoredDay, first: number): AsyncGenerator<DayFrame> {
+  const { frameEvents, pageBytes } = source;
+  const limit = Math.max(frameEvents, Math.min(pageEventsMax, Math.floor((pageBytes * day.events) / day.bytes)));
+  let index = 0;
+  let events = 0;
+  let rows: EventRow[] = [];
+  for await (const page of readPages(source, day.day, 'rows', limit)) {
+    events += page.length;
+    for (const row of page) {
+      rows.push(row);
+      if (rows.length < frameEvents) continue;
+      if (index >= first) yield frameOf(day.day, index, rows);
+      index += 1;
+      rows = [];
+    }
+  }
+  if (events !== day.events) throw missingRows(`${events} of ${day.events} events of ${day.day}`);
+  if (rows.length > 0) yield frameOf(day.day, index, rows);
+}
+
+function frameOf(day: string, index: number, rows: readonly EventRow[]): DayFrame {
+  return { day, index, texts: rows.map(textOf), merges: rows.some(({ event }) => mergeEvents.has(event)) };
+}
+
+/**
+ * What a day says of persons and groups, in the order of time. Facts were made before duplicates were known: where those say something
+ * else than the events that are loaded, the events themselves are read.
+ */
+export async function* readFacts(
+  source: TableSource,
+  day: string,
+  { changed_duplicates: changed = 0 }: Pick<CheckResult, 'changed_duplicates'>,
+): AsyncGenerator<EventTexts> {
+  for await (const rows of readPages(source, day, changed > 0 ? 'rows' : 'facts', factsPerPage)) {
+    if (rows.length > 0) yield { day, texts: rows.map(textOf) };
+  }
+}
+
+/** The next page is read while one is worked on. */
+async function* readPages(
+  { runStore, ref, retry }: TableSource,
+  day: string,
+  of: RunTable,
+  limit: number,
+): AsyncGenerator<readonly EventRow[]> {
+  type Page = Awaited<ReturnType<typeof readRunTableDay>>;
+  const read = (after: Page['next']): Promise<Page> => {
+    const page = retry(() => readStore(() => readRunTableDay(runStore, ref, day, { of, after, limit })));
+    // It is awaited later, or never where the load ends before.
+    page.catch(() => undefined);
+    return page;
+  };
+  let ahead: Promise<Page> | undefined = read(undefined);
+  while (ahead !== undefined) {
+    const { items, next }: Page = await ahead;
+    ahead = next === undefined ? undefined : read(next);
+    yield items;
+  }
+}
+
+/** Properties byte for byte as the check wrote them. */
+function textOf({ uuid, event, distinctId, timestampMicros, properties }: EventRow): string {
+  const time = isoOfMicros(timestampMicros).replace(/000Z$/, 'Z');
+  return `{"uuid":"${uuid}","event":${JSON.stringify(event)},"distinct_id":${JSON.stringify(distinctId)},"timestamp":"${time}","properties":${properties}}`;
+}
+
+/** Throws RunFailedError where the table of the run does not have these days any more. */
+export async function assertRunTable({ runStore, ref, retry }: TableSource, days: readonly StoredDay[]): Promise<void> {
+  if (days.length === 0) return;
+  const partitions = await retry(() => readStore(() => runStore.runTables.partitions(ref)));
+  const rows = new Map(partitions.map((each) => [each.month, each.rows]));
+  for (const [month, of] of byMonth(days)) {
+    const expected = of.reduce((sum, { events }) => sum + events, 0);
+    const found = rows.get(month) ?? 0;
+    if (found < expected) throw missingRows(`${found} of ${expected} events of ${of[0]?.day.slice(0, 7)}`);
+  }
+}
+
+/** By month (202403). */
+export function byMonth(days: readonly StoredDay[]): ReadonlyMap<number, readonly StoredDay[]> {
+  return Map.groupBy(days, ({ day }) => Number(day.slice(0, 7).replace('-', '')));
+}
+
+function missingRows(found: string): RunFailedError {
+  return new RunFailedError(
+    `expected the table of the run in the event store as the check wrote it, got: ${found}; the table is gone, or the store was restored`,
+    { advice: 'startAnew' },
+  );
+}
