@@ -294,6 +294,7 @@ function deadLetter(id: string, original: Uint8Array): Database['dead_letters'] 
     lane: 'live',
     reason: 'r',
     detail: 'd',
+    rows_stored: 0,
     original,
     received_at: time,
     state: 'open',

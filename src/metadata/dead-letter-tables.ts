@@ -18,6 +18,8 @@ export interface DeadLetterTables {
     received_at: string;
     state: DeadLetterState;
     decided_at: string | null;
+    /** 1: the event has its row in the event store already, see RecordHeader. */
+    rows_stored: number;
     /** The replay that has it in hand, or had; null: none. */
     replay_id: string | null;
   };

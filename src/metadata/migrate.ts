@@ -23,6 +23,7 @@ import { importLoads } from './migrations/0019-import-loads.ts';
 import { firstIds } from './migrations/0020-first-ids.ts';
 import { groupedRegisters } from './migrations/0021-grouped-registers.ts';
 import { runDeaths } from './migrations/0022-run-deaths.ts';
+import { storedRows } from './migrations/0023-stored-rows.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -50,6 +51,7 @@ const migrations: readonly Migration[] = [
   firstIds,
   groupedRegisters,
   runDeaths,
+  storedRows,
 ];
 
 /** The schema version that this program needs. */

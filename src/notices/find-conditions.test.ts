@@ -78,6 +78,7 @@ describe('what lasts', () => {
           event_uuid: null,
           original: Buffer.from('{}'),
           received_at: isoMicros(now - 1000),
+          rows_stored: 0,
           state: 'open',
           decided_at: null,
           replay_id: null,

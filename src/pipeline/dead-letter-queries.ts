@@ -5,7 +5,7 @@ import type { DeadLetterState } from '../metadata/dead-letter-tables.ts';
 import type { Queries } from '../metadata/queries.ts';
 
 export type DeadLetter = Selectable<Database['dead_letters']>;
-export type ListedDeadLetter = Omit<DeadLetter, 'original' | 'project_id'>;
+export type ListedDeadLetter = Omit<DeadLetter, 'original' | 'project_id' | 'rows_stored'>;
 
 /** Times are ISO 8601 UTC with microseconds. */
 export interface DeadLetterFilter {

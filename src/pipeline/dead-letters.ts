@@ -21,6 +21,7 @@ export interface DeadLetterRow {
   readonly event_uuid: string | null;
   readonly original: Uint8Array;
   readonly received_at: string;
+  readonly rows_stored: number;
   readonly state: 'open';
   readonly decided_at: null;
 }
@@ -35,6 +36,8 @@ export interface DeadLetterPlace {
   readonly projectId: number;
   /** ms since the epoch. */
   readonly receivedAt: number;
+  /** See RecordHeader. */
+  readonly rowsStored?: boolean;
 }
 
 interface Reason {
@@ -86,6 +89,7 @@ function toRow(
     ...shown,
     original,
     received_at: isoMicros(place.receivedAt),
+    rows_stored: place.rowsStored === true ? 1 : 0,
     state: 'open',
     decided_at: null,
   };

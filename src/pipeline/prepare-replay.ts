@@ -39,8 +39,9 @@ export function prepareReplay(
     event.subarray(0, event.lastIndexOf('}')),
     Buffer.from(`${tail}}]}`),
   ]);
-  const { project_id: projectId } = letter;
-  return { ok: true, batch: { lane, projectId, body, encoding: 'identity', events: 1, receivedAt, requestId } };
+  const { project_id: projectId, rows_stored: rowsStored } = letter;
+  const batch = { lane, projectId, body, encoding: 'identity', events: 1, receivedAt, requestId } as const;
+  return { ok: true, batch: { ...batch, ...(rowsStored === 1 && { rowsStored: true }) } };
 }
 
 /** The event scanned as the only element of a batch, or why it is none. */

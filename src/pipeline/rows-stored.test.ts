@@ -5,6 +5,7 @@ import { Tap } from '../live/tap.ts';
 import type { Sightings } from '../live/watch.ts';
 import { listGroupTypes } from '../persons/read-groups.ts';
 import { definePlugin } from '../plugins/plugin.ts';
+import { prepareReplay } from './prepare-replay.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 const spoil = definePlugin({
@@ -112,7 +113,7 @@ describe('events that have their rows already', () => {
     expect(await bench.person('bob')).toMatchObject({ distinct_ids: ['ann', 'bob'], properties: { plan: 'new' } });
   });
 
-  it('one that cannot be stored becomes a dead letter and costs no other', async () => {
+  it('one that cannot be stored becomes a dead letter, costs no other, and gets no row when it is replayed', async () => {
     await sql`create trigger poison before insert on person_distinct_ids when new.distinct_id = 'p7'
       begin select raise(abort, 'poison'); end`.execute(bench.db);
     await send(Array.from({ length: 20 }, (_, n) => event('seen', `p${n}`, { $set: { n } })));
@@ -121,6 +122,16 @@ describe('events that have their rows already', () => {
       ['processing_failed', 'p7'],
     ]);
     expect(await bench.db.selectFrom('persons').select('uuid').execute()).toHaveLength(19);
+
+    await sql`drop trigger poison`.execute(bench.db);
+    const [letter] = await bench.db.selectFrom('dead_letters').selectAll().execute();
+    if (letter === undefined) throw new Error('expected a dead letter');
+    const replay = prepareReplay(letter, undefined, { requestId: 'replay', eventBytesMax: 10_000 });
+    if (!replay.ok) throw new Error(replay.detail);
+    const { lane, body, rowsStored } = replay.batch;
+    await bench.append(lane, Buffer.from(body).toString(), rowsStored && { rowsStored });
+    await bench.drain();
+    expect(await bench.person('p7')).toMatchObject({ properties: { n: 7 } });
     expect(bench.recording.rows).toEqual([]);
   });
 

@@ -53,13 +53,13 @@ export class WindowResults {
   /** The event goes no further. */
   end(record: OpenRecord, index: number, outcome: Drop | DeadLetter): void {
     const { context, scan, states } = record;
-    const { lane, seq, projectId, receivedAt } = context;
+    const { lane, seq, projectId, receivedAt, rowsStored } = context;
     const { reason, detail } = outcome;
     assert(
       states[index] === state.raw || states[index] === state.draft,
       `event ${index} to be on its way, and no row yet`,
     );
-    const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt };
+    const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt, rowsStored };
     const dead = outcome.kind === 'drop' ? undefined : deadEvent(place, outcome, scan);
     const more = outcome.kind === 'drop' ? outcome.details : {};
     if (this.#live.isWatched(projectId)) this.#live.ended(record, index, outcome, dead);

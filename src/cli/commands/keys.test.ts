@@ -136,7 +136,7 @@ describe('doctor', () => {
     const received_at = '2026-11-20T10:00:00.000000Z';
     await db
       .insertInto('dead_letters')
-      .values({ ...letter, ...nothing, received_at, original: Uint8Array.of(1), state: 'open' })
+      .values({ ...letter, ...nothing, received_at, original: Uint8Array.of(1), rows_stored: 0, state: 'open' })
       .execute();
     const place = `table dead_letters of ${join(dataDir, 'metadata.sqlite')}, project_id 0`;
     const warned = await run('doctor', '--port', '0');
