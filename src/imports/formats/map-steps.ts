@@ -154,7 +154,7 @@ function splitBag(bag: Bag, { once, nothing }: { once: (name: string) => boolean
 
 function objectReader({ bag, mayBeText, view }: Bag): (draft: Draft) => Json | undefined {
   const read: ReadMember = bag === '' ? (record) => record : memberAt(bag);
-  if (mayBeText === true) return ({ record }) => objectOfJson(read(record));
+  if (mayBeText === true && view === undefined) return ({ record }) => objectOfJson(read(record));
   return (draft) => {
     const found = read(draft.record);
     const object = view === undefined ? found : view(found, draft);
@@ -195,7 +195,7 @@ function putter(taken: Taken): Put {
 }
 
 function membersAdder(step: Members, part: Part): (draft: Draft) => void {
-  const { members, nothing, takes, only, otherwise } = step;
+  const { members, nothing, takes, only, otherwise, fills = false } = step;
   const readers = Object.entries(members).map(([name, path]) => ({ name, read: step.read ?? memberAt(path) }));
   const isNothing = nothingTest(nothing);
   const judge = only === undefined ? undefined : memberAt(only.path);
@@ -206,7 +206,9 @@ function membersAdder(step: Members, part: Part): (draft: Draft) => void {
       const value = read(record);
       const isTaken = !isNothing(value) && (takes === undefined || takes(value));
       const found = isTaken ? value : otherwise?.(record);
-      if (found !== undefined) setMember(draft[part], name, found);
+      if (found === undefined) continue;
+      if (fills) draft[part][name] ??= found;
+      else setMember(draft[part], name, found);
     }
   };
 }

@@ -77,6 +77,7 @@ function draftOf(given: Json, record: Json): Draft {
   return {
     given,
     record,
+    source: undefined,
     name: '',
     event: null,
     timestamp: '',

@@ -67,6 +67,8 @@ export interface Draft {
   /** As it came, and as `reshape` has it. */
   readonly given: Json;
   readonly record: Json;
+  /** What a check keeps of the record for the steps. */
+  source: Json | undefined;
   /** As the source calls the event, and as it is called here; null: the table of names skips it. */
   name: string;
   event: string | null;
@@ -260,6 +262,8 @@ export interface Members {
   readonly takes?: (value: unknown) => boolean;
   /** Only of records in which the member at this path has this value; it names the event. */
   readonly only?: { readonly path: string; readonly is: string };
+  /** What stands there already stays, unless it is null. */
+  readonly fills?: true;
   /** How a value is found, where it may also be somewhere else than at its path. */
   readonly read?: (record: Json) => unknown;
   /** Where there is none: hook for another value. */

@@ -1,19 +1,11 @@
-import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
-import type { Format, NameTable, RecordReader } from '../format.ts';
-import { personId } from '../person-id.ts';
-import { withPlain } from '../plain-table.ts';
+import { createEventWriter } from '../event-writer.ts';
+import type { Format, NameTable } from '../format.ts';
+import { readByMap } from '../read-by-map.ts';
 import { readExample } from '../read-example.ts';
-import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
-import { timeOfEpoch } from '../read-times.ts';
-import { kindOf, listOf, type Json, type Properties } from '../read-values.ts';
-import { kindOfTime } from '../times.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
-import { ga4Plain } from './plain.ts';
-import { idOfRow } from './row-id.ts';
-import { addItems, addLifetime, putFlattened, putParameter, readApart } from './row-values.ts';
-import { exportedRow } from './warehouse.ts';
+import { ga4Map } from './map.ts';
 
 const slug = 'ga4';
 
@@ -94,50 +86,7 @@ export const ga4: Format = {
   example: readExample(example),
   createReader: (given, names, memory) => {
     const options = readOptions(slug, ga4.options, given);
-    return createReader(createEventWriter(slug, names, memory), names, options['without_user'] === 'anonymous');
+    const importsAnonymous = options['without_user'] === 'anonymous';
+    return readByMap(ga4Map(createEventWriter(slug, names, memory), names, importsAnonymous));
   },
 };
-
-function createReader(writer: EventWriter, names: NameTable, importAnonymous: boolean): RecordReader {
-  const read = readObjects((record) => {
-    const row = exportedRow(record);
-    const sourceName = row['event_name'];
-    if (typeof sourceName !== 'string' || sourceName === '') {
-      return unreadable(`expected event_name as a text, got ${kindOf(sourceName)}`);
-    }
-    const timestamp = timeOfEpoch(row['event_timestamp'], 'us');
-    if (timestamp === undefined) {
-      return unreadable(
-        `expected event_timestamp in microseconds since 1970, got ${kindOfTime(row['event_timestamp'])}`,
-      );
-    }
-    const event = writer.eventName(sourceName);
-    if (event === null) return leftOut(sourceName);
-    const user = personId(row['user_id']);
-    const device = personId(row['user_pseudo_id']);
-    if (user === undefined && device === undefined && !importAnonymous) {
-      return skipped('neither user_id nor user_pseudo_id: sent without consent');
-    }
-    const uuid = idOfRow(writer, row, record);
-    const properties = propertiesOf(writer, row);
-    const distinctId = user ?? device ?? uuid;
-    if (user === undefined && device === undefined) properties['$process_person_profile'] = false;
-    const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
-    return imported([...identify, writer.event(uuid, event, distinctId, timestamp, properties)]);
-  });
-  return withPlain(read, ga4Plain(writer, names));
-}
-
-function propertiesOf(writer: EventWriter, row: Json): Properties {
-  const properties: Properties = {};
-  for (const column of Object.keys(row)) {
-    if (!readApart.has(column)) putFlattened(writer, properties, column, row[column], 4);
-  }
-  for (const each of listOf(row['event_params'])) putParameter(properties, each, writer.put);
-  addItems(writer, properties, row['items']);
-  const person: Properties = {};
-  for (const each of listOf(row['user_properties'])) putParameter(person, each, writer.putPerson);
-  addLifetime(writer, person, row['user_first_touch_timestamp'], row['user_ltv']);
-  if (Object.keys(person).length > 0) properties['$set'] = person;
-  return properties;
-}

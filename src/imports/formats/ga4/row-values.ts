@@ -1,5 +1,6 @@
 import { isObject } from '../../../base/json.ts';
 import type { EventWriter } from '../event-writer.ts';
+import { valueOfPair } from '../value-of-pair.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { asNumber, listOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
 
@@ -19,35 +20,10 @@ export const readApart: ReadonlySet<string> = new Set(
 /** Values that say nothing. */
 export const unset: readonly unknown[] = [null, '', '(not set)', '(not provided)'];
 
-/** `geo: {country}` as `geo_country`. Lists, and what lies deeper than four levels, stay as they are. */
-export function putFlattened(
-  writer: EventWriter,
-  target: Properties,
-  name: string,
-  value: unknown,
-  levels: number,
-): void {
-  if (isObject(value) && levels > 0) {
-    for (const key of Object.keys(value)) putFlattened(writer, target, `${name}_${key}`, value[key], levels - 1);
-  } else if (isSet(value) && !(Array.isArray(value) && value.length === 0)) writer.put(target, name, value);
-}
-
-export function putParameter(target: Properties, parameter: unknown, put: EventWriter['put']): void {
+function putParameter(target: Properties, parameter: unknown, put: EventWriter['put']): void {
   if (!isObject(parameter) || typeof parameter['key'] !== 'string') return;
-  const value = valueOf(parameter['value']);
+  const value = valueOfPair(parameter['value']);
   if (isSet(value)) put(target, parameter['key'], value);
-}
-
-/** The one of `string_value`, `int_value`, `float_value` and `double_value` that is there; JSON exports write integers as text. */
-function valueOf(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const text = value['string_value'];
-  if (text !== undefined && text !== null) return text;
-  for (const type of ['int_value', 'double_value', 'float_value']) {
-    const number = value[type];
-    if (number !== undefined && number !== null) return asNumber(number);
-  }
-  return undefined;
 }
 
 /** What was bought, seen, put into the cart. */

@@ -1,15 +1,9 @@
 import { isObject } from '../../../base/json.ts';
 import { setMember, type Json, type Properties } from '../read-values.ts';
 
-/** Keeps what an automatic event knows of the page's elements, in the properties that client libraries use. */
-export function addElements(record: Json, properties: Properties): void {
-  const chain = record['elements_chain'];
-  if (typeof chain === 'string' && chain !== '') {
-    properties['$elements_chain'] ??= chain;
-    return;
-  }
-  const elements = record['elements'];
-  if (!Array.isArray(elements) || elements.length === 0) return;
+/** Keeps what an automatic event knows of the page's elements, where no chain says it. */
+export function addElements({ elements, elements_chain: chain }: Json, properties: Properties): void {
+  if (!Array.isArray(elements) || (typeof chain === 'string' && chain !== '')) return;
   properties['$elements'] ??= (elements as readonly unknown[]).filter(isObject).map(wireElement);
 }
 

@@ -152,7 +152,7 @@ function plainSource(step: Source, { has = [] }: Usual): PlainList | PlainDerive
     names: new Map([...names, ...Array.from(without, (name) => [name, null] as const)]),
     ...(nothing && { nothing }),
     ...(has.includes(bag) && { isNeeded: true }),
-    ...(taken === 'replaces' && { wins: true }),
+    ...(taken === 'replaces' && apart === undefined && { wins: true }),
     ...(apart && { apart }),
     ...(mayBeText && { mayBeText }),
     ...(keepsObjects && { keepsObjects }),

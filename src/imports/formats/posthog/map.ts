@@ -1,0 +1,142 @@
+import { isNobody } from '../../../base/nobody-ids.ts';
+import { canonicalUuid } from '../../../base/uuids.ts';
+import { profileEvents } from '../../../contract/profile-events.ts';
+import { unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
+import type { NameTable, RecordResult } from '../format.ts';
+import { timeAt } from '../map-times.ts';
+import { namesOf, type Names } from '../names.ts';
+import { idOf, kindOf, objectOfJson, type Json } from '../read-values.ts';
+import type { Draft, Hook, Identity, Members, PersonStep, RecordMap } from '../record-map.ts';
+import { kindOfTime, utc, type Zone } from '../times.ts';
+import { addElements } from './elements.ts';
+
+export interface PosthogParts {
+  readonly writer: EventWriter;
+  readonly names: NameTable;
+  readonly zone: Zone;
+  /** Whether the properties of the person beside an event are for `$set`. */
+  readonly setsPerson: boolean;
+  /** Persons and groups. */
+  readonly readProfile: (record: Json) => RecordResult | undefined;
+}
+
+/** What events of exports become, with properties as an object or as its JSON. */
+export function posthogMap({ writer, names, zone, setsPerson, readProfile }: PosthogParts): RecordMap {
+  return {
+    source: 'posthog',
+    instead: readProfile,
+    event: {
+      from: ['event'],
+      read: ({ event }) => idOf(event) ?? unreadable(`expected the name of the event in "event", got ${kindOf(event)}`),
+      named: writer.eventName,
+    },
+    time: timeAt({ path: 'timestamp', zone, numbers: utc }, ({ record }) =>
+      unreadable(`expected a time in timestamp, got ${kindOfTime(record['timestamp'])}`),
+    ),
+    ids: { from: ['distinct_id'], read: identityOf },
+    uuid: { is: 'uuid', path: 'uuid', otherwise: ({ record }) => otherUuid(record, writer) },
+    order: ['event', openProperties, 'ids', 'time', 'names', keepProfileEvents],
+    properties: [
+      {
+        bag: 'properties',
+        names: namesOf(names.properties),
+        taken: 'keeps-own-name',
+        mayBeText: true,
+        view: (_, { source }) => source,
+      },
+      { bag: '', names: columnNames(names), nothing: [null, ''], taken: { prefix: 'posthog_' } },
+      elementsChain,
+      elements,
+      '$set',
+      unset,
+    ],
+    person: personSteps(namesOf(names.person_properties), setsPerson),
+    // What PostHog has stored is settled already.
+    isSettled: true,
+    // They win over what stands in the properties.
+    usual: { lacks: new Set(['$set', '$set_once', '$unset']) },
+  };
+}
+
+/** Read by code of their own, or skipped: `person` of the events API is the person of today, not of the event. */
+const ownColumns = ['event', 'distinct_id', 'uuid', 'id', 'timestamp', 'properties', 'person_properties'].concat([
+  'elements',
+  'elements_chain',
+  'person',
+  '$set',
+  '$set_once',
+  '$unset',
+  'api_key',
+]);
+
+function columnNames(names: NameTable): Names {
+  const columns = new Map<string, string | null>(ownColumns.map((column) => [column, null]));
+  for (const [key, name] of Object.entries(names.properties)) {
+    if (key.startsWith('column:')) columns.set(key.slice('column:'.length), name);
+  }
+  return columns;
+}
+
+function openProperties(draft: Draft): NoEvents | undefined {
+  const given = draft.record['properties'];
+  draft.source = objectOfJson(given ?? {});
+  if (draft.source !== undefined) return undefined;
+  return unreadable(`expected properties to be an object or its JSON, got ${kindOf(given)}`);
+}
+
+function identityOf(record: Json): Identity | NoEvents {
+  const distinctId = idOf(record['distinct_id']) ?? idInProperties(objectOfJson(record['properties']));
+  if (distinctId === undefined) return unreadable('expected distinct_id, in the record or its properties');
+  return { distinctId, isNobody: isNobody(distinctId) };
+}
+
+function idInProperties(properties: Json = {}): string | undefined {
+  return idOf(properties['distinct_id']) ?? idOf(properties['$distinct_id']);
+}
+
+/** The pipeline refuses links by an id that means nobody; they are about persons all the same. */
+function keepProfileEvents(draft: Draft): undefined {
+  const { event, identity } = draft;
+  if (identity.isNobody === true && profileEvents.has(event ?? ''))
+    draft.identity = { distinctId: identity.distinctId };
+}
+
+function otherUuid(record: Json, writer: EventWriter): string {
+  const { uuid, id } = record;
+  const own = canonicalUuid(id);
+  if (own !== undefined) return own;
+  const text = idOf(uuid) ?? idOf(id);
+  return text === undefined ? writer.contentId(record) : writer.id(text);
+}
+
+const elementsChain: Members = {
+  members: { $elements_chain: 'elements_chain' },
+  nothing: [null, ''],
+  takes: (chain) => typeof chain === 'string',
+  fills: true,
+};
+
+const elements: Hook = {
+  from: ['elements'],
+  isIdle: ({ elements: list }) => !Array.isArray(list) || list.length === 0,
+  run: ({ record, properties }) => addElements(record, properties),
+};
+
+const unset: Hook = {
+  from: ['$unset'],
+  isIdle: ({ $unset: names }) => names === undefined || names === null,
+  run: ({ record, properties }) => void (properties['$unset'] ??= record['$unset']),
+};
+
+/** What stands beside the properties wins over what stands in them, as in capture. */
+function personSteps(names: Names, setsPerson: boolean): readonly PersonStep[] {
+  const asTheyAre = { names: namesOf({}), taken: 'replaces' } as const;
+  return [
+    ...(setsPerson ? [{ bag: 'person_properties', into: '$set', mayBeText: true, ...asTheyAre } as const] : []),
+    ...(['$set', '$set_once'] as const).flatMap((into): PersonStep[] => [
+      { bag: `properties.${into}`, into, view: (_, { properties }) => properties[into], ...asTheyAre },
+      { bag: into, into, ...asTheyAre },
+      { renames: names, into },
+    ]),
+  ];
+}
