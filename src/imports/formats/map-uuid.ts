@@ -53,38 +53,29 @@ function counted(
   };
 }
 
-function ofParts({ namespace, parts, mayBeUuid = 0, otherwise }: Extract<UuidRule, { is: 'parts' }>): MakeUuid {
+function ofParts({ namespace, parts, mayBeUuid, otherwise }: Extract<UuidRule, { is: 'parts' }>): MakeUuid {
   const uuidOf = createUuids(namespace);
-  const readers = parts.map(partReader);
-  const given = readers.slice(0, mayBeUuid);
-  const derived = readers.slice(mayBeUuid);
+  const [first, ...rest] = parts.map(partReader);
   return (draft) => {
-    const id = joined(given, draft);
-    if (id === undefined) return otherwise(draft);
-    const own = mayBeUuid === 0 ? undefined : canonicalUuid(id);
+    let text = first?.(draft);
+    const own = mayBeUuid === true ? canonicalUuid(text) : undefined;
     if (own !== undefined) return own;
-    const rest = joined(derived, draft);
-    return rest === undefined ? otherwise(draft) : uuidOf(id + rest);
+    for (const part of rest) {
+      const piece = part(draft);
+      if (text === undefined || piece === undefined) return otherwise(draft);
+      text += piece;
+    }
+    return text === undefined ? otherwise(draft) : uuidOf(text);
   };
 }
 
-type ReadPart = (draft: Draft) => string | undefined;
-
-function partReader(part: IdPart): ReadPart {
+function partReader(part: IdPart): (draft: Draft) => string | undefined {
   if (part === 'time') return ({ timestamp }) => timestamp;
+  if (part === 'name') return ({ name }) => name;
+  if (part === 'distinct_id') return ({ identity }) => identity.distinctId;
   if ('text' in part) return () => part.text;
   if ('read' in part) return ({ record }) => part.read(record);
   const valueOf = memberAt(part.path);
   const isNeeded = part.isNeeded === true;
   return ({ record }) => idOf(valueOf(record)) ?? (isNeeded ? undefined : '');
-}
-
-function joined(parts: readonly ReadPart[], draft: Draft): string | undefined {
-  let text = '';
-  for (const part of parts) {
-    const piece = part(draft);
-    if (piece === undefined) return undefined;
-    text += piece;
-  }
-  return text;
 }

@@ -60,6 +60,8 @@ export interface Usual {
   readonly ignores?: ReadonlySet<string> | 'all';
   /** Paths of objects that may also be a text of JSON, or an empty one. */
   readonly texts?: readonly string[];
+  /** Texts that stand for no value where a member of the record is one, which `reshape` then takes away. */
+  readonly nothing?: ReadonlySet<string>;
 }
 
 /** A record on its way to an event. What is not yet known is empty. */
@@ -162,8 +164,8 @@ export type UuidRule =
       readonly is: 'parts';
       readonly namespace: Uint8Array;
       readonly parts: readonly IdPart[];
-      /** So many parts, the first ones, may be a UUID together, which is then that of the event; left out: none. */
-      readonly mayBeUuid?: number;
+      /** The first part may be a UUID, which is then that of the event. */
+      readonly mayBeUuid?: true;
       /** Of records that lack a part. */
       readonly otherwise: MakeUuid;
     };
@@ -185,8 +187,13 @@ export type IdPart =
   | { readonly text: string }
   /** An id, or nothing. */
   | { readonly path: string; readonly isNeeded?: true }
-  | From<string | undefined>
-  /** Of the event. */
+  /** `pieces`: texts and paths of ids that are all it is put together from. */
+  | (From<string | undefined> & {
+      readonly pieces?: readonly ({ readonly text: string } | { readonly path: string })[];
+    })
+  /** Of the event: its name in the source, whom it belongs to, and its time. */
+  | 'name'
+  | 'distinct_id'
   | 'time';
 
 /**
@@ -288,6 +295,8 @@ export interface Derived {
   readonly add: (found: Json, properties: Properties) => void;
   /** Many different values are to be expected. */
   readonly isVaried?: true;
+  /** Left out: whatever it adds leaves a record usual. */
+  readonly isUsual?: (added: Properties) => boolean;
 }
 
 /** Whether a hook has something to do; where it has, the record is unusual. */

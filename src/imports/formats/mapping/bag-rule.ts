@@ -26,7 +26,7 @@ export function bagRule(rule: unknown, at: string): BagRule {
 }
 
 /** Elsewhere an empty text is nothing, since it names no one; as the value of a property it is kept. */
-function emptyText({ form }: ValueRule, record: Json): '' | undefined {
+export function emptyText({ form }: ValueRule, record: Json): '' | undefined {
   const isColumn = form !== undefined && 'path' in form && Object.hasOwn(record, form.path);
   return isColumn && !form.path.includes('.') && record[form.path] === '' ? '' : undefined;
 }

@@ -36,7 +36,7 @@ export class Fragments {
     this.#target = target;
   }
 
-  /** Undefined: one of them would be settled, or says more than a property does. */
+  /** Undefined: one of them says more than a property does. */
   of(properties: Readonly<Record<string, unknown>>): Fragment | undefined {
     const numbers: number[] = [];
     const looked: number[] = [];
@@ -44,8 +44,8 @@ export class Fragments {
     let text = '';
     for (const name of Object.keys(properties)) {
       const known = this.#names.get(name) ?? this.#learn(name);
-      if (known.isOdd || !this.#isSettled(name, properties[name])) return undefined;
-      const value = JSON.stringify(properties[name]);
+      if (known.isOdd || this.#isOfPage(name)) return undefined;
+      const value = JSON.stringify(this.#settled(name, properties[name]));
       if (known.property >= 0) {
         const from = Buffer.byteLength(text) + Buffer.byteLength(known.key);
         looked.push(known.property, from, from + Buffer.byteLength(value));
@@ -71,11 +71,14 @@ export class Fragments {
     return known;
   }
 
-  /** Nothing else would be made of it. */
-  #isSettled(name: string, value: unknown): boolean {
-    if (this.#target !== 'properties' || this.#table.isSettled) return true;
-    if (pageProperties.has(name)) return false;
-    return typeof value !== 'string' || (settledTexts.get(name)?.(value) ?? value) === value;
+  /** More would be made of it. */
+  #isOfPage(name: string): boolean {
+    return this.#target === 'properties' && !this.#table.isSettled && pageProperties.has(name);
+  }
+
+  #settled(name: string, value: unknown): unknown {
+    if (typeof value !== 'string' || this.#target !== 'properties' || this.#table.isSettled) return value;
+    return settledTexts.get(name)?.(value) ?? value;
   }
 }
 

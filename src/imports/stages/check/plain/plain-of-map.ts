@@ -9,7 +9,7 @@ import type {
   PlainUuid,
 } from '../../../formats/plain-table.ts';
 import type { Properties } from '../../../formats/read-values.ts';
-import type { Derived, IdPart, PersonStep, RecordMap, Source, Step, UuidRule } from '../../../formats/record-map.ts';
+import type { Derived, IdPart, PersonStep, RecordMap, Source, Step } from '../../../formats/record-map.ts';
 import { recordOf } from './record-of.ts';
 
 /** What a map says of usual records, in the terms of the machine; undefined: it takes none. */
@@ -22,9 +22,9 @@ export function plainOf(map: RecordMap): PlainTable | undefined {
     eventName: eventNamer(map),
     time: plainTime(map),
     ids: { paths: map.ids.from, read: identityReader(map) },
-    uuid: plainUuid(map.uuid),
-    properties: [...guards(map), ...map.properties.flatMap((step) => plainStep(step, usual))],
-    person: person.flatMap((step) => plainPersonStep(step, usual)),
+    uuid: plainUuid(map),
+    properties: [...guards(map), ...map.properties.flatMap((step) => plainStep(step, map))],
+    person: person.flatMap((step) => plainPersonStep(step, map)),
     ...(usual.ignores && { silent: usual.ignores }),
     ...(usual.texts && { texts: new Set(usual.texts) }),
     ...(usual.lacks && { odd: usual.lacks }),
@@ -42,32 +42,37 @@ function isBeyondMachine({ properties, person = [] }: RecordMap): boolean {
   });
 }
 
-function plainTime({ time: { form, from, read } }: RecordMap): PlainTable['time'] {
-  return form === undefined ? { from, read: asking(from, read) } : { ...form, numbers: form.numbers };
-}
-
+/** Asks a function of the map by the values of the members that it reads. */
 function asking<Answer>(
+  { usual }: RecordMap,
   from: readonly string[],
   read: (record: Properties) => Answer,
 ): (values: readonly unknown[]) => Answer {
-  const record = recordOf(from);
+  const record = recordOf(from, usual?.nothing);
   return (values) => read(record(values));
 }
 
-function eventNamer({ event }: RecordMap): PlainTable['eventName'] {
-  const recordFor = recordOf(event.from);
+function plainTime(map: RecordMap): PlainTable['time'] {
+  const { form, from, read } = map.time;
+  return form === undefined ? { from, read: asking(map, from, read) } : { ...form, numbers: form.numbers };
+}
+
+function eventNamer(map: RecordMap): PlainTable['eventName'] {
+  const { from, read, verbs, named } = map.event;
+  const recordFor = recordOf(from, map.usual?.nothing);
   return (values) => {
     const record = recordFor(values);
-    const name = event.read(record);
-    if (typeof name !== 'string' || event.verbs?.names.has(name) === true) return undefined;
-    const named = event.named(name, record);
+    const name = read(record);
+    if (typeof name !== 'string' || verbs?.names.has(name) === true) return undefined;
+    const given = named(name, record);
     // By its first member an event is called that is skipped.
-    return named === null && name !== values[0] ? undefined : named;
+    return given === null && name !== values[0] ? undefined : given;
   };
 }
 
-function identityReader({ ids }: RecordMap): PlainTable['ids']['read'] {
-  return asking(ids.from, (record) => {
+function identityReader(map: RecordMap): PlainTable['ids']['read'] {
+  const { ids } = map;
+  return asking(map, ids.from, (record) => {
     const identity = ids.read(record);
     if ('kind' in identity || identity.isNobody === true || identity.distinctId === undefined) return undefined;
     const { distinctId, user, device, isUnlinked } = identity;
@@ -78,13 +83,17 @@ function identityReader({ ids }: RecordMap): PlainTable['ids']['read'] {
   });
 }
 
-function plainUuid(uuid: UuidRule): PlainUuid {
+function plainUuid(map: RecordMap): PlainUuid {
+  const { uuid } = map;
   switch (uuid.is) {
     case 'content':
     case 'uuid':
       return uuid;
-    case 'parts':
-      return { ...uuid, parts: uuid.parts.map(plainPart) };
+    case 'parts': {
+      const { is, namespace, mayBeUuid } = uuid;
+      const [first = [], ...rest] = uuid.parts.map((part) => plainParts(part, map));
+      return { is, namespace, parts: [...first, ...rest.flat()], ...(mayBeUuid && { mayBeUuid: first.length }) };
+    }
     case 'name': {
       const { is, path, namespace, occurrences, otherwise } = uuid;
       return {
@@ -98,43 +107,58 @@ function plainUuid(uuid: UuidRule): PlainUuid {
   }
 }
 
-function plainPart(part: IdPart): PlainIdPart {
-  return typeof part === 'object' && 'read' in part ? { from: part.from, make: asking(part.from, part.read) } : part;
+function plainParts(part: IdPart, map: RecordMap): readonly PlainIdPart[] {
+  if (part === 'time') return [part];
+  if (part === 'name') return [{ from: map.event.from, make: asking(map, map.event.from, textOr(map.event.read)) }];
+  if (part === 'distinct_id') {
+    const read = identityReader(map);
+    return [{ from: map.ids.from, make: (values) => read(values)?.distinctId }];
+  }
+  if (!('read' in part)) return [part];
+  if (part.pieces === undefined) return [{ from: part.from, make: asking(map, part.from, part.read) }];
+  return part.pieces.map((piece) => ('path' in piece ? { ...piece, isNeeded: true } : piece));
+}
+
+function textOr(read: (record: Properties) => unknown): (record: Properties) => string | undefined {
+  return (record) => {
+    const found = read(record);
+    return typeof found === 'string' ? found : undefined;
+  };
 }
 
 /** Records for which a hook has something to do are unusual. */
-function guards({ order, beside }: RecordMap): readonly PlainDerived[] {
+function guards(map: RecordMap): readonly PlainDerived[] {
+  const { order, beside } = map;
   const checks = order.flatMap((check) =>
-    typeof check === 'object' ? [guard(check.from, (record) => check.read(record) === undefined)] : [],
+    typeof check === 'object' ? [guard(map, check.from, (record) => check.read(record) === undefined)] : [],
   );
-  return beside === undefined ? checks : [...checks, guard(beside.from, beside.isIdle)];
+  return beside === undefined ? checks : [...checks, guard(map, beside.from, beside.isIdle)];
 }
 
-function guard(from: readonly string[], isUsual: (record: Properties) => boolean): PlainDerived {
-  return { of: 'members', from, make: asking(from, (record) => (isUsual(record) ? {} : undefined)) };
+function guard(map: RecordMap, from: readonly string[], isUsual: (record: Properties) => boolean): PlainDerived {
+  return { of: 'members', from, make: asking(map, from, (record) => (isUsual(record) ? {} : undefined)) };
 }
 
-function plainStep(step: Step, usual: Usual): readonly PlainStep[] {
+function plainStep(step: Step, map: RecordMap): readonly PlainStep[] {
   if (step === 'time') return [];
   if (typeof step === 'string') return [step];
-  if ('run' in step) return [guard(step.from, step.isIdle)];
-  return 'renames' in step ? [] : [plainSource(step, usual)];
+  if ('run' in step) return [guard(map, step.from, step.isIdle)];
+  return 'renames' in step ? [] : [plainSource(step, map)];
 }
 
-function plainPersonStep(step: PersonStep, usual: Usual): readonly PlainPersonStep[] {
-  if ('run' in step) return [{ ...guard(step.from, step.isIdle), into: '$set' }];
+function plainPersonStep(step: PersonStep, map: RecordMap): readonly PlainPersonStep[] {
+  if ('run' in step) return [{ ...guard(map, step.from, step.isIdle), into: '$set' }];
   if ('renames' in step) return [];
   const { into } = step;
-  const source = plainSource(step, usual);
+  const source = plainSource(step, map);
   if (typeof into === 'string') return [{ ...source, into }];
   const nothing = [...('bag' in step ? (step.nothing ?? []) : []), ...into.nothing];
   return [{ ...source, into: '$set_once', takes: into.once, nothing } as PlainPersonStep, { ...source, into: '$set' }];
 }
 
-type Usual = NonNullable<RecordMap['usual']>;
-
-function plainSource(step: Source, { has = [] }: Usual): PlainList | PlainDerived {
-  if ('add' in step) return plainDerived(step);
+function plainSource(step: Source, map: RecordMap): PlainList | PlainDerived {
+  const { has = [] } = map.usual ?? {};
+  if ('add' in step) return plainDerived(step, map);
   if ('pairs' in step) return { ...step, ...(has.includes(step.pairs) && { isNeeded: true }) };
   if ('members' in step) {
     const { members, nothing, only, takes, otherwise } = step;
@@ -159,13 +183,18 @@ function plainSource(step: Source, { has = [] }: Usual): PlainList | PlainDerive
   };
 }
 
-function plainDerived({ of, from, add, isVaried }: Derived): PlainDerived {
+function plainDerived({ of, from, add, isVaried, isUsual }: Derived, map: RecordMap): PlainDerived {
   const make = (found: Properties): Properties | undefined => {
     const properties: Properties = {};
     add(found, properties);
-    return areGroupsTrimmed(properties['$groups']) ? properties : undefined;
+    return areGroupsTrimmed(properties['$groups']) && isUsual?.(properties) !== false ? properties : undefined;
   };
-  return { of, from, make: of === 'members' ? asking(from, make) : flat(from, make), ...(isVaried && { isVaried }) };
+  return {
+    of,
+    from,
+    make: of === 'members' ? asking(map, from, make) : flat(from, make),
+    ...(isVaried && { isVaried }),
+  };
 }
 
 /** Names of properties are no paths. */

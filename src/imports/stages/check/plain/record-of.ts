@@ -3,16 +3,23 @@ import { setMember, type Properties } from '../../../formats/read-values.ts';
 
 /**
  * A record of some members alone, by their paths and values: what a function of a map reads instead of the whole record. A member within
- * another one of them is there already.
+ * another one of them is there already. `nothing`: texts that stand for no value where a member of the record itself is one.
  */
-export function recordOf(paths: readonly string[]): (values: readonly unknown[]) => Properties {
+export function recordOf(
+  paths: readonly string[],
+  nothing: ReadonlySet<string> = new Set(),
+): (values: readonly unknown[]) => Properties {
   const places = paths.map((path, index) => ({ steps: path.split('.'), index }));
   const outer = places.filter(
     ({ steps }) => !steps.some((_, at) => at > 0 && paths.includes(steps.slice(0, at).join('.'))),
   );
   return (values) => {
     const record: Properties = {};
-    for (const { steps, index } of outer) if (values[index] !== undefined) putAt(record, steps, values[index]);
+    for (const { steps, index } of outer) {
+      const value = values[index];
+      const isNothing = steps.length === 1 && typeof value === 'string' && nothing.has(value);
+      if (value !== undefined && !isNothing) putAt(record, steps, value);
+    }
     return record;
   };
 }

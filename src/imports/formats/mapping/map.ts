@@ -1,0 +1,229 @@
+import { isNobody } from '../../../base/nobody-ids.ts';
+import { namespaceOf, partsSeparator } from '../derived-uuids.ts';
+import { skipped, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
+import type { NameTable } from '../format.ts';
+import { namesOf } from '../names.ts';
+import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
+import type {
+  Derived,
+  Draft,
+  Hook,
+  IdPart,
+  IdRule,
+  Members,
+  RecordMap,
+  TimeForm,
+  Usual,
+  UuidRule,
+} from '../record-map.ts';
+import { kindOfTime, utc } from '../times.ts';
+import { emptyText, type BagRule } from './bag-rule.ts';
+import { groupsOf } from './groups.ts';
+import type { Rules } from './rules.ts';
+import { isExcelDate, type TimeRule } from './time-rule.ts';
+import type { ValueRule } from './value-rule.ts';
+
+/** The rules of a user as a map: paths are found where they stand, and whatever is more than a path is asked of the rule itself. */
+export function mappingMap(rules: Rules, writer: EventWriter, names: NameTable): RecordMap {
+  const { uuid, set, setOnce, skip, groups, groupSet } = rules;
+  const person = namesOf(names.person_properties);
+  return {
+    source: 'mapping',
+    ...(rules.nothing.size > 0 && { reshape: (record) => without(rules.nothing, record) }),
+    event: {
+      from: rules.event.columns,
+      read: (record) => {
+        const found = rules.event.read(record);
+        return idOf(found) ?? unreadable(`event: expected a name, got ${kindOf(found)}`);
+      },
+      named: writer.eventName,
+    },
+    time: timeOf(rules.timestamp),
+    ids: idsOf(rules),
+    uuid: uuid === undefined ? writer.contentUuid : uuidOf(rules, uuid),
+    order: [
+      ...skip.map(({ matches, columns, reason }) => ({
+        from: columns,
+        read: (record: Json) => (matches(record) ? skipped(reason) : undefined),
+      })),
+      'event',
+      'ids',
+      'time',
+      'names',
+      ...(groupSet === undefined ? [] : [(draft: Draft) => groupFault(draft, rules)]),
+      ...(uuid === undefined ? [] : ['uuid' as const]),
+    ],
+    properties: [
+      ...bagSteps(rules.properties, rules.nothing),
+      ...(rules.others ? [othersOf(rules)] : []),
+      { renames: namesOf(names.properties) },
+      '$set',
+      {
+        of: 'members',
+        from: groups.columns,
+        add: (record, properties) => {
+          const found = groupsOf(groups, record);
+          if (Object.keys(found).length > 0) properties['$groups'] = found;
+        },
+      },
+      ...(groupSet === undefined ? [] : [groupProfile(groups, groupSet)]),
+    ],
+    person: [
+      ...bagSteps(set, rules.nothing).map((step) => Object.assign({ into: '$set' as const }, step)),
+      { into: '$set', renames: person },
+      ...bagSteps(setOnce, rules.nothing).map((step) => Object.assign({ into: '$set_once' as const }, step)),
+      { into: '$set_once', renames: person },
+    ],
+    ...(rules.anonymousId && { links: writer.identify }),
+    ...usualOf(rules),
+  };
+}
+
+/** The columns that hold a value. */
+export function without(nothing: ReadonlySet<string>, record: Json): Json {
+  const kept: Properties = {};
+  for (const column of Object.keys(record)) {
+    const value = record[column];
+    if (typeof value !== 'string' || !nothing.has(value)) setMember(kept, column, value);
+  }
+  return kept;
+}
+
+function timeOf({ value, readTime, form }: TimeRule): RecordMap['time'] {
+  const path = value.form !== undefined && 'path' in value.form ? value.form.path : undefined;
+  return {
+    from: value.columns,
+    read: (record) => readTime(value.read(record)),
+    ...(path !== undefined && form !== undefined && formOf(path, form)),
+    otherwise: ({ record }) => {
+      const found = value.read(record);
+      const isDate = form?.is === 'any' && isExcelDate(found);
+      return unreadable(
+        isDate
+          ? 'timestamp: expected a time, got what looks like the serial date of a spreadsheet; give "format": "excel" or "s"'
+          : `timestamp: expected a time in the format given, got ${kindOfTime(found)}`,
+      );
+    },
+  };
+}
+
+function formOf(path: string, { zone, is }: NonNullable<TimeRule['form']>): { readonly form?: TimeForm } {
+  if (is === 'ns') return {};
+  if (is === 'iso') return { form: { path, zone } };
+  if (is === 'any') return { form: { path, zone, numbers: utc, areDigits: true } };
+  return { form: { path, zone, numbers: zone, unit: is } };
+}
+
+function idsOf({ distinctId, anonymousId }: Rules): IdRule {
+  return {
+    from: [...distinctId.columns, ...(anonymousId?.columns ?? [])],
+    read: (record) => {
+      const found = distinctId.read(record);
+      const id = idOf(found);
+      if (id === undefined) return unreadable(`distinct_id: expected an id, got ${kindOf(found)}`);
+      if (isNobody(id)) return { distinctId: id, isNobody: true };
+      const device = idOf(anonymousId?.read(record));
+      return device === undefined || isNobody(device) ? { distinctId: id } : { distinctId: id, user: id, device };
+    },
+  };
+}
+
+/** Of an id that is no UUID, what else identifies the event is a part: two files may both count from 1. */
+function uuidOf({ source, nothing }: Rules, { columns, read, form }: ValueRule): UuidRule {
+  const pieces = form === undefined || nothing.size > 0 ? undefined : 'path' in form ? [form] : form.pieces;
+  const id: IdPart = { from: columns, read: (record) => idOf(read(record)), ...(pieces && { pieces }) };
+  const separator = { text: partsSeparator };
+  return {
+    is: 'parts',
+    namespace: namespaceOf('mapping', source),
+    parts: [id, separator, 'name', separator, 'distinct_id', separator, 'time'],
+    mayBeUuid: true,
+    otherwise: () => unreadable('uuid: expected an id, got nothing'),
+  };
+}
+
+/** Why what is told of a group has no place to go. */
+function groupFault({ record, event }: Draft, { groups }: Rules): NoEvents | undefined {
+  if (event !== '$groupidentify') {
+    return unreadable('$group_set: expected events called $groupidentify, got another one');
+  }
+  const found = Object.keys(groupsOf(groups, record)).length;
+  return found === 1 ? undefined : unreadable(`$group_set: expected one group in groups, got ${found}`);
+}
+
+function groupProfile(groups: BagRule, groupSet: BagRule): Hook {
+  return {
+    from: [],
+    isIdle: () => false,
+    run: ({ record, properties }) => {
+      const [[type, key] = []] = Object.entries(groupsOf(groups, record));
+      const set: Properties = {};
+      groupSet.addTo(record, set);
+      Object.assign(properties, { $group_type: type, $group_key: key, $group_set: set });
+    },
+  };
+}
+
+function bagSteps({ rules }: BagRule, words: Rules['nothing']): readonly (Members | Derived)[] {
+  return rules.map(([name, rule]) => {
+    const { form, columns, read } = rule;
+    if (form !== undefined && 'path' in form) {
+      const nothing = form.path.includes('.') ? [null, ''] : [null, ...words];
+      return {
+        members: { [name]: form.path },
+        nothing,
+        read: (record: Json) => read(record) ?? emptyText(rule, record),
+      };
+    }
+    return {
+      of: 'members',
+      from: columns,
+      add: (record, properties) => {
+        const value = read(record);
+        if (value !== undefined && value !== null) setMember(properties, name, value);
+      },
+      // What nests may nest too deep, and is judged by others.
+      isUsual: (added) => Object.values(added).every((value) => typeof value !== 'object'),
+    };
+  });
+}
+
+function othersOf({ taken, nothing }: Rules): RecordMap['properties'][number] {
+  const names = new Map([...taken].map((column) => [column, null] as const));
+  return { bag: '', names, nothing: [null, ...nothing], taken: 'is-skipped', keepsObjects: true };
+}
+
+/** Left out where there are rules of which the converter cannot tell. */
+function usualOf(rules: Rules): { readonly usual?: Usual } {
+  const { uuid, nothing, properties, set, setOnce } = rules;
+  if (![properties, set, setOnce].every(isInOrder)) return {};
+  // What stands for nothing is no part of the content.
+  if (uuid === undefined && nothing.size > 0) return {};
+  const dotted = pathsOf(rules).filter((path) => path.includes('.'));
+  return {
+    usual: {
+      ignores: 'all',
+      // A column whose name is the whole path comes before what the path leads to.
+      lacks: new Set(dotted),
+      texts: dotted.flatMap(objectsOn),
+      nothing,
+    },
+  };
+}
+
+/** Objects have numbers in front. */
+function isInOrder({ rules }: BagRule): boolean {
+  return rules.every(([name]) => !/^\d/.test(name) && name !== '__proto__');
+}
+
+function pathsOf({ event, distinctId, anonymousId, timestamp, uuid, ...rest }: Rules): readonly string[] {
+  const bags = [rest.properties, rest.set, rest.setOnce, rest.groups];
+  const all = [event, distinctId, anonymousId, timestamp.value, uuid, ...bags, ...rest.skip];
+  return all.flatMap((rule) => rule?.columns ?? []);
+}
+
+/** `a` and `a.b` of `a.b.c`. */
+function objectsOn(path: string): readonly string[] {
+  const steps = path.split('.');
+  return steps.slice(1).map((_, index) => steps.slice(0, index + 1).join('.'));
+}
