@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { fastId, namespaceOf } from './derived-uuids.ts';
 import type { NameTable, RecordResult } from './format.ts';
-import type { PlainContentUuid } from './plain-table.ts';
+import type { ContentUuid } from './record-map.ts';
 import type { IdCounter } from './occurrences.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
@@ -43,8 +43,8 @@ export interface EventWriter {
   countedId(...parts: readonly string[]): string;
   /** The counted id of a record by its content. */
   contentId(record: unknown): string;
-  /** What `contentId` does, for a table. */
-  readonly contentUuid: PlainContentUuid;
+  /** What `contentId` does, for a map. */
+  readonly contentUuid: ContentUuid;
 }
 
 /** Devices whose last user is known without deriving an id; all pairs are remembered in less memory. */

@@ -3,7 +3,6 @@ import type { OddValue } from '../../contract/odd-values.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { Evidence } from './evidence.ts';
-import type { PlainTable } from './plain-table.ts';
 import type { FoundNote } from './record-notes.ts';
 import type { RecordMap } from './record-map.ts';
 
@@ -61,9 +60,7 @@ export interface NameTable {
 
 export interface RecordReader {
   (record: unknown): RecordResult;
-  /** What plain records become, for the check, which then makes no objects of them; left out: all of them are read. */
-  readonly plain?: PlainTable;
-  /** The map by which it reads, for other executors; left out: there is none, and all records are read one by one. */
+  /** The map by which it reads, for the converter of the check; left out: there is none, and all records are read one by one. */
   readonly map?: RecordMap;
 }
 

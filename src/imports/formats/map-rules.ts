@@ -62,7 +62,7 @@ export function uuidIn(
     is: 'parts',
     namespace: namespaceOf(slug, 'event'),
     parts: inOneText([{ from: members, read: (record) => firstOf(record, members) }, ...more]),
-    mayBeUuid: 1,
+    mayBeUuid: true,
     otherwise: ({ record }) => contentId(record),
   };
 }

@@ -3,6 +3,7 @@ import { airbyteRecord, isAirbyteMessage } from './airbyte.ts';
 import { skipped } from './event-writer.ts';
 import type { Format, RecordReader, RecordResult, RecordTimes } from './format.ts';
 import { errorAnswer } from './incomplete.ts';
+import { withMap } from './read-by-map.ts';
 import type { FoundNote } from './record-notes.ts';
 
 /**
@@ -17,7 +18,7 @@ export function withEnvelopes(format: Format): Format {
     createReader: (options, names, memory) => {
       const read = format.createReader(options, names, memory);
       const opened = openingReader(read);
-      return Object.assign(opened, read.plain && { plain: read.plain }, read.map && { map: read.map });
+      return read.map === undefined ? opened : withMap(opened, read.map);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../../../../base/json.ts';
 import { notEventWarning } from '../../../../batch/not-events.ts';
-import type { PlainDerived, PlainTable } from '../../../formats/plain-table.ts';
+import type { PlainDerived, PlainTable } from './plain-table.ts';
 import type { CompiledTable, Target } from './compiled-table.ts';
 import { Fragments, type Fragment } from './fragments.ts';
 import { knownIdentity, knownName, type KnownIdentity, type KnownName } from './known.ts';

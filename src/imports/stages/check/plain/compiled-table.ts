@@ -1,12 +1,5 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type {
-  PlainBag,
-  PlainDerived,
-  PlainIdPart,
-  PlainList,
-  PlainMembers,
-  PlainTable,
-} from '../../../formats/plain-table.ts';
+import type { PlainBag, PlainDerived, PlainIdPart, PlainList, PlainMembers, PlainTable } from './plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
 import { isOddKey, oddKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';

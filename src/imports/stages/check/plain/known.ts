@@ -1,6 +1,6 @@
 import { distinctIdCharsMax, nameCharsMax } from '../../../../batch/limits.ts';
 import { leftOutReason } from '../../../formats/event-writer.ts';
-import type { PlainIdentity, PlainTable } from '../../../formats/plain-table.ts';
+import type { PlainIdentity, PlainTable } from './plain-table.ts';
 import { hashText, type Words } from '../event-keys.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
 import type { SegmentTally } from '../segment-tally.ts';

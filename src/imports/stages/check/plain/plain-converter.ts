@@ -4,7 +4,7 @@ import { runMark } from '../../../checksum.ts';
 import { partsSeparator } from '../../../formats/derived-uuids.ts';
 import type { RecordReader } from '../../../formats/format.ts';
 import type { IdCounter } from '../../../formats/occurrences.ts';
-import type { PlainTable } from '../../../formats/plain-table.ts';
+import type { PlainTable } from './plain-table.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
 import type { SegmentTally } from '../segment-tally.ts';
@@ -45,10 +45,10 @@ export interface PlainConverterOptions {
   readonly machine: PlainMachine | undefined;
 }
 
-/** One per reader; undefined: the reader has no table. A machine works for the one that was made last. */
+/** One per reader; undefined: it takes no record of its map. A machine works for the one that was made last. */
 export function createPlainConverter(options: PlainConverterOptions): PlainConverter | undefined {
   const { machine, read } = options;
-  const table = read.map === undefined ? read.plain : plainOf(read.map);
+  const table = read.map && plainOf(read.map);
   return machine && table && new Converter(machine, table, options);
 }
 

@@ -7,7 +7,7 @@ import type {
   PlainStep,
   PlainTable,
   PlainUuid,
-} from '../../../formats/plain-table.ts';
+} from './plain-table.ts';
 import type { Properties } from '../../../formats/read-values.ts';
 import type { Derived, IdPart, PersonStep, RecordMap, Source, Step } from '../../../formats/record-map.ts';
 import { recordOf } from './record-of.ts';

@@ -1,5 +1,5 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PersonStep, PlainDerived } from '../../../formats/plain-table.ts';
+import type { PersonStep, PlainDerived } from './plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
 import {

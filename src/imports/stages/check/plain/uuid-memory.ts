@@ -1,4 +1,4 @@
-import type { PlainIdPart, PlainUuid } from '../../../formats/plain-table.ts';
+import type { PlainIdPart, PlainUuid } from './plain-table.ts';
 import { textAnswer } from './answers.ts';
 import type { Variable } from './machine.ts';
 import { membersAsked, placeOf, type Writing } from './writing.ts';

@@ -1,4 +1,4 @@
-import type { PlainTable } from '../../../formats/plain-table.ts';
+import type { PlainTable } from './plain-table.ts';
 import type { AnswerDeps } from './answers.ts';
 import type { CompiledTable } from './compiled-table.ts';
 import type { PlainMachine } from './machine.ts';

@@ -1,14 +1,12 @@
-import type { WireEvent } from '../../contract/wire-event.ts';
-import type { EventWriter } from './event-writer.ts';
-import type { RecordReader, RecordResult } from './format.ts';
-import type { Names } from './names.ts';
-import type { IdCounter } from './occurrences.ts';
-import type { Zone } from './times.ts';
+import type { WireEvent } from '../../../../contract/wire-event.ts';
+import type { Names } from '../../../formats/names.ts';
+import type { IdCounter } from '../../../formats/occurrences.ts';
+import type { Zone } from '../../../formats/times.ts';
 
 /**
- * What a plain record of a format becomes, as data: from it the check converts records without making objects of them
- * (src/imports/stages/check/plain). It has to say exactly what the reader does; a record of which it does not say enough is odd, and
- * goes to the reader. Members are named by paths: `event` is a member of the record, `properties.time` one of an object in it.
+ * What the map of a format says of usual records, in the terms of the machine, to which `plain-of-map.ts` brings it: each step asks by
+ * the values of members, and undefined leaves a record to the other executor. Members are named by paths: `event` is a member of the
+ * record, `properties.time` one of an object in it.
  */
 export interface PlainTable {
   /** What events say in `$import_source`; undefined: they do not say it. */
@@ -184,14 +182,4 @@ export interface PlainDerived {
   readonly make: (values: readonly unknown[]) => Readonly<Record<string, unknown>> | undefined;
   /** Many different values are to be expected. */
   readonly isVaried?: true;
-}
-
-/** `eventName` of events that one text names, as the table of names has it. */
-export function namedByText({ eventName }: Pick<EventWriter, 'eventName'>): PlainTable['eventName'] {
-  return ([name]) => (typeof name === 'string' && name.trim() !== '' ? eventName(name) : undefined);
-}
-
-/** A reader together with the table of what it does with plain records. */
-export function withPlain(read: (record: unknown) => RecordResult, plain: PlainTable): RecordReader {
-  return Object.assign((record: unknown) => read(record), { plain });
 }
