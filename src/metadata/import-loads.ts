@@ -171,6 +171,16 @@ export async function findRemovedRun(
   return { id: row.run_id, configId: row.config_id, removedAt: row.removed_at };
 }
 
+/** By id of each run of the project that may have loaded events: when it was created, µs since the epoch. */
+export async function loadsOf(db: Queries, projectId: number): Promise<Readonly<Record<string, number>>> {
+  const rows = await db
+    .selectFrom('import_loads')
+    .select(['run_id', 'created_at'])
+    .where('project_id', '=', projectId)
+    .execute();
+  return Object.fromEntries(rows.map(({ run_id: id, created_at: at }) => [id, Date.parse(at) * 1000]));
+}
+
 /** The run is removed, and what it loaded stays. */
 export async function rememberRemoval(
   tx: Queries,

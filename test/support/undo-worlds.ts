@@ -59,7 +59,9 @@ export async function writeUndoHistory(dir: string, perRun: number): Promise<Und
   for (const [index, [from, to]] of exportShares.entries()) {
     const file = join(dir, `export-${index}.ndjson`);
     const own = records.slice(Math.round(from * records.length), Math.round(to * records.length));
-    await writeFile(file, own.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    // Newest first: who absorbs whom must follow the order of time, not that of the source.
+    const lines = own.toReversed().map((record) => `${JSON.stringify(record)}\n`);
+    await writeFile(file, lines.join(''));
     files.push(file);
   }
   const live = liveEvents(records);

@@ -16,7 +16,7 @@ import type { DaySum } from './segment-rows.ts';
 /** Events of one batch of the load. */
 export const frameEvents = 1000;
 /** Rows that one question is about, at most; more only of a single day. */
-const rowsAtOnce = 2_000_000;
+const rowsAtOnce = 500_000;
 /** Events whose days are compared with each other: of more a share. */
 const comparedMax = 2_000_000;
 

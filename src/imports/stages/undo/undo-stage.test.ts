@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from '../../../eventstore/eventstore.ts';
 import { countRunRows } from '../../../eventstore/run-rows.ts';
-import { rememberLoad } from '../../../metadata/import-loads.ts';
+import { EventRowWriter } from '../../../eventstore/rows.ts';
+import { rememberLoad, rememberReportedLoad } from '../../../metadata/import-loads.ts';
 import { createProject } from '../../../metadata/projects.ts';
 import { createLog, type Log } from '../../../telemetry/log.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
@@ -205,6 +206,38 @@ describe('undo of an import run', () => {
     // What comes afterwards finds the persons as they are now.
     await send('live', projectId, [event(10, 'seen', 'b', { $set: { later: true } })]);
     expect(await bench.person('b')).toMatchObject({ properties: { later: true } });
+  });
+
+  it('a device stays with its first user by time, in whatever order the source of another run had them', async () => {
+    const { projectId } = bench;
+    await endedRun(projectId, 'run-a');
+    await rememberReportedLoad(bench.db, 'run-a', { first: '2024-03-05', last: '2024-03-05' });
+    // As they lie there when the table of a run is attached: `received_at` is the place in the source.
+    const rows = new EventRowWriter();
+    for (const [place, user, hour] of [
+      [0, 'later', 11],
+      [8, 'first', 10],
+    ] as const) {
+      rows.write({
+        projectId,
+        historical: true,
+        receivedAtMicros: receivedAt * 1000 + place,
+        timestampMicros: Date.parse(`2024-03-05T${hour}:00:00Z`) * 1000,
+        keyDay: Math.floor(Date.parse('2024-03-05') / 86_400_000),
+        uuid: `00000000-0000-4000-8000-0000000000${hour}`,
+        event: '$identify',
+        distinctId: user,
+        properties: '{"$anon_distinct_id":"d","$import_run_id":"run-a"}',
+        importRun: 'run-a',
+      });
+    }
+    await chdb.store.insertBatch(rows.take(), 'run-a');
+    const [seen] = madeEvents(1, 1);
+    const ofB = { event: 'seen', distinct_id: 'd', properties: { $import_run_id: 'run-b' } };
+    await send('historical', projectId, [{ ...(seen as MadeEvent), ...ofB }]);
+    await endedRun(projectId, 'run-b');
+    await undo('run-b');
+    expect((await bench.person('d'))?.distinct_ids).toEqual(['d', 'first']);
   });
 
   it('a delete that the store cannot end is a wait with its reason, in run and log, and months that are done are counted', async () => {

@@ -5,6 +5,7 @@ import { repeat } from '../../../base/repeat.ts';
 import { StoreUnavailableError, type EventStore, type RunDays } from '../../../eventstore/eventstore.ts';
 import { cellKey, countRunRows, monthsOfProject, shownCells, type RunCell } from '../../../eventstore/run-rows.ts';
 import type { Metadata } from '../../../metadata/database.ts';
+import { loadsOf } from '../../../metadata/import-loads.ts';
 import {
   addRebuildKeys,
   beginRebuild,
@@ -237,16 +238,15 @@ async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promis
 }
 
 /**
- * What they load again counts as arrived with the rest of their run, when it was begun: had the undone run not been there, they
- * would have brought it then. One that is paused or fails meanwhile brings it when somebody makes it go on.
+ * All events of a run count as arrived when it was created, also what it loads again: had the undone run not been there, it would have
+ * brought them then. So they are replayed in the order of time, while `received_at` has that of their source. A run that is paused or
+ * fails meanwhile loads them when it is resumed.
  */
 async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<void> {
   const { db, leased, lookMs } = undo;
-  const arrivals: Record<string, number> = {};
   for (const id of runs) {
     for (;;) {
       const run = await getRun(db, id);
-      if (run !== undefined) arrivals[id] = run.createdAt * 1000;
       if (run === undefined || (run.state !== 'queued' && run.state !== 'running')) break;
       leased.waiting({ reason: `run ${id} loads again what it had in common with this one` });
       await delay(lookMs, undefined, { signal: leased.signal });
@@ -255,7 +255,8 @@ async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<vo
   leased.waiting(null);
   await undo.settled(leased.signal);
   const rebuild = await findRebuild(db, leased.run.id);
-  if (rebuild?.state === 'collected') await saveRebuild(db, rebuild.id, { state: 'due', arrivals });
+  if (rebuild?.state !== 'collected') return;
+  await saveRebuild(db, rebuild.id, { state: 'due', arrivals: await loadsOf(db, leased.run.projectId) });
 }
 
 async function untilRebuilt(undo: Undo, detail: UndoDetail): Promise<Rebuild> {
