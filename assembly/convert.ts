@@ -42,6 +42,7 @@ export {
   urlProperty,
   hostProperty,
   pathProperty,
+  codeProperty,
   countryProperty,
   noGeoipProperty,
   groupsProperty,

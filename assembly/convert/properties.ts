@@ -96,6 +96,7 @@ export let urlProperty: i32 = 0;
 export let hostProperty: i32 = 0;
 export let pathProperty: i32 = 0;
 export let countryProperty: i32 = 0;
+export let codeProperty: i32 = 0;
 export let noGeoipProperty: i32 = 0;
 export let groupsProperty: i32 = 0;
 export let profileProperty: i32 = 0;
@@ -118,6 +119,12 @@ const pathKey: usize = memory.data<u8>([
   0x22, 0x24, 0x70, 0x61, 0x74, 0x68, 0x6e, 0x61, 0x6d, 0x65, 0x22, 0x3a, 0x22, 0, 0, 0,
 ]);
 const PATH_KEY: usize = 13;
+/** `"$geoip_country_code":"` */
+const codeKey: usize = memory.data<u8>([
+  0x22, 0x24, 0x67, 0x65, 0x6f, 0x69, 0x70, 0x5f, 0x63, 0x6f, 0x75, 0x6e, 0x74, 0x72, 0x79, 0x5f, 0x63, 0x6f, 0x64,
+  0x65, 0x22, 0x3a, 0x22, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+]);
+const CODE_KEY: usize = 23;
 
 function stepAt(first: usize, index: u32): Step {
   return changetype<Step>(first + <usize>index * STEP_BYTES);
@@ -143,7 +150,7 @@ export function prepareProperties(ids: Fragment): u32 {
   if (ofPerson < 0 || !passesChecks(ofPerson > 0)) return 0;
   bytes += ofPerson;
   if (isSettled) return bytes;
-  if (!prepareSettled() || !prepareUrl() || isShortText(countryProperty)) return 0;
+  if (!prepareSettled() || !prepareUrl() || !prepareCountry()) return 0;
   return bytes + urlBytes();
 }
 
@@ -219,13 +226,13 @@ let lacksPath: bool = false;
 
 function prepareUrl(): bool {
   hostFrom = 0;
-  const from = propertyFrom(urlProperty);
-  lacksHost = propertyFrom(hostProperty) == 0;
-  lacksPath = propertyFrom(pathProperty) == 0;
+  const from = valueFrom(urlProperty);
+  lacksHost = valueFrom(hostProperty) == 0;
+  lacksPath = valueFrom(pathProperty) == 0;
   if (from == 0 || byteAt(from) != QUOTE || !(lacksHost || lacksPath)) return true;
   // A null would be filled in where it stands.
-  if (isNull(propertyFrom(hostProperty)) || isNull(propertyFrom(pathProperty))) return false;
-  const to = propertyTo(urlProperty) - 1;
+  if (isNull(valueFrom(hostProperty)) || isNull(valueFrom(pathProperty))) return false;
+  const to = valueTo(urlProperty) - 1;
   const start = schemeEnd(from + 1);
   // Another scheme, or this one in capitals or escapes.
   if (start == 0) return byteAt(from + 1) != 0x68 && byteAt(from + 1) != 0x48 && byteAt(from + 1) != BACKSLASH;
@@ -280,14 +287,58 @@ function endText(at: usize): usize {
   return at + 2;
 }
 
-/** A text that may be two characters long: a code, of which the reader makes something else. */
+/** Where the value of a property stands, in a fragment or in the record; 0: it has none. */
+function valueFrom(property: i32): usize {
+  const from: usize = fragmentFrom(property);
+  return from != 0 ? from : propertyFrom(property);
+}
+
+function valueTo(property: i32): usize {
+  return fragmentFrom(property) != 0 ? <usize>load<u32>(values + ((<usize>property) << 3) + 4) : propertyTo(property);
+}
+
+function fragmentFrom(property: i32): usize {
+  return load<u32>(values + ((<usize>property) << 3));
+}
+
+/** A country of two letters is a code, and stands for its property unless there is one. */
+let isCountryCode: bool = false;
+/** Of the letters; 0: none are written. */
+let codeFrom: usize = 0;
+
+function prepareCountry(): bool {
+  isCountryCode = isShortText(countryProperty);
+  codeFrom = 0;
+  if (!isCountryCode) return true;
+  const from = propertyFrom(countryProperty);
+  const code = valueFrom(codeProperty);
+  // A null would be filled in where it stands; a fragment is written whole; two characters may be more than two bytes.
+  if (isNull(code) || fragmentFrom(countryProperty) != 0 || propertyTo(countryProperty) - from != 4) return false;
+  if (code == 0) codeFrom = from + 1;
+  return true;
+}
+
+function writeCountry(start: usize): usize {
+  if (codeFrom == 0) return start;
+  const at = copyTo(start, codeKey, CODE_KEY);
+  store<u8>(at, capital(byteAt(codeFrom)));
+  store<u8>(at + 1, capital(byteAt(codeFrom + 1)));
+  return endText(at + 2);
+}
+
+function capital(letter: u32): u32 {
+  return letter >= 0x61 && letter <= 0x7a ? letter - 0x20 : letter;
+}
+
+/** Whether something else is written for it, at the end. */
+function isMoved(entry: Entry, maySettle: bool): bool {
+  return maySettle && !isSettled && isCountryCode && entry.property == countryProperty;
+}
+
+/** A text that may be two characters long. */
 function isShortText(property: i32): bool {
-  let from: usize = load<u32>(values + ((<usize>property) << 3));
-  let to: usize = load<u32>(values + ((<usize>property) << 3) + 4);
-  if (from == 0) {
-    from = propertyFrom(property);
-    to = propertyTo(property);
-  }
+  const from = valueFrom(property);
+  const to = valueTo(property);
   if (from == 0 || byteAt(from) != QUOTE || to - from > 14) return false;
   // Escapes and characters of several bytes are for the program to count.
   for (let at = from + 1; at < to - 1; at++) {
@@ -306,7 +357,7 @@ export function writeProperties(start: usize): usize {
     else if (step.kind == PERSON || step.kind == SET) at = writeRest(at, step.kind == PERSON);
     else at = writeFragment(at, step.fragment);
   }
-  if (!isSettled) at = writeUrl(at);
+  if (!isSettled) at = writeUrl(writeCountry(at));
   if (propertyFrom(noGeoipProperty) == 0) at = copyTo(at, noGeoip, NO_GEOIP);
   at = copyTo(at, source, sourceBytes);
   return at - 1;
@@ -349,12 +400,8 @@ function writeGroup(start: usize, group: Group, isPerson: bool): usize {
 
 /** Where there is a value that says something. */
 function writeStandard(start: usize, standard: Standard): usize {
-  let from: usize = load<u32>(values + ((<usize>standard.property) << 3));
-  let to: usize = load<u32>(values + ((<usize>standard.property) << 3) + 4);
-  if (from == 0) {
-    from = propertyFrom(standard.property);
-    to = propertyTo(standard.property);
-  }
+  const from = valueFrom(standard.property);
+  const to = valueTo(standard.property);
   // The only word that begins so is null.
   if (from == 0 || byteAt(from) == 0x6e) return start;
   const at = copyTo(copyTo(start, standard.key, standard.keyBytes), from, to - from);
@@ -370,7 +417,7 @@ function writeList(start: usize, number: i32, maySettle: bool): usize {
   let at = start;
   let index: i32 = 0;
   while (index < count) {
-    if (numberIn(from, index) == 0) {
+    if (numberIn(from, index) == 0 || isMoved(entryIn(list, index), maySettle)) {
       index++;
       continue;
     }
@@ -439,6 +486,7 @@ function isAsWritten(list: List, index: i32, maySettle: bool): bool {
     key != 0 &&
     entry.group == 0 &&
     numberIn(list.from, index) - key == entry.outputBytes &&
-    (!maySettle || settledPieceOf(entry.property) == 0)
+    (!maySettle || settledPieceOf(entry.property) == 0) &&
+    !isMoved(entry, maySettle)
   );
 }

@@ -109,6 +109,8 @@ export const heap: Format = formatByMap(about, ({ options, names, writer }) => {
       ...notes('time'),
     ],
     links: writer.join,
+    // Where no zone is given, most times need a note.
+    ...(options['time_zone'] !== '' && { usual: { lacks: new Set(['from_user_id', 'to_user_id']) } }),
   };
 });
 

@@ -91,6 +91,7 @@ export const pendo: Format = formatByMap(about, ({ options, names, writer }) => 
       },
     ],
     links: writer.join,
+    usual: {},
   };
 });
 

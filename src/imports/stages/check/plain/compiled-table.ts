@@ -72,6 +72,7 @@ const oddProperties: ReadonlySet<string> = new Set([
 /** Where the page of an event is written. */
 export const urlProperties = { url: '$current_url', host: '$host', path: '$pathname' } as const;
 export const countryName = '$geoip_country_name';
+export const countryCode = '$geoip_country_code';
 /** Properties that are allowed with some values only. */
 export const checkedProperties = {
   noGeoip: '$geoip_disable',
@@ -109,6 +110,7 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
     ...Object.values(urlProperties),
     ...Object.values(checkedProperties),
     countryName,
+    countryCode,
     ...derived.flatMap(({ of, from }) => (of === 'properties' ? from : [])),
   ]);
   const names = createNameNumbers();

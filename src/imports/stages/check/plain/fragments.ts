@@ -1,5 +1,5 @@
 import { settledTexts } from '../../../formats/settle-properties.ts';
-import { isOddInFragment, urlProperties, type CompiledTable, type Target } from './compiled-table.ts';
+import { isOddInFragment, type CompiledTable, type Target } from './compiled-table.ts';
 
 /** Properties that are written as they lie here: `"a":1,"b":"x",`. */
 export interface Fragment {
@@ -44,7 +44,7 @@ export class Fragments {
     let text = '';
     for (const name of Object.keys(properties)) {
       const known = this.#names.get(name) ?? this.#learn(name);
-      if (known.isOdd || this.#isOfPage(name)) return undefined;
+      if (known.isOdd) return undefined;
       const value = JSON.stringify(this.#settled(name, properties[name]));
       if (known.property >= 0) {
         const from = Buffer.byteLength(text) + Buffer.byteLength(known.key);
@@ -71,15 +71,8 @@ export class Fragments {
     return known;
   }
 
-  /** More would be made of it. */
-  #isOfPage(name: string): boolean {
-    return this.#target === 'properties' && !this.#table.isSettled && pageProperties.has(name);
-  }
-
   #settled(name: string, value: unknown): unknown {
     if (typeof value !== 'string' || this.#target !== 'properties' || this.#table.isSettled) return value;
     return settledTexts.get(name)?.(value) ?? value;
   }
 }
-
-const pageProperties: ReadonlySet<string> = new Set(Object.values(urlProperties));

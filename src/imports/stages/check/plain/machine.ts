@@ -48,6 +48,7 @@ export type Variable =
   | 'urlProperty'
   | 'hostProperty'
   | 'pathProperty'
+  | 'codeProperty'
   | 'countryProperty'
   | 'noGeoipProperty'
   | 'groupsProperty'

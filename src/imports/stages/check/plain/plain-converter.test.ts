@@ -8,10 +8,14 @@ import { amplitudeRecords } from '../../../formats/amplitude/records.fixture.ts'
 import { ga4 } from '../../../formats/ga4/ga4.ts';
 import { ga4Records } from '../../../formats/ga4/records.fixture.ts';
 import type { Format, NameTable } from '../../../formats/format.ts';
+import { heap } from '../../../formats/heap/heap.ts';
+import { heapRecords } from '../../../formats/heap/records.fixture.ts';
 import { mapping } from '../../../formats/mapping/mapping.ts';
 import { mappingRecords, shopMapping, visitMapping, visitRecords } from '../../../formats/mapping/records.fixture.ts';
 import { mixpanel } from '../../../formats/mixpanel/mixpanel.ts';
 import { mixpanelRecords } from '../../../formats/mixpanel/records.fixture.ts';
+import { pendo } from '../../../formats/pendo/pendo.ts';
+import { pendoRecords } from '../../../formats/pendo/records.fixture.ts';
 import { posthog } from '../../../formats/posthog/posthog.ts';
 import { posthogRecords } from '../../../formats/posthog/records.fixture.ts';
 import { segmentRecords } from '../../../formats/segment/records.fixture.ts';
@@ -47,6 +51,8 @@ const crossed = (format: Format): NameTable => ({
 });
 
 const tight: BothWaysOptions = { eventBytesMax: 1500 };
+
+const inNewYork = { time_zone: 'America/New_York' };
 
 /** Ids follow from the content. */
 const withoutId = { mapping: JSON.stringify({ event: 'what', distinct_id: 'shop', timestamp: 'at' }) };
@@ -108,6 +114,29 @@ const covered: readonly Covered[] = [
         ...tight,
       },
     ],
+  },
+  {
+    name: 'heap, tables of events',
+    format: heap,
+    records: (seed, count) => [...heapRecords(seed, count * 2)].filter(({ event_id: id }) => id !== undefined),
+    share: 0.8,
+    options: [
+      { formatOptions: inNewYork },
+      { formatOptions: inNewYork, names: { ...crossed(heap), events: { order_done: null } }, ...tight },
+    ],
+  },
+  {
+    name: 'heap, whatever it exports',
+    format: heap,
+    records: heapRecords,
+    share: 0.5,
+    options: [{ formatOptions: inNewYork }],
+  },
+  {
+    format: pendo,
+    records: pendoRecords,
+    share: 0.8,
+    options: [{}, { formatOptions: { group_type: 'company' }, names: crossed(pendo) }, tight],
   },
   {
     name: 'mapping of rows',
@@ -188,6 +217,25 @@ it('an object in a column that is left out is taken apart, whichever way it goes
   const { plain, objects } = await checkBothWays(ga4, segmentsOf(lines));
   expect(plain).toEqual(objects);
   expect(JSON.stringify(plain.events)).toContain('event_date_b');
+});
+
+it('a country of two letters becomes a code, whichever way it goes', async () => {
+  const base = { visitorId: 'u-1', browserTimestamp: 1_714_558_830_123, eventType: 'load' };
+  const all = [
+    { country: 'de', a: 1 },
+    { a: 1, country: '  ', url: 'https://a.example/x' },
+    { country: 'DE', $geoip_country_code: 'fr' },
+    { country: 'DE', propertiesJson: '{"$geoip_country_code":"fr"}' },
+    { country: 'é!' },
+    { country: 'Germany' },
+  ];
+  const lines = all.map((row, at) => JSON.stringify({ ...base, eventId: `e-${at}`, ...row }));
+  const { plain, objects, taken } = await checkBothWays(pendo, segmentsOf([lines[5] ?? '', ...lines]));
+  expect(plain).toEqual(objects);
+  // The first is kept as a sample, and letters of several bytes are for the reader.
+  expect(taken).toBe(5);
+  const codes = plain.events.map((event) => /"\$geoip_country_code":("[^"]*")/.exec(event.map(String).join(' '))?.[1]);
+  expect(codes.toSorted()).toEqual(['"  "', '"DE"', '"FR"', '"FR"', '"É!"', undefined, undefined]);
 });
 
 /** A slow machine may take its time over so many records. */

@@ -11,7 +11,14 @@ import {
   trimmedAnswer,
   type AnswerDeps,
 } from './answers.ts';
-import { checkedProperties, countryName, isListed, urlProperties, type CompiledList } from './compiled-table.ts';
+import {
+  checkedProperties,
+  countryCode,
+  countryName,
+  isListed,
+  urlProperties,
+  type CompiledList,
+} from './compiled-table.ts';
 import { putEntry, writeKeys, type KeyMemory } from './key-memory.ts';
 import type { PlainMachine } from './machine.ts';
 import type { MemoryRoom } from './memory-room.ts';
@@ -177,6 +184,7 @@ function writeChecks(writing: Writing): void {
     hostProperty: propertyOf(urlProperties.host),
     pathProperty: propertyOf(urlProperties.path),
     countryProperty: propertyOf(countryName),
+    codeProperty: propertyOf(countryCode),
     noGeoipProperty: propertyOf(checkedProperties.noGeoip),
     groupsProperty: groups,
     profileProperty: propertyOf(checkedProperties.profile),
