@@ -29,3 +29,6 @@ export function isLoaded({ frames, framesLoaded }: Pick<DayState, 'frames' | 'fr
 export function isAdmitted({ events, framesLoaded, accepted }: DayState): boolean {
   return framesLoaded === 0 && accepted === events;
 }
+
+/** Events of a frame, which is sent at once; the last one of a day has fewer. */
+export const frameEvents = 1000;

@@ -8,13 +8,11 @@ import {
 } from '../../../eventstore/run-table-reads.ts';
 import type { ImportedCount } from '../../../eventstore/import-reads.ts';
 import { contentText, xorChecksums } from '../../checksum.ts';
-import type { StoredDay } from '../../run/import-day.ts';
+import { frameEvents, type StoredDay } from '../../run/import-day.ts';
 import { RunFailedError, type LeasedRun } from '../../run/leased-run.ts';
 import type { RunRows } from './run-rows.ts';
 import type { DaySum } from './segment-rows.ts';
 
-/** Events of one batch of the load. */
-export const frameEvents = 1000;
 /** Rows that one question is about, at most; more only of a single day. */
 const rowsAtOnce = 500_000;
 /** Events whose days are compared with each other: of more a share. */

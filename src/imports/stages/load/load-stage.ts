@@ -3,7 +3,7 @@ import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Sleep } from '../../../base/retry.ts';
 import type { RunStore } from '../../../eventstore/run-tables.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
-import { isAdmitted, isLoaded, type StoredDay } from '../../run/import-day.ts';
+import { frameEvents, isAdmitted, isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';
@@ -44,7 +44,6 @@ export interface LoadDeps {
 
 const noneUndone: EarlierRuns['undone'] = async () => new Set();
 const inFlightDefault = 4;
-const frameEventsDefault = 1000;
 /** Each page costs the engine a look at the whole day. */
 const pageBytesDefault = 16 << 20;
 
@@ -104,7 +103,7 @@ function openLoad(deps: LoadDeps, leased: LeasedRun, check: CheckResult, days: r
     check,
     progress,
     inFlight: deps.inFlight ?? inFlightDefault,
-    frameEvents: deps.frameEvents ?? frameEventsDefault,
+    frameEvents: deps.frameEvents ?? frameEvents,
     pageBytes: deps.pageBytes ?? pageBytesDefault,
     // Days before the first that is not done are done; days after it have not begun.
     doubtOf: ({ day }) => (mayBeStored ? 'all' : wasBegun && day === first ? 'beyond-cursor' : 'none'),
