@@ -60,7 +60,7 @@ export interface PartRead {
   readonly checksum?: string;
 }
 
-/** Some records, each one line of JSON. Blank lines count as lines, so that line numbers are those of the source. */
+/** Some records, each one line of JSON. Blank lines are no records; they count as lines, so that line numbers are those of the source. */
 export interface RecordChunk {
   /**
    * Whole lines: ends with \n. Bytes as the source has them, also where they are no JSON. They are there until the next chunk is
@@ -84,13 +84,28 @@ export const lineWithoutRecord: Buffer = Buffer.from('\v\n');
 /** Stands for a further line of the record before it, which lies in several, so that lines keep their numbers. It is no record. */
 export const lineContinued: Buffer = Buffer.from('\f\n');
 
-/** How many of the lines continue the record before them. */
-export function continuedLines(lines: Buffer): number {
+const newline = 0x0a;
+const space = 0x20;
+/** Of the mark that some editors put before a file's first line. */
+const markStart = 0xef;
+const tombstone = lineWithoutRecord.toString().slice(0, -1);
+
+/** How many of the lines are no record: they are blank, or continue the record before them. */
+export function linesOfNoRecord(lines: Buffer): number {
   let count = 0;
-  for (let at = lines.indexOf(lineContinued); at >= 0; at = lines.indexOf(lineContinued, at + lineContinued.length)) {
-    if (at === 0 || lines[at - 1] === 0x0a) count += 1;
+  for (let at = 0; at < lines.length;) {
+    const found = lines.indexOf(newline, at);
+    const end = found < 0 ? lines.length : found;
+    const first = lines[at] ?? newline;
+    if ((first <= space || first === markStart) && isNoRecord(lines.toString('utf8', at, end))) count += 1;
+    at = end + 1;
   }
   return count;
+}
+
+/** `text`: of a line. */
+export function isNoRecord(text: string): boolean {
+  return text.trim() === '' && text !== tombstone;
 }
 
 /** What users see of how the source was read; the check adds them up and words them (formats/record-notes.ts). */
@@ -107,7 +122,7 @@ export interface SourceFault {
   readonly place: string;
   /** Of the file that it is in, from 1; undefined: it is in none. */
   readonly line?: number;
-  /** A blank line of the chunk, from 0, that is there in its stead, so that those after it keep their numbers. */
+  /** A line of the chunk, from 0, that is there in its stead (`lineWithoutRecord`), so that those after it keep their numbers. */
   readonly heldAt?: number;
   readonly reason: string;
   readonly original: string;

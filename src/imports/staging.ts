@@ -65,7 +65,7 @@ export interface RejectedRecord {
   /** From 1, in the part. 0: not a line (see `place`). */
   readonly line: number;
   readonly place?: string;
-  /** A blank line is staged in its stead. */
+  /** A line without a record is staged in its stead. */
   readonly held?: true;
   readonly stage: 'export' | 'check' | 'load';
   readonly code: string;

@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CheckResult } from '../../imports/run/results.ts';
+import type { ReportResult } from '../../imports/stages/report/report.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { newImport, resultOf } from '../../../test/support/import-command.ts';
@@ -22,6 +25,20 @@ describe('how the records of an import are read', () => {
     expect(loaded.totals).toMatchObject({ records: 4, loaded: 3, rejected: 1 });
     const notes = endpoint.kept.map(({ properties }) => (properties as { note?: string }).note);
     expect(new Set(notes)).toEqual(new Set(['first\nsecond', undefined, 'x\r\n\r\ny']));
+  });
+
+  it('a blank line is no record: it counts in nothing, and lines keep their numbers', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(['', record(1), '  \t', record(2), '', '', '{"event":']);
+    const file = join(made.dir, 'report.json');
+    const args = ['--rejected-max', '100%', '--report', file];
+    const done = resultOf(await made.start(endpoint.url, args)) as unknown as { readonly totals: object };
+    expect(done.totals).toMatchObject({ records: 3, skipped: {}, rejected: 1, events: 2, loaded: 2 });
+    const report = JSON.parse(await readFile(file, 'utf8')) as ReportResult;
+    expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
+    expect(report.totals.records).toMatchObject({ read: 3, converted: 2, skipped: 0, rejected: 1 });
+    expect(report.parts.list).toMatchObject([{ records: 3 }]);
+    expect(report.errors).toMatchObject([{ example: { line: 7 } }]);
   });
 
   it('what a file was taken for is said beforehand, by the check and in the report', async () => {

@@ -1,4 +1,4 @@
-import type { SourceFault } from '../source.ts';
+import { lineWithoutRecord, type SourceFault } from '../source.ts';
 import { createEscapedLines } from './join-escaped-lines.ts';
 import { textOfString } from './frames.ts';
 import { escapeControls } from './raw-controls.ts';
@@ -78,13 +78,13 @@ function createSplitter(place: (line: number) => string): Splitter {
     carry = [];
     carried = 0;
   };
-  /** An overlong line leaves an empty one behind, so that the lines after it keep their numbers. */
+  /** An overlong line leaves one without a record behind, so that the lines after it keep their numbers. */
   const giveUp = (): Piece => {
     const line = linesDone + 1;
     const fault = { ...tooLong({ place: place(line), line }, carry[0] ?? lineEnd), heldAt: 0 };
     letGo();
     overlong = true;
-    return piece(lineEnd, [fault]);
+    return piece(lineWithoutRecord, [fault]);
   };
   return {
     push(given) {

@@ -55,7 +55,7 @@ export interface PartState {
 export interface Segment {
   /** Lines. */
   readonly records: number;
-  /** Of these lines, those that continue the record before them; undefined: none. */
+  /** Of these lines, those that are no record: blank, or continuing the one before them; undefined: none. */
   readonly continued?: number;
   /** What was noted while they were read. */
   readonly notes?: NoteCounts;

@@ -9,7 +9,7 @@ const decompress = promisify(zstdDecompress);
 const filesMax = 1000;
 const unknownFault = { code: 'unreadable_source', reason: 'a piece of the source that could not be read as a record' };
 
-/** What the export could not stage and a blank line holds the place of, by part and line. Few: each was megabytes long. */
+/** What the export could not stage and a line without a record holds the place of, by part and line. Few: each was megabytes long. */
 export type HeldLines = ReadonlyMap<string, ReadonlyMap<number, RejectedRecord>>;
 
 export async function readHeldLines(staging: Staging, run: string): Promise<HeldLines> {

@@ -243,7 +243,7 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
   return {
     record: tally.record,
     noRecord: (each, line) => {
-      if (each.kind !== 'continued') tally.record();
+      if (each.kind !== 'none') tally.record();
       if (each.kind === 'blank') settleBlank(tally, each.reason, held?.get(line));
       else if (each.kind === 'broken' && !noteIncomplete(deps, tally, each, `${place.part}, line ${line}`))
         reject(each, { line, original: each.text }, 'unreadable');

@@ -1,25 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactValues } from '../../../base/exact-json.ts';
 import { eventDepthMax } from '../../../batch/limits.ts';
-import { lineContinued, lineWithoutRecord } from '../../source.ts';
+import { isNoRecord } from '../../source.ts';
 
 /** One line of a segment. */
 export type SegmentLine =
   | { readonly kind: 'record'; readonly record: unknown; readonly text: string }
   | { readonly kind: 'blank'; readonly reason: string }
-  /** It belongs to the record before it. */
-  | { readonly kind: 'continued' }
+  /** It is blank, or belongs to the record before it. */
+  | { readonly kind: 'none' }
   | { readonly kind: 'broken'; readonly code: string; readonly reason: string; readonly text: string };
 
 export const tooDeepReason = `expected at most ${eventDepthMax} levels of nesting in a record, got: more`;
 const newline = 0x0a;
-const blank: SegmentLine = { kind: 'blank', reason: 'blank line' };
 const withoutRecord: SegmentLine = { kind: 'blank', reason: 'no value (a tombstone)' };
-const continued: SegmentLine = { kind: 'continued' };
-const blanks: Readonly<Record<string, SegmentLine>> = {
-  [lineWithoutRecord.toString().slice(0, -1)]: withoutRecord,
-  [lineContinued.toString().slice(0, -1)]: continued,
-};
+const none: SegmentLine = { kind: 'none' };
 
 /** Every line, in order; the last one may lack its \n. */
 export function* segmentLines(lines: Buffer): Generator<SegmentLine> {
@@ -43,7 +38,7 @@ export function readLine(lines: Buffer, from: number, to: number, isText: boolea
   if (!isText && !isUtf8(lines.subarray(from, to))) {
     return { kind: 'broken', code: 'invalid_utf8', reason: 'expected UTF-8 text, got: bytes that are not', text };
   }
-  if (isBlank(text)) return blanks[text] ?? blank;
+  if (isBlank(text)) return isNoRecord(text) ? none : withoutRecord;
   try {
     return { kind: 'record', record: parseExactValues(text), text };
   } catch (error) {

@@ -13,7 +13,7 @@ export interface FaultFile {
   add(faults: readonly SourceFault[], linesBefore: number): Promise<void>;
   /** Writes what is left, and removes what an earlier attempt wrote beyond. */
   finish(): Promise<void>;
-  /** Those that come on top of the lines: a fault that a blank line holds the place of is counted as that line. */
+  /** Those that come on top of the lines: a fault that a line holds the place of is counted as that line. */
   count(): number;
 }
 
