@@ -6,6 +6,7 @@ import { readList } from './read-list.ts';
 import { readObjects } from './read-objects.ts';
 import { readOptions } from './read-options.ts';
 import type { Json } from './read-values.ts';
+import { createReaderMemory, type ReaderMemory } from './reader-memory.ts';
 import type { RecordMap } from './record-map.ts';
 
 /** What the map of a reader follows from. */
@@ -13,6 +14,7 @@ export interface MapParts {
   readonly options: FormatOptions;
   readonly names: NameTable;
   readonly writer: EventWriter;
+  readonly memory: ReaderMemory;
 }
 
 /** How records come, where they are not one event each. */
@@ -40,9 +42,9 @@ export function formatByMap(
   return {
     ...about,
     example: readExample(example),
-    createReader: (given, names, memory) => {
+    createReader: (given, names, memory = createReaderMemory()) => {
       const options = readOptions(slug, known, given);
-      return readForms(mapOf({ options, names, writer: createEventWriter(slug, names, memory) }));
+      return readForms(mapOf({ options, names, memory, writer: createEventWriter(slug, names, memory) }));
     },
   };
 }
@@ -54,7 +56,8 @@ function readForms({ held, ...map }: RecordMap & RecordForms): RecordReader {
     if (found === undefined) return reader.read(record);
     return 'kind' in found ? found : readHeld(found, reader);
   });
-  return withMap(read, map);
+  // The converter would take a record that holds several for one.
+  return held === undefined ? withMap(read, map) : read;
 }
 
 function readHeld({ items, name, nothing, recordOf, noted }: HeldEvents, { begin }: MapReader): RecordResult {

@@ -3,7 +3,6 @@ import { leftOut, type NoEvents } from './event-writer.ts';
 import type { RecordReader, RecordResult } from './format.ts';
 import { propertyWriter } from './map-steps.ts';
 import { uuidMaker } from './map-uuid.ts';
-import { readObjects } from './read-objects.ts';
 import type { Json } from './read-values.ts';
 import type { FoundNote } from './record-notes.ts';
 import type { Check, Draft, Identity, RecordMap } from './record-map.ts';
@@ -21,11 +20,6 @@ export interface BegunRecord {
   readonly result: () => RecordResult;
   /** The events of the result. */
   readonly write: () => readonly WireEvent[];
-}
-
-/** A reader of a format whose records are one event each, or something for the hooks of its map. */
-export function readByMap(map: RecordMap): RecordReader {
-  return withMap(readObjects(createMapReader(map).read), map);
 }
 
 /** A reader together with the map by which it reads usual records. */

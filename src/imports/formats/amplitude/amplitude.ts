@@ -1,15 +1,11 @@
-import { createEventWriter } from '../event-writer.ts';
-import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
-import { readByMap } from '../read-by-map.ts';
-import { readExample } from '../read-example.ts';
-import { readOptions } from '../read-options.ts';
-import { createReaderMemory } from '../reader-memory.ts';
+import type { Format } from '../format.ts';
+import { formatByMap } from '../format-by-map.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { amplitudeMap } from './map.ts';
 import { amplitudeNames } from './names.ts';
 
-export const amplitude: Format = {
+const about = {
   slug: 'amplitude',
   name: 'Amplitude',
   description:
@@ -40,19 +36,15 @@ export const amplitude: Format = {
   },
   evidence,
   names: amplitudeNames,
-  example: readExample(example),
-  createReader,
+  example,
 };
 
-function createReader(given: FormatOptions, names: NameTable, memory = createReaderMemory()): RecordReader {
-  const options = readOptions('amplitude', amplitude.options, given);
-  return readByMap(
-    amplitudeMap({
-      writer: createEventWriter('amplitude', names, memory),
-      links: memory.links,
-      names,
-      identify: options['identify'] === 'yes',
-      setsPerson: options['user_properties'] === 'yes',
-    }),
-  );
-}
+export const amplitude: Format = formatByMap(about, ({ options, names, writer, memory }) =>
+  amplitudeMap({
+    writer,
+    links: memory.links,
+    names,
+    identify: options['identify'] === 'yes',
+    setsPerson: options['user_properties'] === 'yes',
+  }),
+);

@@ -1,8 +1,5 @@
-import { createEventWriter } from '../event-writer.ts';
 import type { Format, NameTable } from '../format.ts';
-import { readByMap } from '../read-by-map.ts';
-import { readExample } from '../read-example.ts';
-import { readOptions } from '../read-options.ts';
+import { formatByMap } from '../format-by-map.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { ga4Map } from './map.ts';
@@ -58,7 +55,7 @@ const names: NameTable = {
   person_properties: {},
 };
 
-export const ga4: Format = {
+const about = {
   slug,
   name: 'Google Analytics 4',
   description:
@@ -83,10 +80,9 @@ export const ga4: Format = {
   ],
   evidence,
   names,
-  example: readExample(example),
-  createReader: (given, names, memory) => {
-    const options = readOptions(slug, ga4.options, given);
-    const importsAnonymous = options['without_user'] === 'anonymous';
-    return readByMap(ga4Map(createEventWriter(slug, names, memory), names, importsAnonymous));
-  },
+  example,
 };
+
+export const ga4: Format = formatByMap(about, ({ options, names, writer }) =>
+  ga4Map(writer, names, options['without_user'] === 'anonymous'),
+);

@@ -1,13 +1,8 @@
 import { isObject } from '../../../base/json.ts';
-import { createEventWriter, unreadable } from '../event-writer.ts';
-import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
-import { createMapReader, readByMap, type MapReader } from '../read-by-map.ts';
-import { readExample } from '../read-example.ts';
-import { readList } from '../read-list.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
+import { unreadable, type NoEvents } from '../event-writer.ts';
+import type { Format } from '../format.ts';
+import { formatByMap, type HeldEvents } from '../format-by-map.ts';
 import { kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
-import type { ReaderMemory } from '../reader-memory.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { mappingMap, without } from './map.ts';
@@ -15,8 +10,7 @@ import { rulesSchema } from './rules-schema.ts';
 import { parentColumn, parseRules, type Rules } from './rules.ts';
 import type { ValueRule } from './value-rule.ts';
 
-/** Records of any shape, by rules that a user writes. */
-export const mapping: Format = {
+const about = {
   slug: 'mapping',
   name: 'Mapping',
   description:
@@ -34,33 +28,28 @@ export const mapping: Format = {
   options: [{ key: 'mapping', description: 'The rules, as JSON. Required', schema: rulesSchema }],
   evidence,
   names: { events: {}, properties: {}, person_properties: {} },
-  example: readExample(example),
-  createReader,
+  example,
 };
 
-function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMemory): RecordReader {
-  const options = readOptions('mapping', mapping.options, given);
+/** Records of any shape, by rules that a user writes. */
+export const mapping: Format = formatByMap(about, ({ options, names, writer }) => {
   const rules = parseRules(options['mapping'] ?? '');
-  const map = mappingMap(rules, createEventWriter('mapping', names, memory), names);
-  const { each } = rules;
-  if (each === undefined) return readByMap(map);
-  const { begin } = createMapReader(map);
-  return readObjects((record) => readEach(record, each, rules.nothing, begin));
-}
+  const { each, nothing } = rules;
+  const map = mappingMap(rules, writer, names);
+  return each === undefined ? map : { ...map, held: (record) => eventsIn(record, each, nothing) };
+});
 
-/** All events of a record, or none if one cannot be read. */
-function readEach(
+function eventsIn(
   record: Json,
   { read: listOf, columns }: ValueRule,
   nothing: Rules['nothing'],
-  begin: MapReader['begin'],
-): RecordResult {
+): HeldEvents | NoEvents {
   const found = valueOfJson(listOf(record));
-  const list = isObject(found) ? [found] : found;
-  if (!Array.isArray(list)) return unreadable(`each: expected a list of events, got ${kindOf(found)}`);
-  const parent: Properties = {};
-  for (const column of Object.keys(record)) if (!columns.includes(column)) setMember(parent, column, record[column]);
-  return readList(list, 'each', 'a record without events', (item) =>
-    begin({ ...without(nothing, item), [parentColumn]: without(nothing, parent) }),
-  );
+  const items: unknown = isObject(found) ? [found] : found;
+  if (!Array.isArray(items)) return unreadable(`each: expected a list of events, got ${kindOf(found)}`);
+  const around: Properties = {};
+  for (const column of Object.keys(record)) if (!columns.includes(column)) setMember(around, column, record[column]);
+  const parent = without(nothing, around);
+  const recordOf = (item: Json): Json => ({ ...without(nothing, item), [parentColumn]: parent });
+  return { items, name: 'each', nothing: 'a record without events', recordOf };
 }

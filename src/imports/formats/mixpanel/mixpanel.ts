@@ -1,9 +1,5 @@
-import { createEventWriter } from '../event-writer.ts';
-import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
-import { readByMap } from '../read-by-map.ts';
-import { readExample } from '../read-example.ts';
-import { readOptions } from '../read-options.ts';
-import type { ReaderMemory } from '../reader-memory.ts';
+import type { Format } from '../format.ts';
+import { formatByMap } from '../format-by-map.ts';
 import { zoneOption } from '../times.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
@@ -12,7 +8,7 @@ import { mixpanelMap } from './map.ts';
 import { mixpanelNames } from './names.ts';
 import { createProfileReader } from './profiles.ts';
 
-export const mixpanel: Format = {
+const about = {
   slug: 'mixpanel',
   name: 'Mixpanel',
   description:
@@ -52,15 +48,12 @@ export const mixpanel: Format = {
   },
   evidence,
   names: mixpanelNames,
-  example: readExample(example),
-  createReader,
+  example,
 };
 
-function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMemory): RecordReader {
-  const options = readOptions('mixpanel', mixpanel.options, given);
+export const mixpanel: Format = formatByMap(about, ({ options, names, writer }) => {
   const zone = zoneOption('time_zone', options['time_zone'] ?? 'UTC');
-  const writer = createEventWriter('mixpanel', names, memory);
   const groups = groupProperties(options['groups'] ?? '');
   const readProfile = createProfileReader(writer, names, zone, options);
-  return readByMap(mixpanelMap({ writer, names, zone, groups, identify: options['identify'] === 'yes', readProfile }));
-}
+  return mixpanelMap({ writer, names, zone, groups, identify: options['identify'] === 'yes', readProfile });
+});

@@ -1,20 +1,18 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
-import { createEventWriter, imported, unreadable, type EventWriter } from '../event-writer.ts';
-import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { imported, unreadable, type EventWriter } from '../event-writer.ts';
+import type { Format, RecordResult } from '../format.ts';
+import { formatByMap } from '../format-by-map.ts';
 import { namesOf, rename, type Names } from '../names.ts';
-import { readByMap } from '../read-by-map.ts';
-import { readExample } from '../read-example.ts';
-import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
-import { createReaderMemory, type Links } from '../reader-memory.ts';
+import type { Links } from '../reader-memory.ts';
 import { anyTime, kindOfTimes, zoneOption, type Zone } from '../times.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { createGroupReader, groupTypesOf, isGroup } from './groups.ts';
 import { posthogMap } from './map.ts';
 
-export const posthog: Format = {
+const about = {
   slug: 'posthog',
   name: 'PostHog',
   description:
@@ -65,8 +63,7 @@ export const posthog: Format = {
     },
     person_properties: {},
   },
-  example: readExample(example),
-  createReader,
+  example,
 };
 
 interface PersonParts {
@@ -77,9 +74,7 @@ interface PersonParts {
   readonly links: Links | undefined;
 }
 
-function createReader(given: FormatOptions, names: NameTable, memory = createReaderMemory()): RecordReader {
-  const options = readOptions('posthog', posthog.options, given);
-  const writer = createEventWriter('posthog', names, memory);
+export const posthog: Format = formatByMap(about, ({ options, names, writer, memory }) => {
   const zone = zoneOption('time_zone', options['time_zone'] ?? 'UTC');
   const links = options['link_persons'] === 'yes' ? memory.links : undefined;
   const parts: PersonParts = { writer, person: namesOf(names.person_properties), zone, links };
@@ -88,10 +83,8 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
     if (isPerson(record)) return readPerson(record, parts);
     return isGroup(record) ? readGroup(record) : undefined;
   };
-  return readByMap(
-    posthogMap({ writer, names, zone, setsPerson: options['person_properties'] === 'set', readProfile }),
-  );
-}
+  return posthogMap({ writer, names, zone, setsPerson: options['person_properties'] === 'set', readProfile });
+});
 
 function isPerson(record: Json): boolean {
   return record['event'] === undefined && record['person_id'] !== undefined && record['distinct_id'] !== undefined;
