@@ -1,6 +1,7 @@
 import { events } from './migrations/0001-events.ts';
 import { uuidFilter } from './migrations/0002-uuid-filter.ts';
 import { importRun } from './migrations/0003-import-run.ts';
+import { syncMerges } from './migrations/0004-sync-merges.ts';
 import { singleForm, type SchemaForm } from './schema-form.ts';
 
 export interface StoreMigration {
@@ -13,6 +14,7 @@ export const migrations: readonly StoreMigration[] = [
   { name: 'events', statements: events },
   { name: 'uuid filter', statements: uuidFilter },
   { name: 'import run', statements: importRun },
+  { name: 'sync merges', statements: syncMerges },
 ];
 
 /** What a transport offers to bring the schema up to date. */
