@@ -111,6 +111,12 @@ function bagAdder(bag: Bag, part: Part): (draft: Draft) => void {
       if (source !== undefined) rename(source, names, draft[part]);
     };
   }
+  if (taken === 'replaces' && Object.keys(bag).every((key) => copied.has(key)) && names.size === 0) {
+    return (draft) => {
+      const source = objectOf(draft);
+      if (source !== undefined) draft[part] = hasMembers(draft[part]) ? { ...draft[part], ...source } : { ...source };
+    };
+  }
   const isNothing = nothingTest(nothing);
   const put = putter(taken);
   const addOne = (target: Properties, path: string, value: unknown): void => {
@@ -119,8 +125,8 @@ function bagAdder(bag: Bag, part: Part): (draft: Draft) => void {
   };
   const addAll = (source: Json, target: Properties, before: string, levelsLeft: number): void => {
     for (const key of Object.keys(source)) {
-      const value = source[key];
       if (before === prefix && without?.has(key) === true) continue;
+      const value = source[key];
       if (levelsLeft > 0 && isObject(value)) addAll(value, target, `${before}${key}_`, levelsLeft - 1);
       else addOne(target, before + key, value);
     }
@@ -133,6 +139,9 @@ function bagAdder(bag: Bag, part: Part): (draft: Draft) => void {
     else if (wholeOf !== undefined) addOne(draft[part], own, wholeOf(draft.record));
   };
 }
+
+/** What a bag may say whose members are copied as they are. */
+const copied: ReadonlySet<string> = new Set(['bag', 'names', 'taken', 'into', 'mayBeText', 'view', 'keepsObjects']);
 
 /** Each name keeps others from taking it, whichever of the two it is for. */
 function splitBag(bag: Bag, { once, nothing }: { once: (name: string) => boolean; nothing: readonly unknown[] }) {
@@ -164,15 +173,14 @@ function objectReader({ bag, mayBeText, view }: Bag): (draft: Draft) => Json | u
 
 /** Undefined is nothing in any case. */
 function nothingTest(values: readonly unknown[] = []): (value: unknown) => boolean {
-  const simple = new Set<unknown>([
-    undefined,
-    ...values.filter((value) => typeof value !== 'object' || value === null),
-  ]);
+  // So few are found faster one by one than by their hash.
+  const simple = values.filter((value) => typeof value !== 'object' || value === null);
+  const isSimple = (value: unknown): boolean => value === undefined || simple.includes(value);
   const hasEmptyList = values.some(Array.isArray);
   const hasEmptyObject = values.some((value) => isObject(value));
-  if (!hasEmptyList && !hasEmptyObject) return (value) => simple.has(value);
+  if (!hasEmptyList && !hasEmptyObject) return isSimple;
   return (value) => {
-    if (typeof value !== 'object' || value === null) return simple.has(value);
+    if (typeof value !== 'object' || value === null) return isSimple(value);
     return Array.isArray(value) ? hasEmptyList && value.length === 0 : hasEmptyObject && !hasMembers(value);
   };
 }

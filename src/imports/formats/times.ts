@@ -133,9 +133,27 @@ function epochYear(number: unknown): number | undefined {
 /** `micros`: 0 to 999, beyond the millisecond. */
 function isoTime(ms: number, micros: number): string | undefined {
   if (!(ms >= earliestMs && ms < endMs)) return undefined;
-  const iso = new Date(ms).toISOString();
-  return micros === 0 ? iso : `${iso.slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
+  const day = Math.floor(ms / dayMs);
+  if (day !== latest.day) {
+    latest.day = day;
+    latest.text = new Date(day * dayMs).toISOString().slice(0, 11);
+  }
+  const ofDay = ms - day * dayMs;
+  const minutes = Math.floor(ofDay / 60_000);
+  const ofMinute = ofDay - minutes * 60_000;
+  const seconds = Math.floor(ofMinute / 1000);
+  const below = threeDigits(ofMinute - seconds * 1000) + (micros === 0 ? '' : threeDigits(micros));
+  return `${latest.text}${clockTexts[minutes] ?? ''}:${twoDigits(seconds)}.${below}Z`;
 }
+
+/** Of neighbouring records the day is mostly the same, and `toISOString` is slow. */
+const latest = { day: Number.NaN, text: '' };
+const twoDigits = (number: number): string => (number < 10 ? `0${number}` : `${number}`);
+const threeDigits = (number: number): string => (number < 100 ? `0${twoDigits(number)}` : `${number}`);
+const clockTexts = Array.from(
+  { length: 1440 },
+  (_, minute) => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`,
+);
 
 /** `fraction`: digits below the second, as the source wrote them; what is beyond the microsecond is cut off. */
 export function isoSeconds(ms: number, fraction: string): string | undefined {
