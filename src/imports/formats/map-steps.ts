@@ -175,7 +175,7 @@ function objectReader({ bag, mayBeText, view }: Bag): (draft: Draft) => Json | u
 function nothingTest(values: readonly unknown[] = []): (value: unknown) => boolean {
   // So few are found faster one by one than by their hash.
   const simple = values.filter((value) => typeof value !== 'object' || value === null);
-  const isSimple = (value: unknown): boolean => value === undefined || simple.includes(value);
+  const isSimple = (value: unknown): boolean => value === undefined || simple.some((each) => each === value);
   const hasEmptyList = values.some(Array.isArray);
   const hasEmptyObject = values.some((value) => isObject(value));
   if (!hasEmptyList && !hasEmptyObject) return isSimple;
