@@ -175,12 +175,23 @@ function createFactRows({ projectId, runId }: { readonly projectId: number; read
       importRun: runId,
     });
   };
-  /** One row for each event. */
+  const writeEvent = (distinctId: string, of: readonly Claim[]): void => {
+    const [{ micros, place, head, isNobodys }] = of as readonly [Claim];
+    const uuid = head.toString('latin1', 0, uuidBytes);
+    write({ uuid, event: head.toString('utf8', uuidBytes), distinctId, micros, place }, membersOf(of, isNobodys));
+  };
+  /** One row for each event. Only events of one record beyond the places that it has stand at the same one. */
   const writeClaims = (distinctId: string, own: readonly Claim[]): void => {
-    for (const of of Map.groupBy(withTied(own), ({ place, head }) => `${place} ${head.toString()}`).values()) {
-      const [{ micros, place, head, isNobodys }] = of as [Claim];
-      const uuid = head.toString('latin1', 0, uuidBytes);
-      write({ uuid, event: head.toString('utf8', uuidBytes), distinctId, micros, place }, membersOf(of, isNobodys));
+    const byPlace = new Map<number, Claim[]>();
+    for (const each of withTied(own)) {
+      const same = byPlace.get(each.place);
+      if (same === undefined) byPlace.set(each.place, [each]);
+      else same.push(each);
+    }
+    for (const of of byPlace.values()) {
+      const [{ head }] = of as unknown as readonly [Claim];
+      if (of.every((each) => each.head.equals(head))) writeEvent(distinctId, of);
+      else for (const some of Map.groupBy(of, (each) => each.head.toString()).values()) writeEvent(distinctId, some);
     }
   };
   return { write, writeClaims, take: () => writer.take() };

@@ -32,7 +32,7 @@ export interface DayFrame extends EventTexts {
 }
 
 const pageEventsMax = 50_000;
-const factsPerPage = 5000;
+const factsPerPage = 50_000;
 
 /** The frames of a day from `first` on, in order. Throws RunFailedError where the table has other events than the check counted. */
 export async function* readFrames(source: FrameSource, day: StoredDay, first: number): AsyncGenerator<DayFrame> {
