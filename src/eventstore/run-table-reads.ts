@@ -153,6 +153,20 @@ export async function runTableProperties(
 /** Groups beyond it go to the disk. */
 const groupBytesMax = 64 * 1024 * 1024;
 
+/**
+ * Whether `events` has rows of a month (202403) that count as received after the first of the run's, whoever else stored them: where they
+ * are the same events, attaching would hide them.
+ */
+export async function hasLaterRows(store: StoreReader, run: RunRef, month: number): Promise<boolean> {
+  const ofMonth = `PREWHERE ${ofProject} AND toYYYYMM(day) = {month:UInt32}`;
+  const rows = await store.query(
+    `SELECT 1 AS found FROM events ${ofMonth}
+WHERE received_at >= (SELECT min(received_at) FROM ${rowsOf(run)} ${ofMonth}) AND import_run != {run:String} LIMIT 1`,
+    { project: run.projectId, run: run.runId, month },
+  );
+  return rows.length > 0;
+}
+
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 

@@ -29,8 +29,11 @@ export interface TableTarget {
   isOpen(signal: AbortSignal): Promise<boolean>;
   /** Asks the agreement for so many events, at most 1,000, before their month is attached. Throws TargetWaitError, TargetError. */
   admit(events: number, signal: AbortSignal): Promise<void>;
-  /** Adds the rows of a month (202403) to the events. May be repeated. Throws TargetWaitError. */
-  attach(month: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Adds the rows of a month (202403) to the events. May be repeated. False: others were stored meanwhile, which must stay where they are
+   * the same events; so these are sent. Throws TargetWaitError.
+   */
+  attach(month: number, signal: AbortSignal): Promise<boolean>;
   /**
    * What events of a day, whose rows are stored, say of persons and groups. One batch after the other, oldest first. May be repeated.
    * Throws TargetWaitError, TargetError.

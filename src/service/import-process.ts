@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { createFailpoint } from '../base/failpoint.ts';
+import { createAttachTurns } from '../imports/targets/attach-turns.ts';
 import { createDiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/remove-old-staging.ts';
 import { removeLostTables } from '../imports/run/remove-lost-tables.ts';
@@ -67,6 +68,7 @@ const deps = {
   place: environment.open,
   call,
   waitUntilStored: (projectId: number, signal: AbortSignal) => waitUntilStored({ db, call }, projectId, signal),
+  turns: createAttachTurns(),
 };
 
 const watcher = createImportConfigWatcher({ db, clock, log, days: settings.pluginLogDays });

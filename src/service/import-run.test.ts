@@ -86,6 +86,7 @@ async function exportWaits(
       },
       call: unused,
       waitUntilStored: unused,
+      turns: unused,
     },
     claim.run,
   );

@@ -26,6 +26,7 @@ import type { Staging } from '../imports/staging.ts';
 import type { Target } from '../imports/target.ts';
 import { openHttpTarget } from '../imports/targets/http-target.ts';
 import { outboundRequest } from '../imports/targets/http-request.ts';
+import type { AttachTurns } from '../imports/targets/attach-turns.ts';
 import { openProjectTarget } from '../imports/targets/project-target.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { AllowList } from '../outbound/allow-list.ts';
@@ -56,6 +57,8 @@ export interface ImportRunDeps {
   readonly call: Call;
   /** Resolves when everything that the project has in the historical lane now is in the event store. */
   readonly waitUntilStored: (projectId: number, signal: AbortSignal) => Promise<void>;
+  /** Of all runs of this process. */
+  readonly turns: AttachTurns;
 }
 
 export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
@@ -93,7 +96,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
 
 /** Undefined: there is no key to load with. */
 async function openTarget(
-  { db, store, call, waitUntilStored, fetch }: ImportRunDeps,
+  { db, store, call, waitUntilStored, fetch, turns }: ImportRunDeps,
   run: Run,
 ): Promise<Target | undefined> {
   const { target } = run.options;
@@ -103,7 +106,7 @@ async function openTarget(
     const drained = (signal: AbortSignal): Promise<void> => waitUntilStored(projectId, signal);
     const isWatched = async (): Promise<boolean> =>
       (await loadTransformConfigs(db)).some((config) => config.projectId === projectId);
-    return openProjectTarget({ projectId, runId, door, store, isWatched, drained });
+    return openProjectTarget({ projectId, runId, door, store, isWatched, turns, drained });
   }
   const { apiKey, personalApiKey } = await getRunSecrets(db, runId);
   if (apiKey === undefined) return undefined;

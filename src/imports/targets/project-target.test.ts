@@ -2,8 +2,10 @@ import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import { countsOf, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
-import { StoreUnavailableError } from '../../eventstore/eventstore.ts';
+import { StoreUnavailableError, type RowBatch } from '../../eventstore/eventstore.ts';
+import { EventRowWriter } from '../../eventstore/rows.ts';
 import { TargetError, TargetWaitError, type TableTarget } from '../target.ts';
+import { createAttachTurns } from './attach-turns.ts';
 import type { DoorAnswer } from './project-door.ts';
 import { openProjectTarget, type ProjectTargetOptions } from './project-target.ts';
 
@@ -31,6 +33,7 @@ function open(answer: DoorAnswer, more: Partial<ProjectTargetOptions> = {}): Ope
     ...run,
     store: chdb.store,
     isWatched: async () => false,
+    turns: createAttachTurns(),
     drained: async () => {},
     door: {
       accept: (body, events) => noted('accept', body, events),
@@ -60,6 +63,22 @@ describe('the table of a run on its way into its project', () => {
     await insertSegment(chdb.store, run, 'one', [runRow(run, 1), runRow(run, 2)]);
     for (let times = 0; times < 2; times += 1) await tables.attach(202403, signal);
     expect(await countsOf(chdb.store, run, 'shown')).toMatchObject([{ day: '2024-03-01', event: 'seen', count: 2 }]);
+  });
+
+  it('leaves a month to be sent in which others have stored events that count as received later', async () => {
+    const own = { projectId: 8, runId: 'run-1' };
+    const { tables } = open({ kind: 'accepted' }, own);
+    await chdb.store.runTables.create(own);
+    await insertSegment(chdb.store, own, 'one', [runRow(own, 1), runRow(own, 2)]);
+    const live = (receivedAtMicros: number): RowBatch => {
+      const rows = new EventRowWriter();
+      rows.write({ ...runRow(own, 3), historical: false, receivedAtMicros, importRun: '', properties: '{}' });
+      return rows.take();
+    };
+    await chdb.store.insertBatch(live(runRow(own, 0).receivedAtMicros - 1), 'earlier');
+    expect(await tables.attach(202403, signal)).toBe(true);
+    await chdb.store.insertBatch(live(runRow(own, 2).receivedAtMicros + 1), 'later');
+    expect(await tables.attach(202403, signal)).toBe(false);
   });
 
   it('waits for an event store that is away', async () => {

@@ -1,5 +1,6 @@
 import { zstdCompressSync } from 'node:zlib';
-import type { EventStore } from '../../eventstore/eventstore.ts';
+import type { EventStore, RunRef } from '../../eventstore/eventstore.ts';
+import { hasLaterRows } from '../../eventstore/run-table-reads.ts';
 import type { RunStore } from '../../eventstore/run-tables.ts';
 import {
   identityKey,
@@ -22,6 +23,7 @@ import {
   type Target,
   type TargetReader,
 } from '../target.ts';
+import type { AttachTurns } from './attach-turns.ts';
 import { splitLines } from './lines.ts';
 import type { DoorAnswer, ProjectDoor } from './project-door.ts';
 import { readStore, readStorePages } from './read-store.ts';
@@ -33,6 +35,8 @@ export interface ProjectTargetOptions {
   readonly store: RunStore;
   /** Whether plugins of the project change events, or are told of them, on their way to their rows. */
   readonly isWatched: () => Promise<boolean>;
+  /** Those of the process. */
+  readonly turns: AttachTurns;
   /** Resolves when everything that is in the historical lane now is in the event store. */
   readonly drained: (signal: AbortSignal) => Promise<void>;
 }
@@ -41,7 +45,7 @@ const identitiesPerPage = 10_000;
 
 /** The service's own project: through the door into the historical lane, as fast as the agreement allows. */
 export function openProjectTarget(options: ProjectTargetOptions): Target {
-  const { projectId, runId, door, store, isWatched, drained } = options;
+  const { projectId, runId, door, store, isWatched, turns, drained } = options;
   return {
     description: `project ${projectId}`,
     deliver: async (batch, signal) => {
@@ -66,7 +70,7 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
       },
       attach: async (month, signal) => {
         signal.throwIfAborted();
-        await readStore(() => store.runTables.attach({ projectId, runId }, month));
+        return await turns(projectId, () => readStore(() => attachUnlessLater(store, { projectId, runId }, month)));
       },
       deliverFacts: async (batch, signal) => {
         signal.throwIfAborted();
@@ -74,6 +78,12 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
       },
     },
   };
+}
+
+async function attachUnlessLater(store: RunStore, run: RunRef, month: number): Promise<boolean> {
+  if (await hasLaterRows(store, run, month)) return false;
+  await store.runTables.attach(run, month);
+  return true;
 }
 
 function expectAccepted(answer: DoorAnswer): void {

@@ -54,7 +54,7 @@ export interface CheckDeps {
   readonly waitForRoom?: () => Promise<void>;
   /** The target's project; undefined: it cannot be asked. */
   readonly project?: { knownEvents(): Promise<ReadonlySet<string>> } | undefined;
-  /** Reads back what the target has stored; undefined: nobody can. */
+  /** Reads back what the target has stored; undefined: it cannot be read. */
   readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
   /** Opens a table to join; left out: none can be. */
   readonly openTable?: TableDeps['openTable'];
@@ -274,7 +274,7 @@ async function forget(staging: Staging, leased: LeasedRun, parts: readonly Store
   for (const what of ['checked/', 'rejected/check-']) await staging.remove(`${leased.run.id}/${what}`);
 }
 
-/** With the days and the result on record nobody needs them. */
+/** They are not needed once the days and the result are on record. */
 async function removeChecked(staging: Staging, run: string): Promise<void> {
   await staging.remove(`${run}/checked/`);
 }

@@ -180,7 +180,7 @@ function createFactRows({ projectId, runId }: { readonly projectId: number; read
     const uuid = head.toString('latin1', 0, uuidBytes);
     write({ uuid, event: head.toString('utf8', uuidBytes), distinctId, micros, place }, membersOf(of, isNobodys));
   };
-  /** One row for each event. Only events of one record beyond the places that it has stand at the same one. */
+  /** One row for each event. Events of one record share a place only beyond the places that a record has. */
   const writeClaims = (distinctId: string, own: readonly Claim[]): void => {
     const byPlace = new Map<number, Claim[]>();
     for (const each of withTied(own)) {

@@ -23,7 +23,7 @@ export interface SegmentRows {
   keep(sums: EventSums, end: number): void;
   /** Rows so far. */
   readonly count: number;
-  /** All of them. Nothing may be added afterwards until it is empty again: it is. */
+  /** All of them; afterwards there are none. `names`: of the indices. */
   take(names: readonly string[]): RowsOfSegment;
 }
 

@@ -107,6 +107,7 @@ async function newWorld(options: Partial<RunOptions> = {}): Promise<World> {
           await chdb.store.runTables.attach(ref, month);
           world.log.push(`attach ${month}`);
           world.step('attached');
+          return true;
         },
         deliverFacts: async (batch) => {
           world.step('deliver facts');

@@ -31,7 +31,7 @@ export async function attachMonth(
     await leased.flush();
   }
   failpoint('import_month_admitted');
-  await retry(() => tables.attach(month, signal));
+  if (!(await retry(() => tables.attach(month, signal)))) return false;
   failpoint('import_month_attached');
   for (const day of days) {
     for await (const facts of readFacts(load, day.day, load.check)) {

@@ -328,10 +328,11 @@ function show({ leased }: Undo, shown: Shown): void {
   leased.progress({ stage: 'undo', bytes: 0, rate: 0, ...shown });
 }
 
-/** What is left then are persons. */
+/** What is left then are persons. In the end events count, as reads showed them: a row may have been hidden by another of the run. */
 function showDeleted(undo: Undo, detail: UndoDetail, personsLeft: number, finishedAt?: number): void {
-  const { rows } = detail.plan;
+  const { rows, events } = detail.plan;
   const months = monthsOf(detail);
-  const shown = { done: rows, total: rows + personsLeft, partsDone: months, partsTotal: months };
-  show(undo, finishedAt === undefined ? shown : { ...shown, finishedAt });
+  const parts = { partsDone: months, partsTotal: months };
+  if (finishedAt === undefined) show(undo, { done: rows, total: rows + personsLeft, ...parts });
+  else show(undo, { done: events, total: events, finishedAt, ...parts });
 }

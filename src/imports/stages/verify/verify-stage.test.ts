@@ -23,6 +23,7 @@ import { exactNumberFrom, parseExactValues } from '../../../base/exact-json.ts';
 import { TargetWaitError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
 import { openHttpTarget } from '../../targets/http-target.ts';
 import type { HttpRequest } from '../../targets/http-request.ts';
+import { createAttachTurns } from '../../targets/attach-turns.ts';
 import { openProjectTarget } from '../../targets/project-target.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
 import { createStoreInserter, openDoor } from '../../../../test/support/store-door.ts';
@@ -68,6 +69,7 @@ async function load(
     }),
     store: chdb.store,
     isWatched: async () => true,
+    turns: createAttachTurns(),
     drained: () => Promise.resolve(),
   });
   const days = Object.fromEntries(

@@ -1,0 +1,18 @@
+/** Runs that attach to a project one after the other, so that each sees what the one before has stored. */
+export type AttachTurns = <Result>(projectId: number, work: () => Promise<Result>) => Promise<Result>;
+
+/** One for all runs of a process. */
+export function createAttachTurns(): AttachTurns {
+  /** Of each project, the last one that was asked for. */
+  const last = new Map<number, Promise<unknown>>();
+  return async (projectId, work) => {
+    const before = last.get(projectId) ?? Promise.resolve();
+    const result = before.then(work, work);
+    last.set(projectId, result);
+    try {
+      return await result;
+    } finally {
+      if (last.get(projectId) === result) last.delete(projectId);
+    }
+  };
+}
