@@ -107,7 +107,7 @@ export interface IdentityKey {
   readonly distinctId: string;
 }
 
-/** Events of this name on one day or on all of them, whoever stored them, in the order of the table's key. `table`: as above. */
+/** Events of this name on one day or on all of them, from any run or from capture, in the order of the table's key. `table`: as above. */
 export async function importedEvents(
   store: StoreReader,
   projectId: number,
@@ -196,7 +196,7 @@ export interface ImportedProperties {
   readonly properties: string;
 }
 
-/** What is stored of these events, whoever stored them. `table`: as above. */
+/** What is stored of these events, from any run or from capture. `table`: as above. */
 export async function importedProperties(
   store: StoreReader,
   projectId: number,

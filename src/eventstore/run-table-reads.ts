@@ -154,8 +154,8 @@ export async function runTableProperties(
 const groupBytesMax = 64 * 1024 * 1024;
 
 /**
- * Whether `events` has rows of a month (202403) that count as received after the first of the run's, whoever else stored them: where they
- * are the same events, attaching would hide them.
+ * Whether `events` has rows of a month (202403) that another run or capture has stored and that count as received after the first of this
+ * run's: where they are the same events, attaching would hide them.
  */
 export async function hasLaterRows(store: StoreReader, run: RunRef, month: number): Promise<boolean> {
   const ofMonth = `PREWHERE ${ofProject} AND toYYYYMM(day) = {month:UInt32}`;

@@ -16,7 +16,7 @@ export interface LocalTables {
 
 /** What the service's own takes by default. */
 const storeMemoryBytesMax = 1024 ** 3;
-/** Nobody waits for a single query. */
+/** Long: no person waits for the answer to a single query. */
 const queryTimeoutMs = 600_000;
 
 /** Nothing is started or made before it is needed: most commands read no table. */

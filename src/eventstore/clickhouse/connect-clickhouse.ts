@@ -16,7 +16,7 @@ export interface ClickhouseOptions {
   readonly migrates?: boolean;
   /** Of a cluster: how long replicas are waited for before they are asked why and it is said, and then between two looks. Default 5000. */
   readonly lookMs?: number;
-  /** Of a cluster: told what is waited for. Left out: nobody. */
+  /** Of a cluster: called with what is waited for. Default: not reported. */
   readonly log?: WarnLog;
 }
 
