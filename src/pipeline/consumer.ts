@@ -328,6 +328,7 @@ class Consumer {
         lane,
         from,
         records,
+        waitedMsMax: this.#limits.waitedMsMax(lane),
         ...(exactEnd === undefined ? {} : { exactEnd }),
         ...(known === undefined ? {} : { selection: known.selection }),
         ...(eventsMax === undefined ? {} : { rowsMax: eventsMax }),

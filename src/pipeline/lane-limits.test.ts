@@ -40,6 +40,16 @@ describe('how much history is taken at once', () => {
     expect(limits.of('live').events).toBe(100_000);
   });
 
+  it('with transformations that have to be waited for: full windows while nobody sends live events, short ones beside them', () => {
+    let now = 0;
+    const limits = createLaneLimits(100_000, () => now);
+    expect([limits.waitedMsMax('live'), limits.waitedMsMax('historical')]).toEqual([800, 5000]);
+    limits.took('live', 1, 5);
+    expect([limits.waitedMsMax('live'), limits.waitedMsMax('historical')]).toEqual([800, 800]);
+    now += 30_001;
+    expect(limits.waitedMsMax('historical')).toBe(5000);
+  });
+
   it('never more than the setting', () => {
     const limits = besideLive(7);
     limits.took('historical', 7, 5000);

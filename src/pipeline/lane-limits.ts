@@ -9,6 +9,16 @@ const historicalEventsMin = 20_000;
 const historicalEventsFirst = 50_000;
 /** Nobody waits for history when the last live event is longer ago. */
 const liveQuietMs = 30_000;
+/**
+ * How long transformations that have to be waited for may make a window: changes of configuration count from the next one on, and
+ * live events wait for its end.
+ */
+const waitedMsMax = 800;
+/**
+ * The same of history while nobody sends live events: long enough for full windows, since each costs the store a part per month; yet
+ * a first live event and a stopping service, which wait as well, are not held up for longer than a page takes to load.
+ */
+const waitedAloneMsMax = 5000;
 
 /**
  * How much to take in one window. While live events come, the historical lane takes what can be done in well under a
@@ -16,6 +26,8 @@ const liveQuietMs = 30_000;
  */
 export interface LaneLimits {
   of(lane: Lane): ReadLimits;
+  /** How long transformations may make a window, ms. */
+  waitedMsMax(lane: Lane): number;
   /** What a window of that many events took, ms. */
   took(lane: Lane, events: number, ms: number): void;
 }
@@ -24,12 +36,11 @@ export interface LaneLimits {
 export function createLaneLimits(eventsMax: number, nowMs: () => number): LaneLimits {
   let historicalEvents = Math.min(eventsMax, historicalEventsFirst);
   let liveAt = -Infinity;
-  const eventsOf = (lane: Lane): number => {
-    const isAlone = lane === 'live' || nowMs() - liveAt > liveQuietMs;
-    return isAlone ? eventsMax : historicalEvents;
-  };
+  const isQuiet = (): boolean => nowMs() - liveAt > liveQuietMs;
+  const eventsOf = (lane: Lane): number => (lane === 'live' || isQuiet() ? eventsMax : historicalEvents);
   return {
     of: (lane) => ({ events: eventsOf(lane), bytes: bytesPerRead }),
+    waitedMsMax: (lane) => (lane === 'historical' && isQuiet() ? waitedAloneMsMax : waitedMsMax),
     took: (lane, events, ms) => {
       if (lane === 'live') liveAt = nowMs();
       // A window that was not full says little about a full one, unless it was slow.

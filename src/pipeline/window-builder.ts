@@ -32,8 +32,6 @@ export const inflatedBytesPerWindow = 32 * 1024 * 1024;
 const waitingBytesMax = 8 * 1024 * 1024;
 /** How long the thread may be busy before it looks at what else is to do. */
 const busyMsMax = 25;
-/** Transformations that have to be waited for end a window soon, so that changes of configuration count soon. */
-const waitedMsMax = 800;
 
 export interface WindowBuilderDeps {
   /** Id of the reader whose records these are. */
@@ -167,6 +165,7 @@ export class WindowBuilder {
 
   /** Record after record, until the window is full; returns the last one's seq. */
   async #takeRecords(input: WindowInput): Promise<number> {
+    const { exactEnd, waitedMsMax = Infinity } = input;
     const startedAt = performance.now();
     let bytes = 0;
     let end = input.from;
@@ -180,10 +179,10 @@ export class WindowBuilder {
         isTimeUp = isWaitOver && performance.now() - startedAt > waitedMsMax;
       }
       await this.#breathe();
-      if (input.exactEnd === undefined && (bytes >= inflatedBytesPerWindow || isTimeUp)) break;
+      if (exactEnd === undefined && (bytes >= inflatedBytesPerWindow || isTimeUp)) break;
     }
     await this.#store();
-    return Math.max(end, input.exactEnd ?? end);
+    return Math.max(end, exactEnd ?? end);
   }
 
   #open({ lane, selection }: WindowInput, record: IntactRecord | DamagedRecord): OpenRecord | undefined {

@@ -25,6 +25,8 @@ export interface WindowInput {
   /** The range ends exactly here, however large it is; absent: when the window is full. */
   readonly exactEnd?: number;
   readonly selection?: Selection;
+  /** Transformations that have to be waited for end the window after so long; absent: they do not. */
+  readonly waitedMsMax?: number;
   /** Rows to insert at once at most; absent: all of them. */
   readonly rowsMax?: number;
 }
