@@ -3,20 +3,39 @@
  * `npm run bench -- capture end-to-end` runs only these parts; the parts are capture, end-to-end, api,
  * startup, sandbox, built-ins, imports, growth and singles. `quick` takes a short form of those that have one,
  * `keep` adds the ratios to the history on the page of results.
+ *
+ * `npm run bench -- imports [--records 1000000] [--format mixpanel,amplitude,segment,posthog,ga4,mapping] [--threads 1,2] [--rounds 1]
+ * [--transformation]`; of growth, --records are events.
  */
 import { cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
 import { benchApi } from './bench/api.ts';
 import { benchBuiltIns } from './bench/built-ins.ts';
 import { benchCapture, benchSingles } from './bench/capture.ts';
 import { benchEndToEnd } from './bench/end-to-end.ts';
 import { benchGrowth } from './bench/growth.ts';
 import { keepHistory } from './bench/history.ts';
-import { benchImports } from './bench/imports.ts';
+import { benchImports, type ImportBench } from './bench/imports.ts';
 import { benchSandbox } from './bench/sandbox.ts';
 import { benchStartup } from './bench/startup.ts';
 
-/** `npm run bench -- imports 10000000`: so many records; of `growth`, events. */
-const size = process.argv.find((each) => /^\d+$/.test(each));
+const { values, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: {
+    records: { type: 'string' },
+    format: { type: 'string', default: 'mixpanel' },
+    threads: { type: 'string', default: '1,2' },
+    rounds: { type: 'string', default: '1' },
+    transformation: { type: 'boolean', default: false },
+  },
+});
+const imports: ImportBench = {
+  formats: values.format.split(','),
+  records: Number(values.records ?? 1_000_000),
+  rounds: Number(values.rounds),
+  threads: values.threads.split(',').map(Number),
+  isTransformed: values.transformation,
+};
 
 interface Part {
   readonly title: string;
@@ -36,8 +55,8 @@ const parts: Readonly<Record<string, Part>> = {
     run: () => benchBuiltIns(50_000, 7),
     quick: () => benchBuiltIns(20_000, 3),
   },
-  imports: { title: '(g) a whole import', run: () => benchImports(Number(size ?? 1_000_000)) },
-  growth: { title: '(i) growth', run: () => benchGrowth(Number(size ?? 10_000_000)) },
+  imports: { title: '(g) a whole import', run: () => benchImports(imports) },
+  growth: { title: '(i) growth', run: () => benchGrowth(Number(values.records ?? 10_000_000)) },
   singles: {
     title: '(j) single events over 64 connections',
     run: () => benchSingles(5),
@@ -46,7 +65,6 @@ const parts: Readonly<Record<string, Part>> = {
 };
 
 const modes = new Set(['quick', 'keep']);
-const words = process.argv.slice(2).filter((each) => !/^\d+$/.test(each));
 const isQuick = words.includes('quick');
 const asked = words.filter((each) => !modes.has(each));
 const unknown = asked.filter((name) => parts[name] === undefined);

@@ -3,7 +3,7 @@ import { bodies, type BatchShape } from './events.ts';
 import { load, percentile } from './load.ts';
 import { thousands } from './pairs.ts';
 import { cpuSecondsOfTree } from './process.ts';
-import { insertRaw, type RawEvent } from './raw-insert.ts';
+import { prepareRawRows, type RawEvent } from './raw-insert.ts';
 import {
   benchDataDir,
   benchProjectKey,
@@ -88,7 +88,9 @@ export async function benchEndToEnd(eventCount: number): Promise<string> {
   for (const [name, one] of shapes) {
     const sent = bodies(benchProjectKey, Math.ceil(eventCount / eventsPerBody), one);
     const ours = await throughMillrace(sent, one);
-    const door = await insertRaw(eventsOf(sent));
+    const raw = prepareRawRows(eventsOf(sent));
+    const door = await raw.insert();
+    raw.remove();
     speeds.push(ours.perSecond);
     rows.push(
       `| ${name} | ${thousands(ours.perCpuSecond)} | ${thousands(door.perCpuSecond)} | **${(ours.perCpuSecond / door.perCpuSecond).toFixed(2)}** | ${thousands(ours.perSecond)} | ${thousands(door.perSecond)} | ${megabytes(ours.peakBytes)} |`,

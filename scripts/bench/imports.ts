@@ -1,101 +1,194 @@
 import { fork } from 'node:child_process';
-import { createWriteStream, linkSync, mkdirSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ImportRunRecord } from '../../src/contract/import-runs.ts';
-import { mixpanel } from '../../src/imports/formats/mixpanel/mixpanel.ts';
-import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
+import { findFormat } from '../../src/imports/formats/registry.ts';
+import { plans, type Plan } from '../../test/support/planted-plans.ts';
 import { megabytes } from './end-to-end.ts';
+import { measureImport, stages, type ImportFigures } from './import-run.ts';
+import { median } from './load.ts';
 import { thousands } from './pairs.ts';
-import { cpuSecondsOfTree } from './process.ts';
-import { insertRaw, type RawEvent } from './raw-insert.ts';
-import {
-  benchDataDir,
-  benchPersonalKey,
-  delay,
-  startMillrace,
-  untilIdle,
-  watchMemory,
-  type MillraceProcess,
-} from './server.ts';
+import { prepareRawRows, type RawEvent, type RawInsert } from './raw-insert.ts';
+import { benchDataDir } from './server.ts';
+
+export interface ImportBench {
+  /** Slugs of formats whose records are lines of JSON. */
+  readonly formats: readonly string[];
+  readonly records: number;
+  readonly rounds: number;
+  /** Of the check, one run each. */
+  readonly threads: readonly number[];
+  /** With one enabled transformation in the sandbox, which changes a property of each event. */
+  readonly isTransformed: boolean;
+}
 
 const seed = 1;
 /** As on a website: people come, do a few things, and perhaps come again another day. */
 const recordsPerVisit = 5;
+/** The baseline takes no more rows: what a row costs it does not depend on how many there are. */
+const rawEventsMax = 1_000_000;
+const transformation = `exports.processEvent = (event) => {
+  event.properties.bench = String(event.properties.$current_url || '').length;
+  return event;
+};`;
 
 /**
- * A whole import run, export to report, of generated Mixpanel records, beside (a) the raw insert of the same rows and (b) the
- * npm package mixpanel-import reading and transforming the same file without sending; (b) is left out unless
- * BENCH_MIXPANEL_IMPORT names the directory of the package.
+ * Whole import runs, export to report, of generated records, beside (a) the raw insert of the same rows, before and after the runs of
+ * each round, and of Mixpanel (b) the npm package mixpanel-import reading and transforming the same file without sending; (b) is
+ * skipped unless BENCH_MIXPANEL_IMPORT names the directory of the package.
  */
-export async function benchImports(records: number): Promise<string> {
+export async function benchImports(bench: ImportBench): Promise<string> {
+  const tables: string[] = [];
+  for (const format of bench.formats) tables.push(await benchFormat(format, bench));
+  return tables.join('\n\n');
+}
+
+async function benchFormat(slug: string, bench: ImportBench): Promise<string> {
+  const plan = Object.hasOwn(plans, slug) ? plans[slug] : undefined;
+  if (plan === undefined) throw new Error(`expected one of ${Object.keys(plans).join(', ')}, got: ${slug}`);
   const dir = benchDataDir();
-  const file = join(dir.path, 'import-files', 'mixpanel.ndjson');
-  mkdirSync(join(dir.path, 'import-files'));
-  await pipeline(Readable.from(lines(records)), createWriteStream(file));
-  const single = await inThreads(file, 1);
-  const double = await inThreads(file, 2);
-  const ours = await wholeRun(dir.path);
-  const raw = await insertRaw(events(records));
-  const packaged = await throughPackage(file);
+  const file = join(dir.path, 'export.ndjson');
+  await pipeline(Readable.from(lines(plan, bench.records)), createWriteStream(file));
+  const rows = prepareRawRows(first(rawEventsMax, events(slug, plan, bench.records)));
+  const rounds: Round[] = [];
+  let before = await rows.insert();
+  for (let round = 0; round < bench.rounds; round += 1) {
+    const runs: ImportFigures[] = [];
+    for (const threads of bench.threads) {
+      runs.push(
+        await measureImport({
+          file,
+          format: slug,
+          formatOptions: plan.options,
+          threads,
+          transformation: bench.isTransformed ? transformation : undefined,
+        }),
+      );
+    }
+    const packaged = slug === 'mixpanel' ? await throughPackage(file) : undefined;
+    const after = await rows.insert();
+    rounds.push({ runs, packaged, raw: [before, after] });
+    before = after;
+  }
+  rows.remove();
   dir.remove();
-  const row: Row = (name, perCpu, perSecond) =>
-    `| ${name} | ${thousands(perCpu)} | **${(ours.perCpuSecond / perCpu).toFixed(2)}** | ${thousands(perSecond)} |`;
+  return showRounds(`${slug}${bench.isTransformed ? ', one transformation' : ''}`, bench.threads, rounds);
+}
+
+/** One run for each number of threads. */
+interface Round {
+  readonly runs: readonly ImportFigures[];
+  readonly packaged: PackageRun | undefined;
+  /** Before and after. */
+  readonly raw: readonly [RawInsert, RawInsert];
+}
+
+function showRounds(name: string, threads: readonly number[], rounds: readonly Round[]): string {
+  const [some] = rounds[0]?.runs ?? [];
+  if (some === undefined) throw new Error('expected a round with a run');
+  const rawPerCpu = (round: Round): number => (round.raw[0].perCpuSecond + round.raw[1].perCpuSecond) / 2;
+  const ofRuns = (at: number, figure: (run: ImportFigures, round: Round) => number): number[] =>
+    rounds.flatMap((round) => round.runs.slice(at, at + 1).map((run) => figure(run, round)));
+  const verdicts = new Set(rounds.flatMap(({ runs }) => runs.map(({ verdict }) => verdict)));
+  const packaged = rounds.flatMap((round) => (round.packaged === undefined ? [] : [{ ...round.packaged, round }]));
+  const count = (value: number): string => value.toLocaleString('en-US');
   return [
-    `${records.toLocaleString('en-US')} records of Mixpanel, ${ours.events.toLocaleString('en-US')} events; verified: ${ours.verdict}.`,
+    `${count(some.records)} records of ${name}, ${count(some.events)} events; verified: ${[...verdicts].join(', ')}; rounds: ${rounds.length}.`,
     '',
-    '| | events per CPU-s | the run, of this | events/s |',
-    '|---|---|---|---|',
-    row('the run: export, check, load, verify, report', ours.perCpuSecond, ours.perSecond),
-    row('(a) raw insert of the same rows', raw.perCpuSecond, raw.perSecond),
-    ...(packaged === undefined ? [] : besidePackage(records, ours, packaged, row)),
+    '| | events per CPU-s | of the raw insert (min–max) | µs of CPU an event | events/s | records/s of export and check | records per CPU-s of them | peak memory |',
+    '|---|---|---|---|---|---|---|---|',
+    ...threads.map((each, at) =>
+      row([
+        `${name}, ${threadsText(each)}`,
+        thousands(median(ofRuns(at, (run) => run.perCpuSecond))),
+        spread(ofRuns(at, (run, round) => run.perCpuSecond / rawPerCpu(round))),
+        median(ofRuns(at, (run) => 1e6 / run.perCpuSecond)).toFixed(1),
+        thousands(median(ofRuns(at, (run) => run.perSecond))),
+        thousands(median(ofRuns(at, (run) => run.records / unsent(run, 'seconds')))),
+        thousands(median(ofRuns(at, (run) => run.records / unsent(run, 'cpuSeconds')))),
+        megabytes(Math.max(...ofRuns(at, (run) => run.peakBytes))),
+      ]),
+    ),
+    row([
+      '(a) raw insert of the same rows',
+      thousands(median(rounds.flatMap(({ raw }) => raw.map((each) => each.perCpuSecond)))),
+      '',
+      median(rounds.flatMap(({ raw }) => raw.map((each) => 1e6 / each.perCpuSecond))).toFixed(1),
+      thousands(median(rounds.flatMap(({ raw }) => raw.map((each) => each.perSecond)))),
+      '',
+      '',
+      '',
+    ]),
+    ...(packaged.length === 0 ? [] : besidePackage(some.records, packaged)),
     '',
-    '(i) An import with 1 and 2 threads:',
-    '',
-    '| threads | export and check, records/s | of one | µs of CPU a record | the run, events/s |',
-    '|---|---|---|---|---|',
-    ...[single, double].map((run, index) => threadsRow(index + 1, records, run, single)),
-    '',
-    `Peak memory: the service ${megabytes(ours.ownPeakBytes)}, with its store ${megabytes(ours.peakBytes)}${packaged === undefined ? '' : `, mixpanel-import ${megabytes(packaged.peakBytes)}`}.`,
-    `Seconds by stage (of CPU): ${ours.stages}.`,
+    `| seconds (of CPU) | ${stages.join(' | ')} | disk after export, MB | after check | in the end |`,
+    `|---|${'---|'.repeat(stages.length + 3)}`,
+    ...threads.map((each, at) =>
+      row([
+        threadsText(each),
+        ...stages.map(
+          (stage) =>
+            `${median(ofRuns(at, (run) => run.stages[stage].seconds)).toFixed(1)} (${median(ofRuns(at, (run) => run.stages[stage].cpuSeconds)).toFixed(1)})`,
+        ),
+        ...(['export', 'check', 'report'] as const).map((stage) =>
+          String(Math.round(median(ofRuns(at, (run) => run.stages[stage].diskBytes)) / 1_048_576)),
+        ),
+      ]),
+    ),
+    ...speedUp(threads, (at) => ofRuns(at, (run) => unsent(run, 'seconds'))),
   ].join('\n');
 }
 
-/** The same file once more, in a service of its own. */
-async function inThreads(file: string, threads: number): Promise<WholeRun> {
-  const dir = benchDataDir();
-  mkdirSync(join(dir.path, 'import-files'));
-  linkSync(file, join(dir.path, 'import-files', 'mixpanel.ndjson'));
-  try {
-    return await wholeRun(dir.path, threads);
-  } finally {
-    dir.remove();
-  }
+function speedUp(threads: readonly number[], secondsOf: (at: number) => readonly number[]): string[] {
+  const single = secondsOf(0);
+  return threads.slice(1).map((each, index) => {
+    const ratios = secondsOf(index + 1).map((seconds, round) => (single[round] ?? Number.NaN) / seconds);
+    return `\nExport and check with ${threadsText(each)}: ${spread(ratios)} of the records/s with ${threadsText(threads[0] ?? 0)}.`;
+  });
 }
-
-function threadsRow(threads: number, records: number, run: WholeRun, single: WholeRun): string {
-  const perSecond = records / run.unsent.seconds;
-  const ratio = single.unsent.seconds / run.unsent.seconds;
-  const micros = (run.unsent.cpuSeconds / records) * 1e6;
-  return `| ${threads} | ${thousands(perSecond)} | **${ratio.toFixed(2)}** | ${micros.toFixed(1)} | ${thousands(run.perSecond)} |`;
-}
-
-type Row = (name: string, perCpu: number, perSecond: number) => string;
 
 /** What the package does is what the first two stages do: read, convert and check, send nothing. */
-function besidePackage(records: number, ours: WholeRun, packaged: PackageRun, row: Row): string[] {
-  const perCpu = records / packaged.cpuSeconds;
-  const [own, ownPerSecond] = [records / ours.unsent.cpuSeconds, records / ours.unsent.seconds];
+function besidePackage(records: number, packaged: readonly (PackageRun & { readonly round: Round })[]): string[] {
+  const perCpu = (each: PackageRun): number => records / each.cpuSeconds;
+  const last = (round: Round): ImportFigures => {
+    const run = round.runs.at(-1);
+    if (run === undefined) throw new Error('expected a run');
+    return run;
+  };
+  const unsentRatio = packaged.map((each) => records / unsent(last(each.round), 'cpuSeconds') / perCpu(each));
+  const wholeRatio = packaged.map(
+    (each) => (last(each.round).perCpuSecond * records) / last(each.round).events / perCpu(each),
+  );
+  const perSecond = thousands(median(packaged.map((each) => records / each.wallSeconds)));
+  const records_ = thousands(median(packaged.map(perCpu)));
+  const peak = megabytes(Math.max(...packaged.map(({ peakBytes }) => peakBytes)));
   return [
-    row('(b) mixpanel-import, nothing sent', perCpu, records / packaged.wallSeconds),
-    `| export and check alone, records | ${thousands(own)} | ${(own / perCpu).toFixed(2)} of (b) | ${thousands(ownPerSecond)} |`,
+    row(['(b) mixpanel-import, nothing sent', '', '', '', '', perSecond, records_, peak]),
+    '',
+    `Records per CPU-second, of (b): export and check ${spread(unsentRatio)}, the whole run ${spread(wholeRatio)}.`,
   ];
 }
 
-function* lines(records: number): Generator<string> {
+function unsent(run: ImportFigures, figure: 'seconds' | 'cpuSeconds'): number {
+  return run.stages.export[figure] + run.stages.check[figure];
+}
+
+function threadsText(threads: number): string {
+  return threads === 1 ? '1 thread' : `${threads} threads`;
+}
+
+function spread(ratios: readonly number[]): string {
+  return `**${median(ratios).toFixed(2)}** (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+function* lines(plan: Plan, records: number): Generator<string> {
   let text = '';
-  for (const record of mixpanelRecords(seed, records, recordsPerVisit)) {
+  for (const record of plan.records(seed, records, recordsPerVisit)) {
     text += `${JSON.stringify(record)}\n`;
     if (text.length < 1_000_000) continue;
     yield text;
@@ -104,12 +197,14 @@ function* lines(records: number): Generator<string> {
   yield text;
 }
 
-function* events(records: number): Generator<RawEvent> {
-  const read = mixpanel.createReader({}, mixpanel.names);
+function* events(slug: string, plan: Plan, records: number): Generator<RawEvent> {
+  const format = findFormat(slug);
+  if (format === undefined) throw new Error(`expected a format, got: ${slug}`);
+  const read = format.createReader(plan.options, format.names);
   // Records come in the order of time, so duplicates are near.
   let seen = new Set<string>();
   let before = new Set<string>();
-  for (const record of mixpanelRecords(seed, records, recordsPerVisit)) {
+  for (const record of plan.records(seed, records, recordsPerVisit)) {
     const result = read(record);
     if (result.kind !== 'events') continue;
     for (const event of result.events) {
@@ -122,88 +217,13 @@ function* events(records: number): Generator<RawEvent> {
   }
 }
 
-interface WholeRun {
-  readonly events: number;
-  readonly verdict: string;
-  readonly perCpuSecond: number;
-  readonly perSecond: number;
-  readonly peakBytes: number;
-  readonly ownPeakBytes: number;
-  /** Export and check. */
-  readonly unsent: { readonly cpuSeconds: number; readonly seconds: number };
-  readonly stages: string;
-}
-
-async function wholeRun(dataDir: string, threads = 0): Promise<WholeRun> {
-  const server = await startMillrace(dataDir, { MILLRACE_IMPORT_THREADS: String(threads) });
-  try {
-    return await runOn(server);
-  } finally {
-    await server.stop();
+function* first<T>(count: number, all: Iterable<T>): Generator<T> {
+  let left = count;
+  for (const each of all) {
+    if (left === 0) return;
+    left -= 1;
+    yield each;
   }
-}
-
-async function runOn(server: MillraceProcess): Promise<WholeRun> {
-  await untilIdle(server.pid);
-  const memory = watchMemory(server.pid);
-  const configs = `${server.url}/api/projects/@current/pipeline_import_apps_configs`;
-  const plugins = await call<{ results: { id: number; slug: string }[] }>(
-    'GET',
-    `${server.url}/api/projects/@current/plugins/?limit=200`,
-  );
-  const plugin = plugins.results.find(({ slug }) => slug === 'files')?.id;
-  const settings = { paths: 'mixpanel.ndjson', format: 'mixpanel', rejected_max: '5' };
-  const config = await call<{ id: number }>('POST', `${configs}/`, { plugin, name: 'bench' });
-  await call('PATCH', `${configs}/${config.id}/settings/`, settings);
-  const before = cpuSecondsOfTree(server.pid);
-  const started = performance.now();
-  let run = await call<ImportRunRecord>('POST', `${configs}/${config.id}/runs/`, {});
-  const perStage = new Map<string, number>();
-  while (run.state === 'queued' || run.state === 'running') {
-    const cpu = cpuSecondsOfTree(server.pid);
-    await delay(250);
-    perStage.set(run.stage, (perStage.get(run.stage) ?? 0) + cpuSecondsOfTree(server.pid) - cpu);
-    run = await call<ImportRunRecord>('GET', `${configs}/${config.id}/runs/${run.id}/`);
-  }
-  const wallSeconds = (performance.now() - started) / 1000;
-  if (run.state !== 'completed') throw new Error(`expected the run to end well, got: ${run.state}, ${run.reason}`);
-  await untilIdle(server.pid);
-  const cpuSeconds = cpuSecondsOfTree(server.pid) - before;
-  const verify = await call<{ verdict: string }>('GET', `${configs}/${config.id}/runs/${run.id}/verify/`);
-  memory.stop();
-  const { loaded } = run.totals;
-  return {
-    events: loaded,
-    verdict: verify.verdict,
-    perCpuSecond: loaded / cpuSeconds,
-    perSecond: loaded / wallSeconds,
-    peakBytes: memory.peakBytes(),
-    ownPeakBytes: memory.ownPeakBytes(),
-    unsent: {
-      cpuSeconds: (perStage.get('export') ?? 0) + (perStage.get('check') ?? 0),
-      seconds: run.stages
-        .filter(({ stage }) => stage === 'export' || stage === 'check')
-        .reduce((sum, times) => sum + secondsOf(times), 0),
-    },
-    stages: run.stages
-      .map(
-        ({ stage, ...times }) => `${stage} ${secondsOf(times).toFixed(1)} (${(perStage.get(stage) ?? 0).toFixed(1)})`,
-      )
-      .join(', '),
-  };
-}
-
-function secondsOf(times: { readonly started_at: string | null; readonly finished_at: string | null }): number {
-  if (times.started_at === null || times.finished_at === null) return NaN;
-  return (Date.parse(times.finished_at) - Date.parse(times.started_at)) / 1000;
-}
-
-async function call<T>(method: string, url: string, body?: object): Promise<T> {
-  const headers = { authorization: `Bearer ${benchPersonalKey}`, 'content-type': 'application/json' };
-  const answer = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`expected ${method} ${url} to go well, got: ${answer.status} ${text.slice(0, 500)}`);
-  return JSON.parse(text) as T;
 }
 
 interface PackageRun {

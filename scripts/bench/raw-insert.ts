@@ -15,20 +15,37 @@ export interface RawEvent {
 
 const rowsPerFile = 100_000;
 
-/** Baseline: the same rows put straight into the same table (door.ts). Fails when a row is missing or double. */
-export async function insertRaw(events: Iterable<RawEvent>): Promise<{ perCpuSecond: number; perSecond: number }> {
+export interface RawInsert {
+  readonly perCpuSecond: number;
+  readonly perSecond: number;
+}
+
+/** The rows of a baseline, ready to be inserted, as often as wanted. */
+export interface RawRows {
+  insert(): Promise<RawInsert>;
+  remove(): void;
+}
+
+/** Baseline: the same rows put straight into the same table (door.ts). Inserting fails when a row is missing or double. */
+export function prepareRawRows(events: Iterable<RawEvent>): RawRows {
   const dir = benchDataDir();
   const list = join(dir.path, 'files');
   const { files, rows } = rowFiles(dir.path, events);
   writeFileSync(list, files.join('\n'));
-  const child = fork(new URL('./door.ts', import.meta.url), [dir.path, list], { stdio: 'inherit' });
-  const result = await new Promise<{ rows: number; wallSeconds: number; cpuSeconds: number }>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as { rows: number; wallSeconds: number; cpuSeconds: number }));
-    child.once('exit', (code) => reject(new Error(`expected figures of the baseline, it ended with ${code}`)));
-  });
-  dir.remove();
-  if (result.rows !== rows) throw new Error(`expected ${rows} rows, each once, got: ${result.rows}`);
-  return { perCpuSecond: rows / result.cpuSeconds, perSecond: rows / result.wallSeconds };
+  return {
+    insert: async () => {
+      const child = fork(new URL('./door.ts', import.meta.url), [dir.path, list], { stdio: 'inherit' });
+      const result = await new Promise<{ rows: number; wallSeconds: number; cpuSeconds: number }>((resolve, reject) => {
+        child.once('message', (message) =>
+          resolve(message as { rows: number; wallSeconds: number; cpuSeconds: number }),
+        );
+        child.once('exit', (code) => reject(new Error(`expected figures of the baseline, it ended with ${code}`)));
+      });
+      if (result.rows !== rows) throw new Error(`expected ${rows} rows, each once, got: ${result.rows}`);
+      return { perCpuSecond: rows / result.cpuSeconds, perSecond: rows / result.wallSeconds };
+    },
+    remove: dir.remove,
+  };
 }
 
 function rowFiles(dir: string, events: Iterable<RawEvent>): { files: string[]; rows: number } {

@@ -19,6 +19,15 @@ export interface Draw {
   readonly uuid: () => string;
 }
 
+/** Whose record has this number: so many in a row are of one visit of one of so many people. */
+export function drawVisitors(draw: Draw, people: number, recordsPerVisit: number): (index: number) => number {
+  let visitor = 0;
+  return (index) => {
+    if (index % recordsPerVisit === 0) visitor = draw.int(people);
+    return visitor;
+  };
+}
+
 export function createDraw(seed: number): Draw {
   const random = seededRandom(seed);
   const int = (below: number): number => Math.floor(random() * below);

@@ -32,7 +32,7 @@ export type Outcome =
 
 /** How to spoil the records of a format, and what comes of it. */
 export interface Plan {
-  readonly records: (seed: number, count: number) => Iterable<unknown>;
+  readonly records: (seed: number, count: number, recordsPerVisit?: number) => Iterable<unknown>;
   readonly options: FormatOptions;
   /** Whether what is said here holds for this record; others are left alone. */
   readonly fits: (record: Row) => boolean;

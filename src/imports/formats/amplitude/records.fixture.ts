@@ -1,12 +1,17 @@
-import { createDraw, type Draw } from '../../../../test/support/draw.ts';
+import { createDraw, drawVisitors, type Draw } from '../../../../test/support/draw.ts';
 
 const startMs = Date.UTC(2021, 0, 1);
 
 /** Lines of the Export API with all their columns, null where there is nothing; the same for the same seed. */
-export function* amplitudeRecords(seed: number, count: number): Generator<Record<string, unknown>> {
+export function* amplitudeRecords(
+  seed: number,
+  count: number,
+  recordsPerVisit = 1,
+): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
+  const visitor = drawVisitors(draw, 1 + Math.floor(count / 8), recordsPerVisit);
   for (let index = 0; index < count; index += 1) {
-    const user = draw.int(1 + Math.floor(count / 8));
+    const user = visitor(index);
     const ms = startMs + index * 7001;
     yield { ...columns(draw, user, ms, index), ...device(draw), ...contents(draw, user) };
   }

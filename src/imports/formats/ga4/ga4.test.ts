@@ -128,7 +128,7 @@ describe('rows of Google Analytics 4', () => {
     [1, true],
     [2, false],
   ])('generated rows (seed %d) give the same events again, none lost and none twice', (seed, newRows) => {
-    const results = checkRecords(ga4, [...ga4Records(seed, 2000, newRows)]);
+    const results = checkRecords(ga4, [...ga4Records(seed, 2000, 1, newRows)]);
     expect(results.filter((result) => result.kind === 'unreadable')).toEqual([]);
   });
 

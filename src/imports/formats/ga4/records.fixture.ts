@@ -1,13 +1,19 @@
-import { createDraw } from '../../../../test/support/draw.ts';
+import { createDraw, drawVisitors } from '../../../../test/support/draw.ts';
 
 /**
  * Rows of the BigQuery export, the same for the same seed; `newRows` have the place in the batch that Google added in
  * 2024.
  */
-export function* ga4Records(seed: number, count: number, newRows = true): Generator<Record<string, unknown>> {
+export function* ga4Records(
+  seed: number,
+  count: number,
+  recordsPerVisit = 1,
+  newRows = true,
+): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
+  const visitor = drawVisitors(draw, 1 + Math.floor(count / 8), recordsPerVisit);
   for (let index = 0; index < count; index += 1) {
-    const user = draw.int(1 + Math.floor(count / 8));
+    const user = visitor(index);
     const micros = 1_704_067_200_000_000 + index * 1_000_003 + draw.int(999);
     yield {
       event_date: new Date(micros / 1000).toISOString().slice(0, 10).replaceAll('-', ''),

@@ -94,10 +94,10 @@ describe('flattened rows of GA4', () => {
   });
 
   it('rows without their place in the batch: equal ones are two events, and another load gives the same ids', () => {
-    const rows = [...ga4Records(3, 60, false)].flatMap((row) => [asFivetranRow(row, 1), asFivetranRow(row, 1)]);
+    const rows = [...ga4Records(3, 60, 1, false)].flatMap((row) => [asFivetranRow(row, 1), asFivetranRow(row, 1)]);
     const events = eventsOf(checkRecords(ga4, rows)).filter(({ event }) => event !== '$identify');
     expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(events.length);
-    const again = [...ga4Records(3, 60, false)].flatMap((row) => [asFivetranRow(row, 2), asFivetranRow(row, 2)]);
+    const again = [...ga4Records(3, 60, 1, false)].flatMap((row) => [asFivetranRow(row, 2), asFivetranRow(row, 2)]);
     expect(eventsOf(readAll(ga4, again))).toEqual(eventsOf(readAll(ga4, rows)));
   });
 

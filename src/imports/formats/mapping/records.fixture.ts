@@ -1,4 +1,4 @@
-import { createDraw } from '../../../../test/support/draw.ts';
+import { createDraw, drawVisitors } from '../../../../test/support/draw.ts';
 import type { FormatOptions } from '../format.ts';
 
 const startMs = Date.UTC(2023, 0, 1);
@@ -84,10 +84,11 @@ export function* visitRecords(seed: number, count: number): Generator<Record<str
 }
 
 /** Rows of a table of orders, as a CSV file gives them: texts only; the same for the same seed. */
-export function* mappingRecords(seed: number, count: number): Generator<Record<string, unknown>> {
+export function* mappingRecords(seed: number, count: number, recordsPerVisit = 1): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
+  const visitor = drawVisitors(draw, 1 + Math.floor(count / 8), recordsPerVisit);
   for (let index = 0; index < count; index += 1) {
-    const user = draw.int(1 + Math.floor(count / 8));
+    const user = visitor(index);
     const [date = '', time = ''] = new Date(startMs + index * 61_000).toISOString().slice(0, 19).split('T');
     yield {
       kind: draw.pick(['1', '2', '3']),

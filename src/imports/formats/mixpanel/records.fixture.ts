@@ -1,4 +1,4 @@
-import { createDraw, type Draw } from '../../../../test/support/draw.ts';
+import { createDraw, drawVisitors, type Draw } from '../../../../test/support/draw.ts';
 
 const startS = 1_609_459_200;
 
@@ -8,9 +8,9 @@ const startS = 1_609_459_200;
  */
 export function* mixpanelRecords(seed: number, count: number, recordsPerVisit = 1): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
-  let user = 0;
+  const visitor = drawVisitors(draw, 1 + Math.floor(count / 8), recordsPerVisit);
   for (let index = 0; index < count; index += 1) {
-    if (index % recordsPerVisit === 0) user = draw.int(1 + Math.floor(count / 8));
+    const user = visitor(index);
     const kind = draw.int(100);
     if (kind < 3) yield profile(draw, user, index);
     else if (kind < 6) yield verb(draw, user, index);

@@ -1,4 +1,4 @@
-import { createDraw, type Draw } from '../../../../test/support/draw.ts';
+import { createDraw, drawVisitors, type Draw } from '../../../../test/support/draw.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 
@@ -6,10 +6,11 @@ const startMs = Date.UTC(2024, 0, 1);
  * Lines of batch exports of events (as JSON lines, or rows of Parquet), of persons, and captured events; the same for the
  * same seed.
  */
-export function* posthogRecords(seed: number, count: number): Generator<Record<string, unknown>> {
+export function* posthogRecords(seed: number, count: number, recordsPerVisit = 1): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
+  const visitor = drawVisitors(draw, 1 + Math.floor(count / 8), recordsPerVisit);
   for (let index = 0; index < count; index += 1) {
-    const user = draw.int(1 + Math.floor(count / 8));
+    const user = visitor(index);
     const ms = startMs + index * 7001;
     const event = draw.chance(0.03) ? '$identify' : draw.pick(['$pageview', '$autocapture', 'Order Done']);
     const ids = { distinct_id: `user-${user}`, person_id: personId(user) };

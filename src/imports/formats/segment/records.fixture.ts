@@ -1,12 +1,13 @@
-import { createDraw, type Draw } from '../../../../test/support/draw.ts';
+import { createDraw, drawVisitors, type Draw } from '../../../../test/support/draw.ts';
 
 const startMs = Date.UTC(2023, 0, 1);
 
 /** Messages of the raw archive; the same for the same seed. */
-export function* segmentRecords(seed: number, count: number): Generator<Record<string, unknown>> {
+export function* segmentRecords(seed: number, count: number, recordsPerVisit = 1): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
+  const visitor = drawVisitors(draw, 1 + Math.floor(count / 8), recordsPerVisit);
   for (let index = 0; index < count; index += 1) {
-    const user = draw.int(1 + Math.floor(count / 8));
+    const user = visitor(index);
     const ms = startMs + index * 7001 + draw.int(1000);
     const isKnown = draw.chance(0.5);
     yield {
