@@ -1,15 +1,16 @@
-// Converts plain records of a format from bytes to bytes, by a table that src/imports/stages/check/plain writes into memory. What it
+// Converts plain records of a format from bytes to columns, by a table that src/imports/stages/check/plain writes into memory. What it
 // makes of a record is what the reader makes of it; a record of which that is not sure is odd, and goes to the reader.
 //
 // Memory: what stands below `heapBase()` is the code's own; the program lays out the rest, and says so in the variables below and in
 // those of convert/.
-import { copyTo } from './convert/bytes';
+import { copyTo, endOfLine } from './convert/bytes';
 import { crc32, md5Of } from './convert/hashes';
-import { heardCount, memberFrom, memberTo, readRecord } from './convert/record';
+import { heardAt, heardCount, memberFrom, memberTo, readRecord } from './convert/record';
 import { Memo, Piece, answerOf } from './convert/answers';
-import { NO_TIME, microsOf, microsOfText, writeTime } from './convert/times';
-import { deriveUuid, isUuidCounted, prepareUuid, uuidText } from './convert/uuids';
-import { Fragment, prepareProperties, writeProperties } from './convert/properties';
+import { shapeHigh, shapeLow, shapeOf } from './convert/shapes';
+import { DAY_MS, NO_TIME, microsOf, microsOfText, writeTime } from './convert/times';
+import { deriveUuid, isUuidCounted, prepareUuid, uuidText, uuidWords } from './convert/uuids';
+import { Fragment, Group, groupAt, isSpecial, prepareProperties, writeProperties } from './convert/properties';
 
 export {
   objects,
@@ -39,9 +40,6 @@ export {
   settledPieces,
   values,
   isSettled,
-  urlProperty,
-  hostProperty,
-  pathProperty,
   codeProperty,
   countryProperty,
   noGeoipProperty,
@@ -50,6 +48,7 @@ export {
   trimmedGroups,
   addsPerson,
 } from './convert/properties';
+export { urlProperty, hostProperty, pathProperty } from './convert/urls';
 export {
   uuidKind,
   uuidMember,
@@ -67,40 +66,105 @@ export {
 
 /** The name of an event. */
 class Name {
-  /** As JSON. */
-  json: usize;
-  jsonBytes: u32;
+  text: usize;
+  bytes: u32;
   /** By which the program knows it. */
   number: i32;
+  /** Bits, as the program sets them: see below. */
+  flags: u32;
 }
+
+/** Records of this name are read as objects until there is a sample; the same of those that tell of a link. */
+const SAMPLED: u32 = 1;
+const SAMPLED_LINKED: u32 = 2;
+/** Events of this name are not stored. */
+const SKIPPED: u32 = 4;
 
 /** Whom an event belongs to. */
 class Identity {
-  json: usize;
-  jsonBytes: u32;
   /** The id as it is stored. */
   id: usize;
-  idBytes: u32;
+  bytes: u32;
   /** Properties that follow from the ids. */
   fragment: usize;
   number: i32;
+  /** µs of the earliest record that told of its link; -1: it has none. */
+  linkedMicros: f64;
 }
 
-/** What became of a record, for the program: whole numbers of 32 bits, and a time. */
-class Result {
-  nameNumber: i32;
-  identityNumber: i32;
-  /** Bytes that the event needs at most. */
-  bytes: u32;
-  isCounted: u32;
-  heardCount: u32;
+/** A row, for the program. Offsets are those of the columns; of the objects from the start of the column of properties. */
+class Row {
+  name: i32;
+  identity: i32;
+  /** From 0, in the call. */
+  line: u32;
+  /** 1: it tells of a link; 2: its properties say more of groups or persons than the objects below. */
+  flags: u32;
   sumLow: u32;
   sumHigh: u32;
   contentLow: u32;
   contentHigh: u32;
-  _: u32;
+  event: u32;
+  id: u32;
+  properties: u32;
+  propertiesBytes: u32;
+  /** `$set` and `$set_once`; ends of 0: there is none. */
+  setFrom: u32;
+  setTo: u32;
+  onceFrom: u32;
+  onceTo: u32;
+  /** Equal for objects with the same keys that are null at the same ones. */
+  setShapeLow: u32;
+  setShapeHigh: u32;
+  onceShapeLow: u32;
+  onceShapeHigh: u32;
   micros: f64;
 }
+
+const ROW_BYTES: usize = 88;
+const TELLS_OF_LINK: u32 = 1;
+const SPECIAL: u32 = 2;
+
+/** Rows and lines of a call, at most. */
+const ROWS_MAX: u32 = 1024;
+const LINES_MAX: u32 = 4096;
+/** When there are so many bytes of properties, the block is full; there is room for one event more. */
+const PROPERTIES_FULL: usize = 1 << 20;
+
+/** Where the columns stand: Native's layout without the constant ones. */
+export let rows: usize = 0;
+export let uuids: usize = 0;
+export let times: usize = 0;
+export let days: usize = 0;
+export let events: usize = 0;
+export let ids: usize = 0;
+export let propertiesColumn: usize = 0;
+/** Numbers of the names of skipped records. */
+export let skipped: usize = 0;
+/** By number of a name of a property that is heard: how often. */
+export let heardCounts: usize = 0;
+
+/** What a call came to, for the program: whole numbers of 32 bits. */
+class Block {
+  rows: u32;
+  /** Lines that were converted or skipped. */
+  lines: u32;
+  skipped: u32;
+  heard: u32;
+  eventsBytes: u32;
+  idsBytes: u32;
+  propertiesBytes: u32;
+  /** Why it ended: below. */
+  stop: u32;
+  /** Of the record at which it stopped, where a sample may be wanted. */
+  name: i32;
+  isLinked: u32;
+}
+
+/** The end of the lines, or a full block; an odd record; one of which a sample may be wanted. */
+const END: u32 = 0;
+const ODD: u32 = 1;
+const UNSAMPLED: u32 = 2;
 
 /** Memos of names and of identities. */
 export let names: usize = 0;
@@ -116,25 +180,11 @@ export let eventBytesMax: u32 = 0;
 /** µs since the epoch; a later time is too far ahead. */
 export let microsMax: f64 = 0;
 
-/** Of an event beside its properties, its name and its id. */
+/** Of an event beside its properties, its name and its id, as JSON. */
 const HEAD_BYTES: u32 = 256;
-/** `{"uuid":"` */
-const uuidKey: usize = memory.data<u8>([0x7b, 0x22, 0x75, 0x75, 0x69, 0x64, 0x22, 0x3a, 0x22, 0, 0, 0, 0, 0, 0, 0]);
-/** `","event":` */
-const eventKey: usize = memory.data<u8>([0x22, 0x2c, 0x22, 0x65, 0x76, 0x65, 0x6e, 0x74, 0x22, 0x3a, 0, 0, 0, 0, 0, 0]);
-/** `,"distinct_id":` */
-const idKey: usize = memory.data<u8>([
-  0x2c, 0x22, 0x64, 0x69, 0x73, 0x74, 0x69, 0x6e, 0x63, 0x74, 0x5f, 0x69, 0x64, 0x22, 0x3a, 0,
-]);
-/** `,"timestamp":"` */
-const timeKey: usize = memory.data<u8>([
-  0x2c, 0x22, 0x74, 0x69, 0x6d, 0x65, 0x73, 0x74, 0x61, 0x6d, 0x70, 0x22, 0x3a, 0x22, 0, 0,
-]);
-/** `","properties":{` */
-const propertiesKey: usize = memory.data<u8>([
-  0x22, 0x2c, 0x22, 0x70, 0x72, 0x6f, 0x70, 0x65, 0x72, 0x74, 0x69, 0x65, 0x73, 0x22, 0x3a, 0x7b,
-]);
-const resultPlace: usize = memory.data(56, 8);
+/** Bytes that a byte of a name or an id takes in JSON, at most. */
+const ESCAPED_MAX: u32 = 6;
+const blockPlace: usize = memory.data(48, 8);
 /** What the checksum of identities hashes: UUID, id, time. */
 const identityText: usize = memory.data(2048, 16);
 const ID_BYTES_MAX: u32 = 1800;
@@ -147,12 +197,51 @@ export function heapBase(): usize {
   return __heap_base;
 }
 
-export function result(): usize {
-  return resultPlace;
+export function block(): usize {
+  return blockPlace;
 }
 
-/** Reads the record there, behind which stands a line's end; false: it is odd. */
-export function read(from: usize, to: usize): bool {
+/** Converts the lines there, behind which stands a line's end, until one is odd or the block is full; gives where the next one begins. */
+export function convert(from: usize, to: usize): usize {
+  const made = changetype<Block>(blockPlace);
+  memory.fill(blockPlace, 0, offsetof<Block>());
+  let at = from;
+  while (at < to && made.rows < ROWS_MAX && made.lines < LINES_MAX && made.propertiesBytes < PROPERTIES_FULL) {
+    const end = endOfLine(at);
+    made.stop = take(made, at, end);
+    if (made.stop != END) return at;
+    made.lines += 1;
+    at = end + 1;
+  }
+  return at;
+}
+
+/** Takes a record; gives why it does not. */
+function take(made: Block, from: usize, to: usize): u32 {
+  if (!read(from, to)) return ODD;
+  const known = changetype<Name>(name);
+  const belongsTo = changetype<Identity>(identity);
+  const isLinked = <f64>micros < belongsTo.linkedMicros;
+  if ((known.flags & SKIPPED) != 0) {
+    // Whether such a record tells of a link, and whether it counts, is the reader's to say.
+    if (isLinked || isUuidCounted()) return ODD;
+    store<i32>(skipped + ((<usize>made.skipped) << 2), known.number);
+    made.skipped += 1;
+    return END;
+  }
+  const needed = isLinked ? SAMPLED | SAMPLED_LINKED : SAMPLED;
+  if ((known.flags & needed) != needed) {
+    made.name = known.number;
+    made.isLinked = isLinked ? 1 : 0;
+    return UNSAMPLED;
+  }
+  if (isLinked) belongsTo.linkedMicros = <f64>micros;
+  addRow(made, isLinked);
+  return END;
+}
+
+/** Reads the record there; false: it is odd. */
+function read(from: usize, to: usize): bool {
   if (!readRecord(from, to)) return false;
   name = answerOf(changetype<Memo>(names));
   if (name == 0) return false;
@@ -162,17 +251,8 @@ export function read(from: usize, to: usize): bool {
   if (identity == 0 || !prepareUuid(micros)) return false;
   const belongsTo = changetype<Identity>(identity);
   const needed = prepareProperties(changetype<Fragment>(belongsTo.fragment));
-  const known = changetype<Name>(name);
-  const bytes = needed + HEAD_BYTES + known.jsonBytes + belongsTo.jsonBytes + endingBytes;
-  if (needed == 0 || bytes > eventBytesMax || belongsTo.idBytes > ID_BYTES_MAX) return false;
-  const found = changetype<Result>(resultPlace);
-  found.nameNumber = known.number;
-  found.identityNumber = belongsTo.number;
-  found.bytes = bytes;
-  found.isCounted = isUuidCounted() ? 1 : 0;
-  found.heardCount = heardCount;
-  found.micros = <f64>micros;
-  return true;
+  const bytes = needed + HEAD_BYTES + (changetype<Name>(name).bytes + belongsTo.bytes) * ESCAPED_MAX + endingBytes;
+  return needed != 0 && bytes <= eventBytesMax && belongsTo.bytes <= ID_BYTES_MAX;
 }
 
 function timeOfRecord(): i64 {
@@ -185,43 +265,106 @@ function timeOfRecord(): i64 {
   return changetype<usize>(text) == 0 ? NO_TIME : microsOfText(text.from, text.from + text.bytes, 0);
 }
 
-/** Writes the event of the record that was read, as JSON; gives where it ends. Its checksums are in the result. */
-export function write(start: usize): usize {
+function addRow(made: Block, isLinked: bool): void {
   const known = changetype<Name>(name);
   const belongsTo = changetype<Identity>(identity);
+  const index: usize = made.rows;
+  const row = changetype<Row>(rows + index * ROW_BYTES);
+  row.name = known.number;
+  row.identity = belongsTo.number;
+  row.line = made.lines;
+  row.flags = (isLinked ? TELLS_OF_LINK : 0) | (isSpecial() ? SPECIAL : 0);
+  row.micros = <f64>micros;
   deriveUuid();
-  let at = copyTo(start, uuidKey, 9);
-  at = copyTo(at, uuidText, 36);
-  at = copyTo(at, eventKey, 10);
-  at = copyTo(at, known.json, known.jsonBytes);
-  at = copyTo(at, idKey, 15);
-  at = copyTo(at, belongsTo.json, belongsTo.jsonBytes);
-  at = copyTo(at, timeKey, 14);
-  at = writeTime(at, micros);
-  at = copyTo(at, propertiesKey, 16);
-  const from = at - 1;
-  at = writeProperties(at);
-  addChecksums(belongsTo, from, at);
-  return copyTo(at, ending, endingBytes);
+  putUuid(uuids + (index << 4));
+  store<i64>(times + (index << 3), micros);
+  store<i32>(days + (index << 2), <i32>(micros / (DAY_MS * 1000)));
+  row.event = made.eventsBytes;
+  made.eventsBytes = <u32>(putText(events + made.eventsBytes, known.text, known.bytes) - events);
+  row.id = made.idsBytes;
+  made.idsBytes = <u32>(putText(ids + made.idsBytes, belongsTo.id, belongsTo.bytes) - ids);
+  putProperties(made, row, belongsTo);
+  for (let at: i32 = 0; at < heardCount; at++) {
+    const count = heardCounts + ((<usize>heardAt(at)) << 2);
+    store<u32>(count, load<u32>(count) + 1);
+  }
+  made.heard += heardCount;
+  made.rows += 1;
 }
 
-/** Writes the time of the record that was read; gives where it ends. */
-export function writeTimeOfRecord(at: usize): usize {
-  return writeTime(at, micros);
+/** The engine keeps two halves, each with its last bytes first. */
+function putUuid(at: usize): void {
+  store<u32>(at, load<u32>(uuidWords + 4));
+  store<u32>(at + 4, load<u32>(uuidWords));
+  store<u32>(at + 8, load<u32>(uuidWords + 12));
+  store<u32>(at + 12, load<u32>(uuidWords + 8));
+}
+
+function putText(at: usize, from: usize, bytes: u32): usize {
+  return copyTo(putLength(at, bytes), from, bytes);
+}
+
+/** Seven bits a byte, the lowest first. */
+function putLength(start: usize, length: u32): usize {
+  let at = start;
+  let rest = length;
+  for (; rest > 0x7f; rest >>= 7) store<u8>(at++, rest | 0x80);
+  store<u8>(at, rest);
+  return at + 1;
+}
+
+function lengthBytes(length: u32): usize {
+  return length < 1 << 7 ? 1 : length < 1 << 14 ? 2 : length < 1 << 21 ? 3 : 4;
+}
+
+/** Bytes of most lengths. */
+const LENGTH_BYTES: usize = 2;
+
+function putProperties(made: Block, row: Row, belongsTo: Identity): void {
+  const column = propertiesColumn + made.propertiesBytes;
+  const start = column + LENGTH_BYTES;
+  store<u8>(start, 0x7b);
+  const end = writeProperties(start + 1);
+  addChecksums(row, belongsTo, start, end);
+  const bytes = <u32>(copyTo(end, ending, endingBytes) - start);
+  const own = lengthBytes(bytes);
+  if (own != LENGTH_BYTES) memory.copy(column + own, start, bytes);
+  putLength(column, bytes);
+  row.properties = <u32>(column + own - propertiesColumn);
+  row.propertiesBytes = bytes;
+  made.propertiesBytes += <u32>own + bytes;
+  // Where the objects stand now.
+  const moved = column + own - start - propertiesColumn;
+  const set = groupAt(0);
+  row.setFrom = <u32>(set.from + moved);
+  row.setTo = set.to == 0 ? 0 : <u32>(set.to + moved);
+  if (set.to != 0) shapeOf(set.from + moved + propertiesColumn);
+  row.setShapeLow = shapeLow;
+  row.setShapeHigh = shapeHigh;
+  const once = groupAt(1);
+  row.onceFrom = <u32>(once.from + moved);
+  row.onceTo = once.to == 0 ? 0 : <u32>(once.to + moved);
+  if (once.to != 0) shapeOf(once.from + moved + propertiesColumn);
+  row.onceShapeLow = shapeLow;
+  row.onceShapeHigh = shapeHigh;
+}
+
+/** Writes a time, µs since the epoch, as texts of events have it; gives where it ends. */
+export function writeTimeOf(at: usize, time: f64): usize {
+  return writeTime(at, <i64>time);
 }
 
 /** As src/imports/checksum.ts says. */
-function addChecksums(belongsTo: Identity, from: usize, to: usize): void {
-  const found = changetype<Result>(resultPlace);
+function addChecksums(row: Row, belongsTo: Identity, from: usize, to: usize): void {
   let at = copyTo(identityText, uuidText, 36);
   store<u8>(at++, 0);
-  at = copyTo(at, belongsTo.id, belongsTo.idBytes);
+  at = copyTo(at, belongsTo.id, belongsTo.bytes);
   store<u8>(at++, 0);
   at = writeDigits(at, micros);
-  md5Of(identityText, at - identityText, resultPlace + offsetof<Result>('sumLow'));
+  md5Of(identityText, at - identityText, changetype<usize>(row) + offsetof<Row>('sumLow'));
   const crc = crc32(from, to);
-  found.contentLow = (crc ^ found.sumLow) * (found.sumHigh | 1);
-  found.contentHigh = (crc ^ found.sumHigh) * (found.sumLow | 1);
+  row.contentLow = (crc ^ row.sumLow) * (row.sumHigh | 1);
+  row.contentHigh = (crc ^ row.sumHigh) * (row.sumLow | 1);
 }
 
 /** Of a whole number, not negative. */

@@ -82,6 +82,16 @@ function plainEnd(from: usize): usize {
   }
 }
 
+/** Of the next line's end. */
+export function endOfLine(from: usize): usize {
+  let at = from;
+  while (true) {
+    const found = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(0x0a)));
+    if (found != 0) return at + ctz(found);
+    at += 16;
+  }
+}
+
 /** From the opening quote of a text without escapes. */
 export function plainTextEnd(from: usize): usize {
   const at = plainEnd(from + 1);

@@ -5,6 +5,7 @@ import { List, claimName, entryIn, isNameClaimed, listAt, numberIn } from './ite
 import { bytesNeeded, hear, isOfPerson, propertyCount, propertyFrom, propertyTo } from './record';
 import { Memo, Piece, answerOf } from './answers';
 import { saysTwoCharacters } from './ask';
+import { endText, prepareUrl, urlBytes, writeUrl } from './urls';
 
 /** Properties that are written as they lie there: `"a":1,"b":"x",`. */
 export class Fragment {
@@ -40,7 +41,7 @@ const SET: u32 = 4;
 const STEP_BYTES: usize = 16;
 
 /** What is gathered in an object of its own: `$set` or `$set_once`. */
-class Group {
+export class Group {
   /** `"$set":{` */
   key: usize;
   keyBytes: u32;
@@ -51,6 +52,9 @@ class Group {
   standard: usize;
   standardCount: u32;
   isWritten: u32;
+  /** Where the object was written; ends at 0: it was not. */
+  from: usize;
+  to: usize;
 }
 
 class Standard {
@@ -61,7 +65,7 @@ class Standard {
 }
 
 const STANDARD_BYTES: usize = 16;
-const GROUP_BYTES: usize = 28;
+const GROUP_BYTES: usize = 36;
 const GROUPS: i32 = 2;
 
 /** A text that is written in another way where it stands: its property and the memo of what it becomes. */
@@ -92,9 +96,6 @@ export let values: usize = 0;
 /** Devices, countries and pages stay as they are. */
 export let isSettled: bool = false;
 /** Numbers of properties that are looked at. */
-export let urlProperty: i32 = 0;
-export let hostProperty: i32 = 0;
-export let pathProperty: i32 = 0;
 export let countryProperty: i32 = 0;
 export let codeProperty: i32 = 0;
 export let noGeoipProperty: i32 = 0;
@@ -111,14 +112,6 @@ const noGeoip: usize = memory.data<u8>([
   0x75, 0x65, 0x2c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 ]);
 const NO_GEOIP: usize = 22;
-/** `"$host":"` */
-const hostKey: usize = memory.data<u8>([0x22, 0x24, 0x68, 0x6f, 0x73, 0x74, 0x22, 0x3a, 0x22, 0, 0, 0, 0, 0, 0, 0]);
-const HOST_KEY: usize = 9;
-/** `"$pathname":"` */
-const pathKey: usize = memory.data<u8>([
-  0x22, 0x24, 0x70, 0x61, 0x74, 0x68, 0x6e, 0x61, 0x6d, 0x65, 0x22, 0x3a, 0x22, 0, 0, 0,
-]);
-const PATH_KEY: usize = 13;
 /** `"$geoip_country_code":"` */
 const codeKey: usize = memory.data<u8>([
   0x22, 0x24, 0x67, 0x65, 0x6f, 0x69, 0x70, 0x5f, 0x63, 0x6f, 0x75, 0x6e, 0x74, 0x72, 0x79, 0x5f, 0x63, 0x6f, 0x64,
@@ -130,7 +123,7 @@ function stepAt(first: usize, index: u32): Step {
   return changetype<Step>(first + <usize>index * STEP_BYTES);
 }
 
-function groupAt(index: u32): Group {
+export function groupAt(index: u32): Group {
   return changetype<Group>(groups + <usize>index * GROUP_BYTES);
 }
 
@@ -217,88 +210,22 @@ function settledPieceOf(property: i32): usize {
   return property < 0 || isSettled ? 0 : numberIn(settledPieces, property);
 }
 
-/** Host and path of the page of an event, where it has a page and lacks them. 0: nothing is written. */
-let hostFrom: usize = 0;
-let hostTo: usize = 0;
-let pathTo: usize = 0;
-let lacksHost: bool = false;
-let lacksPath: bool = false;
-
-function prepareUrl(): bool {
-  hostFrom = 0;
-  const from = valueFrom(urlProperty);
-  lacksHost = valueFrom(hostProperty) == 0;
-  lacksPath = valueFrom(pathProperty) == 0;
-  if (from == 0 || byteAt(from) != QUOTE || !(lacksHost || lacksPath)) return true;
-  // A null would be filled in where it stands.
-  if (isNull(valueFrom(hostProperty)) || isNull(valueFrom(pathProperty))) return false;
-  const to = valueTo(urlProperty) - 1;
-  const start = schemeEnd(from + 1);
-  // Another scheme, or this one in capitals or escapes.
-  if (start == 0) return byteAt(from + 1) != 0x68 && byteAt(from + 1) != 0x48 && byteAt(from + 1) != BACKSLASH;
-  let end = start;
-  while (end < to && byteAt(end) != 0x2f && byteAt(end) != 0x3f && byteAt(end) != 0x23) {
-    if (byteAt(end) == 0x40 || byteAt(end) == BACKSLASH) return false;
-    end++;
-  }
-  if (end == start) return false;
-  const host = end;
-  while (end < to && byteAt(end) != 0x3f && byteAt(end) != 0x23) {
-    if (byteAt(end) == BACKSLASH) return false;
-    end++;
-  }
-  hostFrom = start;
-  hostTo = host;
-  pathTo = end;
-  return true;
-}
-
-function isNull(from: usize): bool {
-  return from != 0 && byteAt(from) == 0x6e;
-}
-
-/** Behind `http://` or `https://`. */
-function schemeEnd(from: usize): usize {
-  if (load<u32>(from) != 0x70747468) return 0;
-  const rest = byteAt(from + 4) == 0x73 ? from + 5 : from + 4;
-  return byteAt(rest) == 0x3a && load<u16>(rest + 1) == 0x2f2f ? rest + 3 : 0;
-}
-
-function urlBytes(): u32 {
-  return hostFrom == 0 ? 0 : <u32>(pathTo - hostFrom + HOST_KEY + PATH_KEY + 5);
-}
-
-function writeUrl(start: usize): usize {
-  let at = start;
-  if (hostFrom == 0) return at;
-  if (lacksHost) {
-    at = copyTo(at, hostKey, HOST_KEY);
-    at = endText(copyTo(at, hostFrom, hostTo - hostFrom));
-  }
-  if (!lacksPath) return at;
-  at = copyTo(at, pathKey, PATH_KEY);
-  if (pathTo == hostTo) store<u8>(at++, 0x2f);
-  else at = copyTo(at, hostTo, pathTo - hostTo);
-  return endText(at);
-}
-
-function endText(at: usize): usize {
-  store<u16>(at, 0x2c22);
-  return at + 2;
-}
-
 /** Where the value of a property stands, in a fragment or in the record; 0: it has none. */
-function valueFrom(property: i32): usize {
+export function valueFrom(property: i32): usize {
   const from: usize = fragmentFrom(property);
   return from != 0 ? from : propertyFrom(property);
 }
 
-function valueTo(property: i32): usize {
+export function valueTo(property: i32): usize {
   return fragmentFrom(property) != 0 ? <usize>load<u32>(values + ((<usize>property) << 3) + 4) : propertyTo(property);
 }
 
 function fragmentFrom(property: i32): usize {
   return load<u32>(values + ((<usize>property) << 3));
+}
+
+export function isNull(from: usize): bool {
+  return from != 0 && byteAt(from) == 0x6e;
 }
 
 /** A country of two letters is a code, and stands for its property unless there is one. */
@@ -349,7 +276,11 @@ function isShortText(property: i32): bool {
 
 /** What was prepared: an object without its brackets and without the comma at its end. Gives where it ends. */
 export function writeProperties(start: usize): usize {
-  for (let group: i32 = 0; group < GROUPS; group++) groupAt(group).isWritten = 0;
+  for (let index: i32 = 0; index < GROUPS; index++) {
+    const group = groupAt(index);
+    group.isWritten = 0;
+    group.to = 0;
+  }
   let at = start;
   for (let index: i32 = 0; index < stepCount; index++) {
     const step = stepAt(steps, index);
@@ -395,7 +326,14 @@ function writeGroup(start: usize, group: Group, isPerson: bool): usize {
   if (at == empty) return start;
   store<u8>(at - 1, CLOSE_OBJECT);
   store<u8>(at, COMMA);
+  group.from = empty - 1;
+  group.to = at;
   return at + 1;
+}
+
+/** Whether what was prepared says more of groups or of the person than `$set` and `$set_once`. */
+export function isSpecial(): bool {
+  return valueFrom(groupsProperty) != 0 || valueFrom(profileProperty) != 0;
 }
 
 /** Where there is a value that says something. */

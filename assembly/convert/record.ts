@@ -78,6 +78,10 @@ export function hear(name: i32): void {
   heardCount++;
 }
 
+export function heardAt(index: i32): i32 {
+  return load<i32>(heard + ((<usize>index) << 2));
+}
+
 function objectAt(object: i32): KeyTable {
   return changetype<KeyTable>(objects + <usize>object * KEY_TABLE_BYTES);
 }

@@ -5,7 +5,7 @@ import { fromZone } from './ask';
 const EARLIEST_MS: i64 = 946684800000; // 2000-01-01
 const END_MS: i64 = 4102444800000; // 2100-01-01
 const DIGITS_MAX: usize = 16;
-const DAY_MS: i64 = 86400000;
+export const DAY_MS: i64 = 86400000;
 /** A time that is odd. */
 export const NO_TIME: i64 = -1;
 /** Of zones that have no clock of their own. */

@@ -49,7 +49,7 @@ export let messageBytes: usize = 0;
 
 /** Of the record: 36 characters, and four words, the first digits in the first one. */
 export const uuidText: usize = memory.data(48, 16);
-const uuidWords: usize = memory.data(16, 16);
+export const uuidWords: usize = memory.data(16, 16);
 
 let kind: i32 = 0;
 let end: usize = 0;

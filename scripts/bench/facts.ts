@@ -1,5 +1,6 @@
 /** What the reduction of src/imports/stages/check/facts.ts leaves of generated exports, and what it costs: `node scripts/bench/facts.ts`. */
 import { parseExactValues } from '../../src/base/exact-json.ts';
+import { EventRowWriter } from '../../src/eventstore/rows.ts';
 import { createConverter } from '../../src/imports/stages/check/convert-event.ts';
 import { createFacts, type FactEvent } from '../../src/imports/stages/check/facts.ts';
 import { findFormat } from '../../src/imports/formats/registry.ts';
@@ -32,11 +33,13 @@ function eventsOf(slug: string, options: Readonly<Record<string, string>>, recor
 }
 
 function measure(name: string, events: readonly FactEvent[]): void {
-  const facts = createFacts({ projectId: 1, runId });
+  const writer = new EventRowWriter();
+  const facts = createFacts({ projectId: 1, runId }, writer);
   const cpu = process.threadCpuUsage();
   for (const event of events) facts.add(event);
   const added = process.threadCpuUsage(cpu);
-  const { rows, chunks } = facts.take();
+  facts.write();
+  const { rows, chunks } = writer.take();
   const taken = process.threadCpuUsage(cpu);
   const micros = (added.user + added.system) / events.length;
   const both = (taken.user + taken.system) / events.length;

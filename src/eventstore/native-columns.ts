@@ -43,6 +43,16 @@ export class FixedColumn {
     view.setInt32(row * 8 + 4, high, true);
   }
 
+  /** Values that are laid out already. */
+  setBytes(row: number, values: Uint8Array): void {
+    this.#bytes.set(values, row * this.#width);
+  }
+
+  /** The same value in some rows. */
+  fill(from: number, to: number, value: number): void {
+    for (let row = from; row < to; row++) this.setInt32(row, value);
+  }
+
   /** Four 32-bit words, the first one leading in the text of the UUID: the engine keeps two little-endian halves. */
   setUuid(row: number, a: number, b: number, c: number, d: number): void {
     const view = this.#view;
@@ -85,6 +95,37 @@ export class TextColumn {
   addBytes(from: Buffer, start: number, end: number): void {
     this.#begin(end - start);
     this.#copy(from, start, end);
+  }
+
+  /** Values that are laid out already, with their lengths. */
+  addValues(values: Uint8Array): void {
+    if (this.#at + values.length > this.#bytes.length) this.#grow(values.length);
+    this.#bytes.set(values, this.#at);
+    this.#at += values.length;
+  }
+
+  /** The same text so many times. */
+  addRepeated(text: string, times: number): void {
+    const from = this.#at;
+    this.addText(text);
+    const bytes = this.#at - from;
+    const total = bytes * times;
+    if (from + total > this.#bytes.length) this.#grow(total);
+    for (let filled = bytes; filled < total; filled *= 2) {
+      this.#bytes.copyWithin(from + filled, from, from + Math.min(filled, total - filled));
+    }
+    this.#at = from + total;
+  }
+
+  /** One value of these pieces, one behind the other. */
+  addPieces(pieces: readonly Uint8Array[]): void {
+    let byteLength = 0;
+    for (const piece of pieces) byteLength += piece.length;
+    this.#begin(byteLength);
+    for (const piece of pieces) {
+      this.#bytes.set(piece, this.#at);
+      this.#at += piece.length;
+    }
   }
 
   /** The first byte of the range, the prefix, the rest of the range. */
@@ -139,6 +180,17 @@ function fresh(size: number): Uint8Array<ArrayBuffer> {
 
 function viewOf(bytes: Uint8Array<ArrayBuffer>): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** Of a value in a column of texts: where its bytes begin and end. */
+export function textAt(column: Uint8Array, at: number): { readonly from: number; readonly to: number } {
+  let length = 0;
+  let from = at;
+  for (let shift = 0; ; shift += 7) {
+    const byte = column[from++] as number;
+    length += (byte & 0x7f) * 2 ** shift;
+    if (byte < 0x80) return { from, to: from + length };
+  }
 }
 
 /** What precedes the values of a column, and the number of columns and rows that precede the first. */

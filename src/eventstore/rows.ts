@@ -64,6 +64,32 @@ export interface SplicedRow extends RowNumbers {
   readonly propsPrefix: Uint8Array;
 }
 
+/** Rows in the layout of their columns; texts with their lengths. Views on memory that may be used again. */
+export interface RowColumns {
+  readonly rows: number;
+  readonly day: Uint8Array;
+  readonly uuid: Uint8Array;
+  readonly timestamp: Uint8Array;
+  readonly event: Uint8Array;
+  readonly distinctId: Uint8Array;
+  readonly properties: Uint8Array;
+}
+
+/** A row as bytes: its UUID as the engine keeps it, its texts. */
+export interface RowPieces {
+  readonly uuid: Uint8Array;
+  readonly event: Uint8Array;
+  readonly distinctId: Uint8Array;
+  readonly properties: readonly Uint8Array[];
+  readonly importRun: string;
+}
+
+/** What rows of columns have in common, and when each was received: µs since the epoch. */
+export interface ColumnNumbers extends Pick<RowNumbers, 'projectId' | 'historical'> {
+  readonly importRun: string;
+  readonly receivedAtMicros: Float64Array;
+}
+
 const date32First = -25_567; // 1900-01-01
 const date32Last = 120_529; // 2299-12-31
 const firstRows = 1 << 10;
@@ -100,8 +126,13 @@ class Columns {
   readonly historical = new FixedColumn(1, firstRows);
   readonly event = new TextColumn(firstTextBytes);
   readonly distinctId = new TextColumn(firstTextBytes);
-  readonly properties = new TextColumn(firstTextBytes);
+  readonly properties: TextColumn;
   readonly importRun = new TextColumn(firstTextBytes);
+
+  /** `propertiesBytes`: to be expected. */
+  constructor(propertiesBytes = firstTextBytes) {
+    this.properties = new TextColumn(propertiesBytes);
+  }
 
   grow(rows: number): void {
     this.capacity *= 2;
@@ -157,16 +188,20 @@ export class RowMemory {
 
 /** Encodes rows straight into columns that grow; allocates nothing per row. */
 export class EventRowWriter {
-  #columns = new Columns();
+  #columns: Columns;
   #spare: Columns | undefined;
   readonly #uuidText = Buffer.alloc(36);
   readonly #lent = new WeakMap<RowBatch, Columns>();
   #rows = 0;
   readonly #shared: RowMemory | undefined;
 
-  /** `shared`: beside other writers, of which this one then holds memory only from `begin` to `recycle`. */
-  constructor(shared?: RowMemory) {
+  /**
+   * `shared`: beside other writers, of which this one then holds memory only from `begin` to `recycle`. `propertiesBytes`: of the first
+   * batch, about; what is not written is not touched.
+   */
+  constructor(shared?: RowMemory, propertiesBytes?: number) {
     this.#shared = shared;
+    this.#columns = new Columns(propertiesBytes);
   }
 
   /** A new batch. Only worth calling with shared memory. */
@@ -206,6 +241,57 @@ export class EventRowWriter {
     const run = findRun(json, propsFrom, propsTo, row.historical);
     if (typeof run === 'number') columns.importRun.addBytes(json, run, propsTo - 2);
     else columns.importRun.addText(run);
+    this.#rows++;
+  }
+
+  /** Rows that are columns already. */
+  addColumns(added: RowColumns, { projectId, historical, importRun, receivedAtMicros }: ColumnNumbers): void {
+    const columns = this.#columns;
+    const from = this.#rows;
+    const to = from + added.rows;
+    while (to > columns.capacity) columns.grow(from);
+    columns.projectId.fill(from, to, projectId);
+    columns.day.setBytes(from, added.day);
+    columns.uuid.setBytes(from, added.uuid);
+    columns.timestamp.setBytes(from, added.timestamp);
+    for (let row = from; row < to; row++) {
+      columns.receivedAt.setInt64(row, receivedAtMicros[row - from] as number);
+      columns.historical.setUint8(row, historical ? 1 : 0);
+    }
+    columns.event.addValues(added.event);
+    columns.distinctId.addValues(added.distinctId);
+    columns.properties.addValues(added.properties);
+    columns.importRun.addRepeated(importRun, added.rows);
+    this.#rows = to;
+  }
+
+  /** Where the next row begins in the columns of texts. */
+  get end(): { readonly event: number; readonly distinctId: number; readonly properties: number } {
+    const { event, distinctId, properties } = this.#columns;
+    return { event: event.size, distinctId: distinctId.size, properties: properties.size };
+  }
+
+  /** Columns of the rows written so far. Valid until the next row is written. */
+  written(): Omit<RowColumns, 'day' | 'timestamp'> {
+    const { uuid, event, distinctId, properties } = this.#columns;
+    const rows = this.#rows;
+    return {
+      rows,
+      uuid: uuid.bytes(rows),
+      event: event.bytes(),
+      distinctId: distinctId.bytes(),
+      properties: properties.bytes(),
+    };
+  }
+
+  /** A row of pieces of bytes. */
+  addRow(numbers: RowNumbers, { uuid, event, distinctId, properties, importRun }: RowPieces): void {
+    const columns = this.#begin(numbers);
+    columns.uuid.setBytes(this.#rows, uuid);
+    columns.event.addPieces([event]);
+    columns.distinctId.addPieces([distinctId]);
+    columns.properties.addPieces(properties);
+    columns.importRun.addText(importRun);
     this.#rows++;
   }
 

@@ -2,16 +2,13 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBench, type Bench } from '../../test/support/pipeline.ts';
+import { convertedRows, isConvertible } from '../../test/support/converted-rows.ts';
 import { decodeRows } from '../../test/support/event-store-double.ts';
 import { isoOfMicros } from '../base/clock.ts';
 import { parseExactValues } from '../base/exact-json.ts';
-import { scanLimits } from '../batch/limits.ts';
-import { scanBatch } from '../batch/scan.ts';
-import { eventFlag } from '../batch/scanned-batch.ts';
-import { flagsOf } from '../batch/spans.ts';
-import { profileEvents } from '../contract/profile-events.ts';
+import type { JsonObject } from '../base/json.ts';
 import { runMark } from '../imports/checksum.ts';
-import { createFacts } from '../imports/stages/check/facts.ts';
+import { createSegmentRows, type EventSums } from '../imports/stages/check/segment-rows.ts';
 import { createProject } from '../metadata/projects.ts';
 import { personUuid } from '../persons/person.ts';
 import { parseRegisters } from '../persons/registers-text.ts';
@@ -134,20 +131,25 @@ function inOrder(events: readonly SourceEvent[]): SourceEvent[] {
 
 /** Of each segment, the last one first: threads end in any order. */
 function factsOf(events: readonly SourceEvent[], perSegment: number): SourceEvent[] {
-  const facts = createFacts({ projectId: 1, runId: run });
+  const segment = createSegmentRows({ projectId: 1, runId: run, wantsFacts: true });
   const found: SourceEvent[] = [];
   for (let from = events.length - (events.length % perSegment); from >= 0; from -= perSegment) {
+    const [ids, shapes] = [new Map<string, number>(), new Map<string, number>()];
     for (const [index, each] of events.slice(from, from + perSegment).entries()) {
-      const scan = scanBatch(Buffer.from(`[${lineOf(each)}]`), scanLimits(1e6));
-      const isPlain = (flagsOf(scan, 0) & eventFlag.special) === 0 && !profileEvents.has(each.event);
-      if (isPlain && index % 3 > 0) facts.addScanned(scan, 0, each.micros, each.place);
-      else facts.add({ ...each, properties: parseExactValues(each.says) as Record<string, unknown> });
+      if (isConvertible(each) && index % 3 > 0) segment.addConverted(convertedRows([each], ids, shapes));
+      else
+        segment.add({ ...each, text: each.says, properties: parseExactValues(each.says) as JsonObject }, sumsOf(each));
     }
-    for (const { receivedAtMicros: place, properties, ...row } of decodeRows(facts.take())) {
+    const { facts } = segment.take(['']);
+    for (const { receivedAtMicros: place, properties, ...row } of facts === undefined ? [] : decodeRows(facts)) {
       found.push({ ...row, place, says: properties.replace(/,?"\$import_run_id":"run-1"\}$/, '}') });
     }
   }
   return found;
+}
+
+function sumsOf({ micros, place }: SourceEvent): EventSums {
+  return { micros, place, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
 }
 
 /** `mark`: of the run; empty: the event is live. */

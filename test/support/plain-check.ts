@@ -1,12 +1,19 @@
 import { zstdDecompressSync } from 'node:zlib';
+import { expect } from 'vitest';
 import type { Format, FormatOptions, NameTable } from '../../src/imports/formats/format.ts';
+import { createReaderMemory } from '../../src/imports/formats/reader-memory.ts';
 import { checkSegment, type SegmentCheckDeps } from '../../src/imports/stages/check/check-segment.ts';
 import { findUnmapped } from '../../src/imports/stages/check/find-unmapped.ts';
 import type { Findings } from '../../src/imports/stages/check/findings.ts';
 import { openPlainMachine } from '../../src/imports/stages/check/plain/machine.ts';
 import { createPlainConverter } from '../../src/imports/stages/check/plain/plain-converter.ts';
 import { createSharedDevices, type SharedDevices } from '../../src/imports/stages/check/shared-devices.ts';
-import type { EventSums, SegmentRows } from '../../src/imports/stages/check/segment-rows.ts';
+import { createSegmentRows, type EventSums, type SegmentRows } from '../../src/imports/stages/check/segment-rows.ts';
+import { createDeferredSettled, type Deferred } from '../../src/imports/stages/check/deferred-events.ts';
+import { packedLinkName, type PackedLinks } from '../../src/imports/stages/check/segment-links.ts';
+import { noStoredEvents } from '../../src/imports/stages/check/stored-events.ts';
+import { rowWords as word, wordsPerRow } from '../../src/imports/stages/check/converted-rows.ts';
+import { decodeRows } from './event-store-double.ts';
 
 /** Everything that a check leaves behind of some segments. */
 export interface SegmentsChecked {
@@ -46,14 +53,10 @@ export async function checkBothWays(
     const converter = createPlainConverter({ ...deps, machine: openPlainMachine() });
     if (converter === undefined) return undefined;
     return {
-      hasLinks: () => converter.hasLinks(),
-      links: () => converter.links(),
-      leftOut: () => converter.leftOut(),
-      put: (...given) => converter.put(...given),
-      read: (...given) => {
-        const isPlain = converter.read(...given);
-        if (isPlain) taken += 1;
-        return isPlain;
+      convert: (lines, place, sink) => {
+        const next = converter.convert(lines, place, sink);
+        taken += next.line - place.line;
+        return next;
       },
     };
   });
@@ -71,11 +74,12 @@ async function checkSegments(
 ): Promise<SegmentsChecked> {
   const devices = createSharedDevices();
   const rows = createRowList();
+  const memory = createReaderMemory();
   const own: Deps = {
     runId: 'r',
-    read: format.createReader(formatOptions, names),
+    read: format.createReader(formatOptions, names, memory),
     slug: format.slug,
-    links: undefined,
+    links: memory.links,
     rows,
     devices,
     times: format.times,
@@ -94,7 +98,7 @@ async function checkSegments(
   const rejected: string[] = [];
   for (const lines of segments) {
     const segment = await checkSegment(deps, { part: 'p', linesBefore: 0, firstPlace: 0 }, lines);
-    events.push(...rows.takeAll(), ...segment.deferred.map((event) => Object.entries(event)));
+    events.push(...rows.takeAll(), ...deferredOf(segment.deferred));
     allNames.push([...segment.tally.names]);
     findings.push(segment.tally.findings());
     rejected.push(...segment.rejected.finish().map((file) => zstdDecompressSync(file).toString()));
@@ -103,25 +107,67 @@ async function checkSegments(
   return { events, names: allNames, findings, devices: { shared, isIncomplete }, rejected };
 }
 
-/** Keeps what rows are made of instead of making them. */
+/** What stays of links, whichever way they came: the earliest of each; and the other events, in their order. */
+function deferredOf({ events, links }: Deferred): (readonly unknown[])[] {
+  const all = [...events.map((event) => ({ ...event, isLink: event.link !== undefined })), ...unpack(links)];
+  const earliest = new Map<string, (typeof all)[number]>();
+  for (const [index, event] of all.entries()) {
+    const key = event.isLink ? event.uuid : String(index);
+    const known = earliest.get(key);
+    if (known === undefined || event.micros < known.micros) earliest.set(key, event);
+  }
+  const text = ({ uuid, micros }: { readonly uuid: string; readonly micros: number }): string => `${micros} ${uuid}`;
+  return [...earliest.values()]
+    .toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
+    .map(({ uuid, event, distinctId, micros, place, text: properties, isLink }) => {
+      return [uuid, event, distinctId, micros, place, properties, isLink];
+    });
+}
+
+function unpack(links: PackedLinks) {
+  const segment = createSegmentRows({ projectId: 1, runId: 'r', wantsFacts: false });
+  const everyLink = { stays: () => true, add: () => undefined, addTo: () => undefined };
+  createDeferredSettled('r', everyLink, noStoredEvents).add(0, { events: [], links }, segment);
+  return decodeRows(segment.take([packedLinkName]).rows).map(
+    ({ uuid, event, distinctId, micros, receivedAtMicros: place, properties: text }) => {
+      return { uuid, event, distinctId, micros, place, text, isLink: true };
+    },
+  );
+}
+
+/** Keeps what rows are made of beside making them. */
 function createRowList(): SegmentRows & { takeAll(): (readonly unknown[])[] } {
-  const list: (readonly unknown[])[] = [];
-  const arena = Buffer.alloc(8 << 20);
-  const numbersOf = (sums: EventSums): readonly unknown[] => Object.entries(sums).map(([, value]) => value);
+  const sums: EventSums[] = [];
+  const segment = createSegmentRows({ projectId: 1, runId: 'r', wantsFacts: true });
   return {
-    arena,
     get count() {
-      return list.length;
+      return segment.count;
     },
-    add: ({ uuid, event, distinctId, text }, sums) => list.push([uuid, event, distinctId, text, ...numbersOf(sums)]),
-    place: () => 0,
-    keep: (sums, end) => {
-      const json = arena.toString('utf8', 0, end);
-      const { uuid, event, distinct_id: id } = JSON.parse(json) as Readonly<Record<string, unknown>>;
-      const text = json.slice(json.indexOf(',"properties":{') + ',"properties":'.length, -1);
-      list.push([uuid, event, id, text, ...numbersOf(sums)]);
+    addPacked: (row, own) => segment.addPacked(row, own),
+    add: (event, own) => {
+      sums.push({ ...own });
+      segment.add(event, own);
     },
-    take: () => ({ rows: { chunks: [], rows: 0 }, facts: undefined, sums: [] }),
-    takeAll: () => list.splice(0),
+    addConverted: (rows) => {
+      const { words, micros, places, names } = rows;
+      for (let row = 0; row < rows.columns.rows; row += 1) {
+        const of = (index: number): number => words[row * wordsPerRow + index] ?? 0;
+        const [sumLow, sumHigh] = [of(word.sumLow), of(word.sumHigh)];
+        const [contentLow, contentHigh] = [of(word.contentLow), of(word.contentHigh)];
+        const numbers = { micros: micros[row] ?? 0, place: places[row] ?? 0, name: names[row] ?? 0 };
+        sums.push({ ...numbers, sumLow, sumHigh, contentLow, contentHigh });
+      }
+      segment.addConverted(rows);
+    },
+    take: (names) => segment.take(names),
+    takeAll: () => {
+      const { rows } = segment.take([]);
+      const taken = sums.splice(0);
+      return decodeRows(rows).map((row, index) => {
+        const { micros, place, name, ...own } = taken[index] as EventSums;
+        expect({ micros: row.micros, place: row.receivedAtMicros }).toEqual({ micros, place });
+        return [row.uuid, row.event, row.distinctId, row.properties, micros, place, name, own];
+      });
+    },
   };
 }

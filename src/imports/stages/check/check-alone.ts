@@ -14,7 +14,7 @@ import {
 } from './segment-memory.ts';
 import { createPairs } from './shared-devices.ts';
 import type { CheckTools } from './check-tools.ts';
-import type { DeferredEvent } from './deferred-events.ts';
+import type { Deferred } from './deferred-events.ts';
 import { createSegmentRows, type RowsOfSegment } from './segment-rows.ts';
 
 /** What all segments of a run have in common; structured clone. */
@@ -59,7 +59,7 @@ export interface CheckedSegment {
 /** What a segment tells the run besides its findings: it has to be added up in the order of segments. */
 export interface HandOver {
   readonly memories: SegmentMemories;
-  readonly deferred: readonly DeferredEvent[];
+  readonly deferred: Deferred;
   /** Anonymous ids and persons that were tied together, each pair once: two texts each. */
   readonly devices: readonly string[];
 }
@@ -98,7 +98,7 @@ export async function checkAlone(
     ...own,
     plain: createPlainConverter({ ...own, machine: tools.machine }),
     links: memory.links,
-    rows: createSegmentRows({ runId, projectId, eventBytesMax, wantsFacts }),
+    rows: createSegmentRows({ runId, projectId, wantsFacts, sourceBytes: task.lines.length }),
     devices,
     times: format.times,
     sampled: new Set<string>(),

@@ -86,7 +86,7 @@ function depsOf({
     ...own,
     plain: createPlainConverter({ ...own, machine }),
     links,
-    rows: createSegmentRows({ ...own, projectId: leased.run.projectId, wantsFacts }),
+    rows: createSegmentRows({ runId: own.runId, projectId: leased.run.projectId, wantsFacts }),
     devices,
     times: format.times,
     sampled: new Set(),

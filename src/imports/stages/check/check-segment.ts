@@ -14,15 +14,16 @@ import { checkFailure, countsDiffer } from './check-failure.ts';
 import { createConverter, type ConvertEvent, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
 import type { HeldLines } from './add-faults.ts';
 import { hashText } from './event-keys.ts';
-import type { DeferredEvent } from './deferred-events.ts';
+import type { Deferred, DeferredEvent } from './deferred-events.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
 import { emptyResult } from './findings.ts';
 import { createRecordLedger, disagreements, type RecordLedger } from './record-ledger.ts';
 import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
-import type { PlainConverter } from './plain/plain-converter.ts';
+import type { PlainConverter, PlainSink } from './plain/plain-converter.ts';
 import { lineEnd, readLine, segmentLines, tooDeepReason, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
 import type { SharedDevices } from './shared-devices.ts';
+import { createSegmentLinks, packedLinkName, type SegmentLinks } from './segment-links.ts';
 import type { SegmentRows } from './segment-rows.ts';
 import { addedOnce } from './stored-events.ts';
 import { transformRecords, type ReadRecord } from './transform-records.ts';
@@ -69,7 +70,7 @@ export interface SegmentPlace {
 export interface SegmentCheck {
   readonly tally: SegmentTally;
   readonly rejected: RejectedFile;
-  readonly deferred: readonly DeferredEvent[];
+  readonly deferred: Deferred;
 }
 
 /** Records between two looks at the signal; also how long others in the thread have to wait. */
@@ -82,14 +83,15 @@ export async function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace, 
   const deferred: DeferredEvent[] = [];
   const counter = createCounter(deps, place, { tally, ledger, rejected, deferred });
   const { transform } = deps;
-  if (transform === undefined) await direct(deps, place, { counter, tally, ledger, lines });
+  const links = createSegmentLinks(deps.runId);
+  if (transform === undefined) await direct(deps, place, { tally, ledger, counter, links, lines });
   else await transformed(deps, transform, { counter, records: readRecords(deps, place, counter, lines) });
-  const written = deps.rows.count + deferred.length;
+  const written = deps.rows.count + deferred.length + links.added;
   const differences = disagreements({ lines, tally, ledger, written });
   if (differences.length > 0)
     throw countsDiffer(`the lines of ${place.part} from ${place.linesBefore + 1}`, differences);
   for (const { link } of deferred) if (link !== undefined) link.ofLine = ledger.linksOf(link.line);
-  return { tally, rejected, deferred };
+  return { tally, rejected, deferred: { events: deferred, links: links.pack() } };
 }
 
 /** The two that count, apart from each other. */
@@ -100,76 +102,66 @@ interface Counts {
 
 async function direct(
   deps: SegmentCheckDeps,
-  { part, linesBefore, firstPlace }: SegmentPlace,
-  { counter, tally, ledger, lines }: Counts & { readonly counter: Counter; readonly lines: Buffer },
+  place: SegmentPlace,
+  {
+    tally,
+    ledger,
+    counter,
+    links,
+    lines,
+  }: Counts & {
+    readonly counter: Counter;
+    readonly links: SegmentLinks;
+    readonly lines: Buffer;
+  },
 ): Promise<void> {
-  const { plain, rows, signal, onLines } = deps;
+  const { plain, rows, devices, signal, onLines } = deps;
+  const id = { low: 0, high: 0 };
   const isText = isUtf8(lines);
-  const takePlain =
-    isText && plain !== undefined ? createPlainTaker(plain, rows, { tally, ledger, firstPlace }) : undefined;
-  let line = linesBefore;
-  /** Of a record that is read as an object. */
-  let text: string | undefined;
-  // No generators are made in here: the engine would compile this loop anew for those of each segment.
-  for (let at = 0, end = 0; at < lines.length; at = end + 1) {
-    end = lineEnd(lines, at);
-    line += 1;
-    if (line % recordsPerTurn === 0) {
-      onLines?.(line - linesBefore);
+  let at = 0;
+  let line = place.linesBefore + 1;
+  let turnAt = line + recordsPerTurn;
+  const sink: PlainSink = {
+    rows,
+    tally,
+    ledger,
+    placeOf: (line, index) => placeOf(place.firstPlace, line, index),
+    takeLinks: (events, { line: of, micros }) => {
+      noteDevices(devices, events);
+      for (const event of events) {
+        hashText(event.distinct_id, id);
+        tally.link({ event: packedLinkName }, id);
+        ledger.stored(of);
+        links.add(event, micros, placeOf(place.firstPlace, of, 0));
+      }
+    },
+  };
+  while (at < lines.length) {
+    if (line >= turnAt) {
+      onLines?.(line - place.linesBefore);
       await turn(signal);
+      turnAt = line + recordsPerTurn;
     }
     try {
-      const taken = takePlain?.(lines, at, end, line) ?? 'odd';
-      if (taken === 'taken') continue;
-      text = undefined;
-      // What a plain record tells besides its event comes first.
-      const events = taken === 'odd' ? eventsOf(at, end) : counter.settlePlain(taken.links());
-      for (const event of events) counter.take(event, line, () => text ?? lines.toString('utf8', at, end));
-      if (taken === 'odd') continue;
-      taken.put(rows, tally, placeOf(firstPlace, line, events.length));
-      ledger.stored(line);
+      const next = isText ? plain?.convert(lines, { at, line }, sink) : undefined;
+      ({ at, line } = next ?? { at, line });
+      if (next?.isOdd === false) continue;
+      const end = lineEnd(lines, at);
+      takeAsObject(end);
+      at = end + 1;
+      line += 1;
     } catch (error) {
-      throw checkFailure(`checking line ${line} of ${part}`, error);
+      throw checkFailure(`checking line ${line} of ${place.part}`, error);
     }
   }
 
-  function eventsOf(at: number, end: number): readonly WireEvent[] {
+  function takeAsObject(end: number): void {
     const each = readLine(lines, at, end, isText);
-    if (each.kind !== 'record') {
-      counter.noRecord(each, line);
-      return [];
-    }
-    text = each.text;
+    if (each.kind !== 'record') return counter.noRecord(each, line);
     counter.record();
-    return counter.settle(readSafely(deps.read, each.record), line, text);
+    const events = counter.settle(readSafely(deps.read, each.record), line, each.text);
+    for (const event of events) counter.take(event, line, () => each.text);
   }
-}
-
-/**
- * Takes what most records are: plain, with an event and nothing before it; and those that are skipped. What is left of the others: all
- * of it, or links and the event of the converter. A function of its own, since the engine compiles the loop around it again for each
- * segment.
- */
-function createPlainTaker(
-  plain: PlainConverter,
-  rows: SegmentRows,
-  { tally, ledger, firstPlace }: Counts & Pick<SegmentPlace, 'firstPlace'>,
-): (lines: Buffer, at: number, end: number, line: number) => 'taken' | 'odd' | PlainConverter {
-  return (lines, at, end, line) => {
-    if (!plain.read(lines, at, end, tally)) return 'odd';
-    const leftOut = plain.leftOut();
-    if (leftOut !== undefined) {
-      tally.record();
-      tally.skip(leftOut);
-      return 'taken';
-    }
-    if (plain.hasLinks()) return plain;
-    plain.put(rows, tally, placeOf(firstPlace, line, 0));
-    ledger.stored(line);
-    tally.record();
-    tally.convertPlain();
-    return 'taken';
-  };
 }
 
 async function transformed(
@@ -215,8 +207,6 @@ interface Counter {
   noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
   /** The events of a record that are to be taken. `refused`: of its events that are refused already. */
   settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
-  /** The same of a record that is converted without objects: `links` come before its event. */
-  settlePlain(links: readonly WireEvent[]): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
   take(event: WireEvent, line: number, text: () => string): void;
 }
@@ -262,13 +252,6 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
         return events;
       }
       return [];
-    },
-    settlePlain: (links) => {
-      ofRecord = links;
-      tally.record();
-      tally.convertPlain();
-      if (links.length > 0) noteDevices(deps.devices, links);
-      return links;
     },
     refuse,
     take: (event, line, text) => {

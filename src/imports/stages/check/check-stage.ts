@@ -323,10 +323,10 @@ async function insertDeferred(
   { deps, leased, parts, links, rows, wantsFacts }: Checking & { readonly links: RepeatedLinks },
   stored: StoredEvents,
 ): Promise<WrittenRows> {
-  const { staging, eventBytesMax, limits, failpoint } = deps;
+  const { staging, limits, failpoint } = deps;
   const { id: runId, projectId } = leased.run;
   const settled = createDeferredSettled(runId, links, stored);
-  const own = createSegmentRows({ projectId, runId, eventBytesMax, wantsFacts });
+  const own = createSegmentRows({ projectId, runId, wantsFacts });
   const sums: DaySum[] = [];
   let batch = 0;
   const insert = async (): Promise<void> => {

@@ -32,6 +32,7 @@ function memoryOf(message: unknown): ArrayBuffer[] {
   if (found === undefined || handOver === undefined) return [];
   const columns = [...found.rows.chunks, ...(found.facts?.chunks ?? [])];
   const counted = handOver.memories.counted.map(({ saved }) => saved);
-  const views: readonly ArrayBufferView[] = [...columns, ...rejected, ...counted];
+  const { count: _, ...links } = handOver.deferred.links;
+  const views: readonly ArrayBufferView[] = [...columns, ...rejected, ...counted, ...Object.values(links)];
   return [...new Set(views.filter(isMovable).map(({ buffer }) => buffer))];
 }

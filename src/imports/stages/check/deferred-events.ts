@@ -4,6 +4,7 @@ import { contentWords, identityWords, withoutRunMark } from '../../checksum.ts';
 import { dayOfMicros } from './event-times.ts';
 import { hashIdentity, hashText, type Words } from './event-keys.ts';
 import type { RepeatedLinks } from './repeated-links.ts';
+import { packedLinkName, sumsPerLink, type PackedLinks } from './segment-links.ts';
 import type { SegmentRows } from './segment-rows.ts';
 import { isElsewhere, type StoredEvents } from './stored-events.ts';
 
@@ -22,6 +23,12 @@ export interface DeferredEvent {
   link: { readonly line: number; ofLine: number } | undefined;
 }
 
+/** Of a segment. */
+export interface Deferred {
+  readonly events: readonly DeferredEvent[];
+  readonly links: PackedLinks;
+}
+
 const name = { low: 0, high: 0 };
 const id = { low: 0, high: 0 };
 const key = { low: 0, high: 0 };
@@ -34,13 +41,15 @@ export function keyOf({ uuid, event, distinctId }: DeferredEvent): Readonly<Word
   return key;
 }
 
+const linkName = Buffer.from(packedLinkName);
+
 export interface DeferredSettled {
   /** Names of the events, by the index that rows know. */
   readonly names: readonly string[];
   /** Events that the target has on another day, by the day that they would have here. */
   readonly elsewhere: ReadonlyMap<string, number>;
   /** Makes rows of those that stay. Segments in the order of the source. */
-  add(segment: number, deferred: readonly DeferredEvent[], rows: SegmentRows): void;
+  add(segment: number, deferred: Deferred, rows: SegmentRows): void;
 }
 
 export function createDeferredSettled(runId: string, links: RepeatedLinks, stored: StoredEvents): DeferredSettled {
@@ -50,16 +59,55 @@ export function createDeferredSettled(runId: string, links: RepeatedLinks, store
   return {
     names,
     elsewhere,
-    add: (segment, deferred, rows) => {
-      for (const event of deferred) {
+    add: (segment, { events, links: packed }, rows) => {
+      for (const event of events) {
         const own = keyOf(event);
         if (event.link !== undefined && !links.stays(segment, own, event.micros)) continue;
         const day = dayOfMicros(event.micros);
         if (isElsewhere(stored, event.event, day, own)) elsewhere.set(day, (elsewhere.get(day) ?? 0) + 1);
         else rows.add({ ...event, properties: parseExactValues(event.text) as JsonObject }, sumsOf(event));
       }
+      addPacked(segment, packed, rows);
     },
   };
+
+  function addPacked(
+    segment: number,
+    { count, keys, micros: times, places, uuids, sums, texts, ends }: PackedLinks,
+    rows: SegmentRows,
+  ): void {
+    const key = { low: 0, high: 0 };
+    for (let index = 0; index < count; index += 1) {
+      key.low = keys[index * 2] as number;
+      key.high = keys[index * 2 + 1] as number;
+      const micros = times[index] as number;
+      if (!links.stays(segment, key, micros)) continue;
+      const day = dayOfMicros(micros);
+      if (isElsewhere(stored, packedLinkName, day, key)) {
+        elsewhere.set(day, (elsewhere.get(day) ?? 0) + 1);
+        continue;
+      }
+      const [from, between, to] = [index === 0 ? 0 : ends[index * 2 - 1], ends[index * 2], ends[index * 2 + 1]];
+      const first = index * sumsPerLink;
+      rows.addPacked(
+        {
+          uuid: uuids.subarray(index * 16, (index + 1) * 16),
+          event: linkName,
+          distinctId: texts.subarray(from, between),
+          properties: [texts.subarray(between, to)],
+        },
+        {
+          micros,
+          place: places[index] as number,
+          name: indexOf(packedLinkName),
+          sumLow: sums[first] as number,
+          sumHigh: sums[first + 1] as number,
+          contentLow: sums[first + 2] as number,
+          contentHigh: sums[first + 3] as number,
+        },
+      );
+    }
+  }
 
   function sumsOf({ uuid, event, distinctId, micros, place, text }: DeferredEvent) {
     identityWords(uuid, distinctId, micros, sum);

@@ -21,7 +21,7 @@ export interface EventTally {
 
 export interface NameEntry {
   readonly name: string;
-  /** Stands for the name in the spill. */
+  /** Stands for the name in the segment. */
   readonly index: number;
   count: number;
   first: number;
@@ -29,6 +29,8 @@ export interface NameEntry {
 }
 
 export interface IdCount {
+  /** Stands for the id in the segment. */
+  readonly index: number;
   events: number;
 }
 
@@ -58,7 +60,7 @@ export function createEventTally(odd: OddTally, now: () => number): EventTally {
     idCountOf: (distinctId) => {
       const known = perId.get(distinctId);
       if (known !== undefined) return known;
-      const count = { events: 0 };
+      const count = { index: perId.size, events: 0 };
       perId.set(distinctId, count);
       return count;
     },

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { decodeRows } from '../../../../test/support/event-store-double.ts';
 import { parseExactValues } from '../../../base/exact-json.ts';
-import { scanLimits } from '../../../batch/limits.ts';
-import { scanBatch } from '../../../batch/scan.ts';
-import { createFacts } from './facts.ts';
+import { convertedRows } from '../../../../test/support/converted-rows.ts';
+import { createSegmentRows } from './segment-rows.ts';
 
 const of = { projectId: 3, runId: 'run-1' };
 const start = Date.parse('2024-03-01T10:00:00Z') * 1000;
@@ -19,21 +18,23 @@ interface Said {
   readonly says?: string;
 }
 
+const noSums = { name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
+
 /** Facts as `uuid number, second, properties without the mark of the run`, in order of time. */
-function factsOf(events: readonly Said[], way: 'read' | 'scanned' = 'read'): string[] {
-  const facts = createFacts(of);
+function factsOf(events: readonly Said[], way: 'read' | 'converted' = 'read'): string[] {
+  const segment = createSegmentRows({ ...of, wantsFacts: true });
+  const [ids, shapes] = [new Map<string, number>(), new Map<string, number>()];
   for (const [index, { event = 'seen', id = 'ann', at = index, place = index, says = '{}' }] of events.entries()) {
     const micros = start + at * 1_000_000;
+    const own = { uuid: uuid(index), event, distinctId: id };
     if (way === 'read') {
       const properties = parseExactValues(says) as Record<string, unknown>;
-      facts.add({ uuid: uuid(index), event, distinctId: id, micros, place, properties });
-    } else {
-      const json = `{"uuid":"${uuid(index)}","event":"${event}","distinct_id":"${id}","properties":${says}}`;
-      facts.addScanned(scanBatch(Buffer.from(`[${json}]`), scanLimits(1e6)), 0, micros, place);
-    }
+      segment.add({ ...own, text: says, properties }, { ...noSums, micros, place });
+    } else segment.addConverted(convertedRows([{ ...own, micros, place, says }], ids, shapes));
   }
-  const rows = decodeRows(facts.take());
-  expect(facts.take().rows).toBe(0);
+  const { facts } = segment.take(['seen']);
+  const rows = facts === undefined ? [] : decodeRows(facts);
+  expect(segment.take([]).facts?.rows).toBe(0);
   return rows
     .toSorted((a, b) => a.micros - b.micros || a.receivedAtMicros - b.receivedAtMicros)
     .map((row) => {
@@ -43,7 +44,7 @@ function factsOf(events: readonly Said[], way: 'read' | 'scanned' = 'read'): str
     });
 }
 
-describe.each(['read', 'scanned'] as const)('facts of events that are %s', (way) => {
+describe.each(['read', 'converted'] as const)('facts of events that are %s', (way) => {
   it.each<[string, Said[], string[]]>([
     ['the first event of an id makes its person', [{}, {}, { id: 'bob' }, {}], ['0 0 seen {}', '2 2 seen {}']],
     ['the first is the earliest', [{ at: 9 }, { at: 3 }, { at: 5 }], ['1 3 seen {}']],

@@ -1,15 +1,17 @@
-import { haveSameKeys } from '../../../base/same-keys.ts';
+import { haveSameKeys, type JsonSpan } from '../../../base/same-keys.ts';
 import { isObject } from '../../../base/json.ts';
 import { groupTypesIn } from '../../../batch/group-names.ts';
-import { eventFlag, type ScannedBatch } from '../../../batch/scanned-batch.ts';
-import { fieldFrom, fieldTo, flagsOf, plainText } from '../../../batch/spans.ts';
 import { profileFlag, profileKeys } from '../../../batch/stored-properties.ts';
 import { dayMicros } from '../../../batch/timestamps.ts';
 import { otherIdOf, profileEvents, saysNothing } from '../../../contract/profile-events.ts';
 import { identityProperty } from '../../../contract/wire-event.ts';
-import type { RowBatch } from '../../../eventstore/eventstore.ts';
-import { EventRowWriter } from '../../../eventstore/rows.ts';
+import type { EventRowWriter } from '../../../eventstore/rows.ts';
 import { runMark } from '../../checksum.ts';
+
+export interface FactsOf {
+  readonly projectId: number;
+  readonly runId: string;
+}
 
 /**
  * Reduces the events of one segment to what persons and groups learn from them: fewer rows of the same form, with the properties that
@@ -36,13 +38,8 @@ import { runMark } from '../../checksum.ts';
  */
 export interface Facts {
   add(event: FactEvent): void;
-  /**
-   * The same of an event in scanned JSON without `eventFlag.special`, whose id is a text without escapes and whose name is none of
-   * contract/profile-events.ts that is kept whole. Its properties are not parsed.
-   */
-  addScanned(scan: ScannedBatch, index: number, micros: number, place: number): void;
-  /** Rows of the facts since the last call. */
-  take(): RowBatch;
+  /** Writes the facts since the last call. */
+  write(): void;
 }
 
 /** An event as it is stored. */
@@ -70,8 +67,8 @@ interface Claim {
   text: Buffer;
   micros: number;
   place: number;
-  /** Its uuid and its name. */
-  head: Buffer;
+  uuid: string;
+  event: string;
   isNobodys: boolean;
   /** One more event that is kept for the same reason: which of them counts is not known here. */
   tied: Claim | null;
@@ -79,19 +76,12 @@ interface Claim {
 
 /** The event that is looked at. */
 interface Hand extends Pick<Claim, 'micros' | 'place' | 'isNobodys'> {
-  /** Its uuid and name; undefined: they stand in the JSON. */
-  texts: Pick<FactEvent, 'uuid' | 'event'> | undefined;
-  json: Buffer;
-  uuidFrom: number;
-  nameFrom: number;
-  nameTo: number;
+  readonly uuid: string;
+  readonly event: string;
 }
 
 /** Claims of an id that an event is compared with, the newest. */
 const comparedMax = 32;
-const uuidBytes = 36;
-const openObject = 0x7b;
-const openArray = 0x5b;
 const noText = Buffer.alloc(0);
 const wholeKeys = [
   ...profileKeys,
@@ -105,9 +95,9 @@ const wholeKeys = [
   identityProperty,
 ];
 
-export function createFacts(of: { readonly projectId: number; readonly runId: string }): Facts {
-  const rows = createFactRows(of);
-  const hand = emptyHand();
+/** `writer`: gets the facts. */
+export function createFacts(of: FactsOf, writer: EventRowWriter): Facts {
+  const rows = createFactRows(of, writer);
   /** By id. */
   let claims = new Map<string, Claim[]>();
   const claimsOf = (distinctId: string): Claim[] => {
@@ -123,11 +113,11 @@ export function createFacts(of: { readonly projectId: number; readonly runId: st
       if (isWhole(event, isNobodys)) return rows.write(event, wholeMembers(properties));
       const types = groupTypesIn(Object.hasOwn(properties, '$groups') ? properties['$groups'] : undefined);
       if (isNobodys && types.length === 0) return;
-      hold(hand, event, isNobodys);
+      const { uuid, event: name, micros, place } = event;
+      const hand = { uuid, event: name, micros, place, isNobodys };
       const own = claimsOf(event.distinctId);
       const say = (key: Key, type = ''): void => {
-        const text = Buffer.from(JSON.stringify(properties[key]));
-        claim(own, hand, { key, type }, text, 0, text.length);
+        claim(own, hand, { key, type }, Buffer.from(JSON.stringify(properties[key])));
       };
       for (const type of types) say('$groups', type);
       if (isNobodys) return;
@@ -137,28 +127,14 @@ export function createFacts(of: { readonly projectId: number; readonly runId: st
         if (isObject(properties[key]) || (key === '$unset' && Array.isArray(properties[key]))) say(key);
       }
     },
-    addScanned: (scan, index, micros, place) => {
-      holdScanned(hand, scan, index, { micros, place });
-      const own = claimsOf(contentAt(scan, index, 'distinctId'));
-      claimFirst(own, hand);
-      if ((flagsOf(scan, index) & eventFlag.dollarName) !== 0 && saysNothing.has(contentAt(scan, index, 'name')))
-        return;
-      for (const says of scannedKeys) {
-        const from = fieldFrom(scan, index, says.field);
-        if (from < 0 || !saysAnything(says.key, scan.json[from])) continue;
-        claim(own, hand, says, scan.json, from, fieldTo(scan, index, says.field));
-      }
-    },
-    take: () => {
+    write: () => {
       for (const [distinctId, own] of claims) rows.writeClaims(distinctId, own);
       claims = new Map();
-      return rows.take();
     },
   };
 }
 
-function createFactRows({ projectId, runId }: { readonly projectId: number; readonly runId: string }) {
-  const writer = new EventRowWriter();
+function createFactRows({ projectId, runId }: FactsOf, writer: EventRowWriter) {
   const mark = runMark(runId);
   const write = (fact: Omit<FactEvent, 'properties'>, members: Iterable<string>): void => {
     const text = [...members].join(',');
@@ -176,32 +152,16 @@ function createFactRows({ projectId, runId }: { readonly projectId: number; read
     });
   };
   const writeEvent = (distinctId: string, of: readonly Claim[]): void => {
-    const [{ micros, place, head, isNobodys }] = of as readonly [Claim];
-    const uuid = head.toString('latin1', 0, uuidBytes);
-    write({ uuid, event: head.toString('utf8', uuidBytes), distinctId, micros, place }, membersOf(of, isNobodys));
+    const [{ uuid, event, micros, place, isNobodys }] = of as readonly [Claim];
+    write({ uuid, event, distinctId, micros, place }, membersOf(of, isNobodys));
   };
   /** One row for each event. Events of one record share a place only beyond the places that a record has. */
   const writeClaims = (distinctId: string, own: readonly Claim[]): void => {
-    const byPlace = new Map<number, Claim[]>();
-    for (const each of withTied(own)) {
-      const same = byPlace.get(each.place);
-      if (same === undefined) byPlace.set(each.place, [each]);
-      else same.push(each);
-    }
-    for (const of of byPlace.values()) {
-      const [{ head }] = of as unknown as readonly [Claim];
-      if (of.every((each) => each.head.equals(head))) writeEvent(distinctId, of);
-      else for (const some of Map.groupBy(of, (each) => each.head.toString()).values()) writeEvent(distinctId, some);
-    }
+    const byEvent = Map.groupBy(withTied(own), ({ place, uuid, event }) => `${place} ${uuid}${event}`);
+    for (const of of byEvent.values()) writeEvent(distinctId, of);
   };
-  return { write, writeClaims, take: () => writer.take() };
+  return { write, writeClaims };
 }
-
-const scannedKeys = [
-  { key: '$set', type: '', field: 'ownSet' },
-  { key: '$set_once', type: '', field: 'ownSetOnce' },
-  { key: '$unset', type: '', field: 'ownUnset' },
-] as const;
 
 /** Whether it is, or may be, more than one of many that say the same of one id. */
 function isWhole({ event, properties }: FactEvent, isNobodys: boolean): boolean {
@@ -213,7 +173,7 @@ function isWhole({ event, properties }: FactEvent, isNobodys: boolean): boolean 
 function wholeMembers(properties: FactEvent['properties']): string[] {
   return wholeKeys.flatMap((key) => {
     const text = Object.hasOwn(properties, key) ? JSON.stringify(properties[key]) : undefined;
-    return text === undefined ? [] : [`"${key}":${text}`];
+    return text === undefined ? [] : [`"${key}":${text.toString()}`];
   });
 }
 
@@ -225,82 +185,35 @@ function membersOf(claims: readonly Claim[], isNobodys: boolean): ReadonlySet<st
   return members;
 }
 
-function emptyHand(): Hand {
-  return {
-    micros: 0,
-    place: 0,
-    isNobodys: false,
-    texts: undefined,
-    json: noText,
-    uuidFrom: 0,
-    nameFrom: 0,
-    nameTo: 0,
-  };
-}
-
-function hold(hand: Hand, event: FactEvent, isNobodys: boolean): void {
-  hand.micros = event.micros;
-  hand.place = event.place;
-  hand.isNobodys = isNobodys;
-  hand.texts = event;
-}
-
-function holdScanned(hand: Hand, scan: ScannedBatch, index: number, at: Pick<Claim, 'micros' | 'place'>): void {
-  hand.micros = at.micros;
-  hand.place = at.place;
-  hand.isNobodys = false;
-  hand.texts = undefined;
-  hand.json = scan.json;
-  hand.uuidFrom = fieldFrom(scan, index, 'uuid') + 1;
-  hand.nameFrom = fieldFrom(scan, index, 'name') + 1;
-  hand.nameTo = fieldTo(scan, index, 'name') - 1;
-}
-
-function saysAnything(key: Key, first: number | undefined): boolean {
-  return first === openObject || (key === '$unset' && first === openArray);
-}
-
-/** Text of a field that has no escapes. */
-function contentAt(scan: ScannedBatch, index: number, field: 'distinctId' | 'name'): string {
-  return plainText(scan.json, fieldFrom(scan, index, field) + 1, fieldTo(scan, index, field) - 1);
-}
-
 function claimFirst(own: Claim[], hand: Hand): void {
   const known = own[0];
   if (known?.key === 'first') settle(known, hand);
   else own.unshift(newClaim(hand, { key: 'first', type: '' }, noText));
 }
 
-/** `json` at [from, to): the property. */
-function claim(
-  own: Claim[],
-  hand: Hand,
-  of: Pick<Claim, 'key' | 'type'>,
-  json: Buffer,
-  from: number,
-  to: number,
-): void {
+/** `text`: JSON of the property. */
+function claim(own: Claim[], hand: Hand, of: Pick<Claim, 'key' | 'type'>, text: Buffer): void {
   for (let at = own.length - 1; at >= Math.max(0, own.length - comparedMax); at--) {
     const known = own[at] as Claim;
-    if (known.key !== of.key || known.type !== of.type) continue;
-    const { text } = known;
-    const isSame = text.length === to - from && json.compare(text, 0, text.length, from, to) === 0;
-    if (!isSame && !isAlike(known, json, from, to)) continue;
-    if (settle(known, hand) && !isSame) known.text = Buffer.from(json.subarray(from, to));
+    if (known.key !== of.key || known.type !== of.type || !isAlike(known, text)) continue;
+    if (settle(known, hand)) known.text = text;
     return;
   }
-  own.push(newClaim(hand, of, Buffer.from(json.subarray(from, to))));
+  own.push(newClaim(hand, of, text));
 }
 
 function newClaim(hand: Hand, { key, type }: Pick<Claim, 'key' | 'type'>, text: Buffer): Claim {
-  const { micros, place, isNobodys } = hand;
-  return { key, type, text, micros, place, head: writeHead(hand, noText), isNobodys, tied: null };
+  return { key, type, text, ...hand, tied: null };
 }
 
 /** Whether an event with that property does the same. The lists of `$unset` are compared as text alone. */
-function isAlike({ key, text }: Claim, json: Buffer, from: number, to: number): boolean {
-  if (key === '$unset') return false;
-  return key === '$groups' || haveSameKeys({ json: text, from: 0, to: text.length }, { json, from, to });
+function isAlike({ key, text }: Claim, other: Buffer): boolean {
+  if (text.equals(other) || key === '$groups') return true;
+  return key !== '$unset' && haveSameKeys(spanOf(text), spanOf(other));
+}
+
+function spanOf(json: Buffer): JsonSpan {
+  return { json, from: 0, to: json.length };
 }
 
 /** Which of two events that do the same is kept, or whether both are. False: only the known one. */
@@ -309,21 +222,8 @@ function settle(known: Claim, hand: Hand): boolean {
   const order = isLatest ? hand.micros - known.micros : known.micros - hand.micros || known.place - hand.place;
   if (order < 0) return false;
   known.tied = order > 0 ? null : { ...known };
-  known.head = writeHead(hand, order > 0 ? known.head : noText);
-  known.micros = hand.micros;
-  known.place = hand.place;
-  known.isNobodys = hand.isNobodys;
+  Object.assign(known, hand);
   return true;
-}
-
-/** Into the memory of one that is not needed any more, if that has the same length: most have. */
-function writeHead({ texts, json, uuidFrom, nameFrom, nameTo }: Hand, old: Buffer): Buffer {
-  if (texts !== undefined) return Buffer.from(texts.uuid + texts.event);
-  const length = uuidBytes + nameTo - nameFrom;
-  const head = old.length === length ? old : Buffer.allocUnsafe(length);
-  for (let at = 0; at < uuidBytes; at++) head[at] = json[uuidFrom + at] as number;
-  for (let at = uuidBytes, from = nameFrom; at < length; at++, from++) head[at] = json[from] as number;
-  return head;
 }
 
 function* withTied(own: readonly Claim[]): Generator<Claim> {

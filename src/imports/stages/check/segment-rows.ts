@@ -1,14 +1,11 @@
-import { dayMicros } from '../../../batch/timestamps.ts';
-import { scanLimits } from '../../../batch/limits.ts';
-import { scanBatch } from '../../../batch/scan.ts';
-import { eventFlag, span, spanStride, type ScannedBatch } from '../../../batch/scanned-batch.ts';
-import { stringAt, textAt } from '../../../batch/spans.ts';
-import { freeMemory } from '../../../base/free-memory.ts';
 import { parseExactValues } from '../../../base/exact-json.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { profileEvents } from '../../../contract/profile-events.ts';
+import { dayMicros } from '../../../batch/timestamps.ts';
 import type { RowBatch } from '../../../eventstore/eventstore.ts';
-import { EventRowWriter } from '../../../eventstore/rows.ts';
+import { textAt } from '../../../eventstore/native-columns.ts';
+import { EventRowWriter, type RowPieces } from '../../../eventstore/rows.ts';
+import { createColumnFacts, type ColumnFacts } from './column-facts.ts';
+import { rowWords as word, says, wordsPerRow, type ConvertedRows } from './converted-rows.ts';
 import { createDaySums, type DaySums } from './day-sums.ts';
 import { createFacts, type Facts } from './facts.ts';
 
@@ -16,11 +13,10 @@ import { createFacts, type Facts } from './facts.ts';
 export interface SegmentRows {
   /** An event that was read as an object. */
   add(event: RowEvent, sums: EventSums): void;
-  /** Where the JSON of the next event may be written into `arena`, up to so many bytes. */
-  place(bytesMax: number): number;
-  readonly arena: Buffer;
-  /** Takes the event whose JSON was written there, up to `end`. */
-  keep(sums: EventSums, end: number): void;
+  /** An event that may merge persons, as bytes. */
+  addPacked(row: Omit<RowPieces, 'importRun'>, sums: EventSums): void;
+  /** Rows of the converter. */
+  addConverted(rows: ConvertedRows): void;
   /** Rows so far. */
   readonly count: number;
   /** All of them; afterwards there are none. `names`: of the indices. */
@@ -64,21 +60,11 @@ export type DaySum = ReturnType<DaySums['list']>[number];
 export interface SegmentRowsOptions {
   readonly projectId: number;
   readonly runId: string;
-  /** Of JSON, one event. */
-  readonly eventBytesMax: number;
   /** Whether persons and groups of the target learn from facts. */
   readonly wantsFacts: boolean;
-  /** JSON that is scanned at once. */
-  readonly arenaBytes?: number;
+  /** Of the records, where they are known. */
+  readonly sourceBytes?: number;
 }
-
-const arenaBytesDefault = 4 << 20;
-const eventsMax = 1 << 14;
-const openArray = 0x5b;
-const closeArray = 0x5d;
-const comma = 0x2c;
-const backslash = 0x5c;
-const noBytes = new Uint8Array(0);
 
 export function createSegmentRows(options: SegmentRowsOptions): SegmentRows {
   return new Rows(options);
@@ -86,137 +72,131 @@ export function createSegmentRows(options: SegmentRowsOptions): SegmentRows {
 
 class Rows implements SegmentRows {
   readonly #options: SegmentRowsOptions;
-  readonly #writer = new EventRowWriter();
-  readonly #facts: Facts | undefined;
-  readonly #limits: ReturnType<typeof scanLimits>;
+  readonly #writer: EventRowWriter;
+  readonly #facts: SegmentFacts | undefined;
   #sums = createDaySums();
-  #arena: Buffer;
-  #used = 1;
-  #waiting = 0;
-  #count = 0;
-  readonly #micros = new Float64Array(eventsMax);
-  readonly #places = new Float64Array(eventsMax);
+  readonly #rowSums = { micros: 0, place: 0, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
 
   constructor(options: SegmentRowsOptions) {
-    const { projectId, runId, eventBytesMax, wantsFacts, arenaBytes = arenaBytesDefault } = options;
     this.#options = options;
-    this.#facts = wantsFacts ? createFacts({ projectId, runId }) : undefined;
-    this.#limits = scanLimits(eventBytesMax);
-    this.#arena = Buffer.allocUnsafeSlow(arenaBytes);
+    const { sourceBytes } = options;
+    // Properties take more room than their records: what events say of persons stands there twice.
+    this.#writer = new EventRowWriter(undefined, sourceBytes === undefined ? undefined : sourceBytes * 2);
+    this.#facts = options.wantsFacts ? new SegmentFacts(options) : undefined;
   }
 
   get count(): number {
-    return this.#count;
-  }
-
-  get arena(): Buffer {
-    return this.#arena;
+    return this.#writer.rows;
   }
 
   add({ uuid, event, distinctId, text, properties }: RowEvent, sums: EventSums): void {
-    const { micros, place } = sums;
-    this.#writer.write({
-      ...this.#numbers(micros, place),
+    const { projectId, runId: importRun } = this.#options;
+    const { micros: timestampMicros, place: receivedAtMicros } = sums;
+    const keyDay = Math.floor(timestampMicros / dayMicros);
+    const numbers = { projectId, historical: true, receivedAtMicros, timestampMicros, keyDay };
+    this.#writer.write({ ...numbers, uuid, event, distinctId, properties: text, importRun });
+    this.#facts?.ofObjects.add({
       uuid,
       event,
       distinctId,
-      properties: text,
-      importRun: this.#options.runId,
+      micros: timestampMicros,
+      place: receivedAtMicros,
+      properties,
     });
-    this.#facts?.add({ uuid, event, distinctId, micros, place, properties });
     this.#sums.add(sums);
-    this.#count += 1;
   }
 
-  place(bytesMax: number): number {
-    // A comma before it, the bracket behind it.
-    const needed = bytesMax + 2;
-    if (this.#waiting === eventsMax || this.#used + needed > this.#arena.length) this.#drain();
-    if (this.#used + needed > this.#arena.length) this.#arena = Buffer.allocUnsafeSlow(this.#used + needed);
-    return this.#waiting === 0 ? this.#used : this.#used + 1;
+  addPacked(row: Omit<RowPieces, 'importRun'>, sums: EventSums): void {
+    const { projectId, runId: importRun } = this.#options;
+    const { micros: timestampMicros, place: receivedAtMicros } = sums;
+    const keyDay = Math.floor(timestampMicros / dayMicros);
+    const numbers = { projectId, historical: true, receivedAtMicros, timestampMicros, keyDay };
+    this.#writer.addRow(numbers, { ...row, importRun });
+    // Such an event is a fact whatever others say.
+    this.#facts?.writer.addRow(numbers, { ...row, importRun });
+    this.#sums.add(sums);
   }
 
-  keep(sums: EventSums, end: number): void {
-    if (this.#waiting > 0) this.#arena[this.#used] = comma;
-    this.#micros[this.#waiting] = sums.micros;
-    this.#places[this.#waiting] = sums.place;
-    this.#waiting += 1;
-    this.#used = end;
-    this.#sums.add(sums);
-    this.#count += 1;
+  addConverted(rows: ConvertedRows): void {
+    const { projectId, runId: importRun } = this.#options;
+    const at = { row: this.#writer.rows, ...this.#writer.end };
+    const receivedAtMicros = rows.places;
+    this.#writer.addColumns(rows.columns, { projectId, historical: true, importRun, receivedAtMicros });
+    this.#addSums(rows);
+    this.#facts?.add(rows, at);
   }
 
   take(names: readonly string[]): RowsOfSegment {
-    this.#drain();
-    const taken = { rows: this.#writer.take(), facts: this.#facts?.take(), sums: this.#sums.list(names) };
+    // Facts are made of the columns of the rows.
+    const facts = this.#facts?.take(this.#writer);
+    const taken = { rows: this.#writer.take(), facts, sums: this.#sums.list(names) };
     this.#sums = createDaySums();
-    this.#count = 0;
     return taken;
   }
 
-  /** Rows of the events whose JSON waits in the arena. */
-  #drain(): void {
-    if (this.#waiting === 0) return;
-    this.#arena[0] = openArray;
-    this.#arena[this.#used] = closeArray;
-    const scan = scanBatch(this.#arena.subarray(0, this.#used + 1), this.#limits);
-    for (let index = 0; index < scan.count; index += 1) this.#write(scan, index);
-    freeMemory(scan.spans);
-    this.#used = 1;
-    this.#waiting = 0;
-  }
-
-  #write(scan: ScannedBatch, index: number): void {
-    const { json, spans } = scan;
-    const at = (field: number): number => spans[index * spanStride + field] as number;
-    const micros = this.#micros[index] as number;
-    const place = this.#places[index] as number;
-    const [eventFrom, eventTo] = [at(span.name) + 1, at(span.name + 1) - 1];
-    const [idFrom, idTo] = [at(span.distinctId) + 1, at(span.distinctId + 1) - 1];
-    const flags = at(span.flags);
-    const isPlain = !hasEscapes(json, eventFrom, eventTo) && !hasEscapes(json, idFrom, idTo);
-    if (isPlain) {
-      this.#writer.splice({
-        ...this.#numbers(micros, place),
-        json,
-        uuidFrom: at(span.uuid) + 1,
-        eventFrom,
-        eventTo,
-        idFrom,
-        idTo,
-        propsFrom: at(span.properties),
-        propsTo: at(span.properties + 1),
-        propsPrefix: noBytes,
-      });
+  #addSums({ words, micros, places, names, columns: { rows } }: ConvertedRows): void {
+    const sums = this.#rowSums;
+    for (let row = 0; row < rows; row += 1) {
+      const first = row * wordsPerRow;
+      sums.micros = micros[row] as number;
+      sums.place = places[row] as number;
+      sums.name = names[row] as number;
+      sums.sumLow = words[first + word.sumLow] as number;
+      sums.sumHigh = words[first + word.sumHigh] as number;
+      sums.contentLow = words[first + word.contentLow] as number;
+      sums.contentHigh = words[first + word.contentHigh] as number;
+      this.#sums.add(sums);
     }
-    const isSpecial = (flags & eventFlag.special) !== 0;
-    const mayBeProfile = (flags & eventFlag.dollarName) !== 0;
-    if (isPlain && !isSpecial && !(mayBeProfile && profileEvents.has(json.toString('utf8', eventFrom, eventTo)))) {
-      this.#facts?.addScanned(scan, index, micros, place);
-      return;
-    }
-    if (isPlain && this.#facts === undefined) return;
-    const text = textAt(json, at(span.properties), at(span.properties + 1));
-    const event = {
-      uuid: textAt(json, at(span.uuid) + 1, at(span.uuid + 1) - 1),
-      event: stringAt(json, eventFrom - 1, eventTo + 1),
-      distinctId: stringAt(json, idFrom - 1, idTo + 1),
-    };
-    if (!isPlain) {
-      const importRun = this.#options.runId;
-      this.#writer.write({ ...this.#numbers(micros, place), ...event, properties: text, importRun });
-    }
-    this.#facts?.add({ ...event, micros, place, properties: parseExactValues(text) as JsonObject });
-  }
-
-  #numbers(timestampMicros: number, receivedAtMicros: number) {
-    const { projectId } = this.#options;
-    const keyDay = Math.floor(timestampMicros / dayMicros);
-    return { projectId, historical: true, receivedAtMicros, timestampMicros, keyDay };
   }
 }
 
-function hasEscapes(json: Buffer, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) if (json[at] === backslash) return true;
-  return false;
+/** Facts of both kinds of rows: what those of one kind say, those of the other may say once more. */
+class SegmentFacts {
+  readonly ofObjects: Facts;
+  readonly #ofColumns: ColumnFacts;
+  readonly writer = new EventRowWriter();
+
+  constructor(of: SegmentRowsOptions) {
+    this.ofObjects = createFacts(of, this.writer);
+    this.#ofColumns = createColumnFacts(of);
+  }
+
+  add(rows: ConvertedRows, at: Parameters<ColumnFacts['add']>[1]): void {
+    this.#ofColumns.add(rows, at);
+    for (let row = 0; row < rows.columns.rows; row += 1) {
+      if (rows.says[row] === says.more) this.ofObjects.add(eventOf(rows, row));
+    }
+  }
+
+  take(rows: EventRowWriter): RowBatch {
+    this.#ofColumns.write(rows, this.writer);
+    this.ofObjects.write();
+    return this.writer.take();
+  }
+}
+
+function eventOf({ columns, words, micros, places }: ConvertedRows, row: number) {
+  const wordOf = (index: number): number => words[row * wordsPerRow + index] as number;
+  const from = wordOf(word.properties);
+  const properties = Buffer.from(columns.properties.buffer, columns.properties.byteOffset + from);
+  return {
+    uuid: uuidIn(columns.uuid, row),
+    event: textIn(columns.event, wordOf(word.event)),
+    distinctId: textIn(columns.distinctId, wordOf(word.id)),
+    micros: micros[row] as number,
+    place: places[row] as number,
+    properties: parseExactValues(properties.toString('utf8', 0, wordOf(word.propertiesBytes))) as JsonObject,
+  };
+}
+
+function textIn(column: Uint8Array, at: number): string {
+  const { from, to } = textAt(column, at);
+  return Buffer.from(column.buffer, column.byteOffset + from, to - from).toString();
+}
+
+/** The engine keeps two halves, each with its last bytes first. */
+function uuidIn(column: Uint8Array, row: number): string {
+  const halves = [0, 8].map((half) => column.slice(row * 16 + half, row * 16 + half + 8).toReversed());
+  const digits = halves.map((half) => Buffer.from(half).toString('hex')).join('');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

@@ -27,7 +27,7 @@ export interface SegmentTally {
   /** The entry of its name, with the index that stands for it in the spill. `id` is the hash of its distinct_id. */
   event(event: ReadyEvent, id: Words): NameEntry;
   /** The same of a link that other segments may have made, too: counted is what stays of them (repeated-links.ts). */
-  link(event: ReadyEvent, id: Words): NameEntry;
+  link(event: Pick<ReadyEvent, 'event'>, id: Words): NameEntry;
   /** The same in pieces, for what is known of a name and an id already. */
   readonly events: EventTally;
   /** A record became events that are counted, and of which no sample is wanted. */

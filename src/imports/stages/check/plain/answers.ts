@@ -6,6 +6,12 @@ import { Fragments, type Fragment } from './fragments.ts';
 import { knownIdentity, knownName, type KnownIdentity, type KnownName } from './known.ts';
 import type { MemoryRoom, Piece } from './memory-room.ts';
 import type { MakeAnswer } from './memos.ts';
+import { wordBytes } from './writing.ts';
+
+/** With its place in the machine's memory. */
+export interface PlacedName extends KnownName {
+  readonly place: number;
+}
 
 /** What the makers of answers have in common. */
 export interface AnswerDeps {
@@ -15,36 +21,42 @@ export interface AnswerDeps {
   readonly room: MemoryRoom;
   /** Number of a name that somebody wants to hear. */
   readonly heardNumber: (name: string) => number;
-  readonly names: KnownName[];
+  readonly names: PlacedName[];
   readonly identities: KnownIdentity[];
 }
 
 /** As `Name` in assembly/convert.ts. */
+export const nameWords = { number: 2, flags: 3 } as const;
+export const nameFlags = { sampled: 1, sampledLinked: 2, skipped: 4 } as const;
+
 export function nameAnswer({ table, room, names }: AnswerDeps): MakeAnswer {
   return (values) => {
     const known = knownName(table, values);
     // What is not stored as an event is skipped by the reader, which counts it.
     if (known === undefined || notEventWarning(known.name) !== undefined) return 0;
-    const json = room.putText(JSON.stringify(known.name));
-    return room.putWords([json.from, json.bytes, names.push(known) - 1]);
+    const { from, bytes } = room.putText(known.name);
+    const flags = known.leftOut === undefined ? 0 : nameFlags.skipped;
+    const place = room.putWords([from, bytes, names.length, flags]);
+    names.push({ ...known, place });
+    return place;
   };
 }
 
-/** As `Identity` there. */
+/** As `Identity` there: behind four words the time of its earliest link, as a double. */
+const identityWords = 4;
+
 export function identityAnswer(deps: AnswerDeps): MakeAnswer {
   const { table, compiled, room, identities } = deps;
   const fragments = new Fragments(compiled);
   return (values) => {
     const found = knownIdentity(table, fragments, values);
     if (found === undefined) return 0;
-    const { distinctId } = found.known;
-    const json = room.putText(JSON.stringify(distinctId));
-    // Where nothing is escaped the id stands between the quotes.
-    const isPlain = json.bytes === distinctId.length + 2;
-    const id = isPlain ? { from: json.from + 1, bytes: json.bytes - 2 } : room.putText(distinctId);
+    const { from, bytes } = room.putText(found.known.distinctId);
     const fragment = putFragment(deps, found.fragment);
     const number = identities.push(found.known) - 1;
-    return room.putWords([json.from, json.bytes, id.from, id.bytes, fragment, number]);
+    const place = room.putWords([from, bytes, fragment, number], 8);
+    room.setDouble(place + identityWords * wordBytes, found.known.link === undefined ? -1 : Infinity);
+    return place;
   };
 }
 

@@ -1,4 +1,5 @@
 import { distinctIdCharsMax, nameCharsMax } from '../../../../batch/limits.ts';
+import { saysNothing } from '../../../../contract/profile-events.ts';
 import { leftOutReason } from '../../../formats/event-writer.ts';
 import type { PlainIdentity, PlainTable } from './plain-table.ts';
 import { hashText, type Words } from '../event-keys.ts';
@@ -11,9 +12,8 @@ export interface KnownName {
   readonly name: string;
   /** Why the event is left out; undefined: it is not. */
   readonly leftOut: string | undefined;
-  /** No samples are wanted any more of records that become this event: alone, or with a link before it. */
-  isSampled: boolean;
-  isSampledLinked: boolean;
+  /** Whether it says nothing of its person but that they are there. */
+  readonly saysNothing: boolean;
   /** Of the segment that was counted in last. */
   entry: NameEntry | undefined;
   tally: SegmentTally | undefined;
@@ -24,8 +24,6 @@ export interface KnownIdentity {
   readonly distinctId: string;
   readonly hash: Words;
   readonly link: PlainIdentity['link'];
-  /** Of the earliest link that was given to the writer, µs since the epoch; Infinity: none was. */
-  linkedMicros: number;
   count: IdCount | undefined;
   tally: SegmentTally | undefined;
 }
@@ -46,7 +44,7 @@ export function knownName({ eventName }: PlainTable, values: readonly unknown[])
   const name = given ?? String(values[0]);
   if (oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
   const leftOut = given === null ? leftOutReason(name) : undefined;
-  return { name, leftOut, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
+  return { name, leftOut, saysNothing: saysNothing.has(name), entry: undefined, tally: undefined };
 }
 
 /** By the ids of a record, with what they become among the properties; undefined: the record is odd. */
@@ -64,7 +62,7 @@ export function knownIdentity(
   if (fragment === undefined) return undefined;
   const hash = { low: 0, high: 0 };
   hashText(distinctId, hash);
-  return { known: { distinctId, hash, link, linkedMicros: Infinity, count: undefined, tally: undefined }, fragment };
+  return { known: { distinctId, hash, link, count: undefined, tally: undefined }, fragment };
 }
 
 /** Neither cut nor trimmed by anybody. */

@@ -72,17 +72,25 @@ export type Variable =
   | 'ending'
   | 'endingBytes'
   | 'eventBytesMax'
-  | 'microsMax';
+  | 'microsMax'
+  | 'rows'
+  | 'uuids'
+  | 'times'
+  | 'days'
+  | 'events'
+  | 'ids'
+  | 'propertiesColumn'
+  | 'skipped'
+  | 'heardCounts';
 
 interface Code {
   heapBase(): number;
-  result(): number;
-  /** 0: the record is odd. */
-  read(from: number, to: number): number;
-  /** Gives where the event ends. */
-  write(at: number): number;
-  /** Writes the time of the record that was read last; gives where it ends. */
-  writeTimeOfRecord(at: number): number;
+  /** Place of what the last call of `convert` came to. */
+  block(): number;
+  /** Converts the lines there; gives where the first one begins that it did not take. */
+  convert(from: number, to: number): number;
+  /** Writes a time, µs since the epoch, as texts of events have it; gives where it ends. */
+  writeTimeOf(at: number, micros: number): number;
 }
 
 type Exports = Code & Readonly<Record<Variable, { value: number }>>;

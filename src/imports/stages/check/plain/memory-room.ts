@@ -68,6 +68,10 @@ export class MemoryRoom {
     this.#machine.words[place / 4 + index] = number;
   }
 
+  setDouble(place: number, value: number): void {
+    this.#machine.bytes.writeDoubleLE(value, place);
+  }
+
   putBytes(bytes: Uint8Array): Piece {
     const from = this.take(bytes.length);
     this.#machine.bytes.set(bytes, from);

@@ -7,30 +7,48 @@ import type { IdCounter } from '../../../formats/occurrences.ts';
 import type { PlainTable } from './plain-table.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
+import type { RowColumns } from '../../../../eventstore/rows.ts';
+import { microsOfRow, rowFlags, rowsMax, rowWords as word, says, wordsPerRow } from '../converted-rows.ts';
+import type { RecordLedger } from '../record-ledger.ts';
 import type { SegmentTally } from '../segment-tally.ts';
 import type { SegmentRows } from '../segment-rows.ts';
+import { nameFlags, nameWords, type PlacedName } from './answers.ts';
 import { compileTable } from './compiled-table.ts';
 import type { KnownIdentity, KnownName } from './known.ts';
+import { nameNumbersMax } from './name-numbers.ts';
 import type { Asked, PlainMachine } from './machine.ts';
 import { MemoryRoom, RoomFullError } from './memory-room.ts';
 import { plainOf } from './plain-of-map.ts';
 import { writeTable, type TableMemory } from './table-memory.ts';
+import { wordBytes } from './writing.ts';
 
 /**
- * Converts plain records from bytes to bytes, by the table of their format. What it makes of a record is what the reader and the
+ * Converts plain records from bytes to columns, by the table of their format. What it makes of a record is what the reader and the
  * converter of events make of it; a record of which that is not sure is odd and goes to them.
  */
 export interface PlainConverter {
-  /** False: the record is odd, and nothing is remembered of it. */
-  read(json: Buffer, from: number, to: number, tally: SegmentTally): boolean;
-  /** Why there is no event of the record that was read; undefined: there is one. */
-  leftOut(): string | undefined;
-  /** Whether there may be links before the event that was read. */
-  hasLinks(): boolean;
-  /** They, each told once. */
-  links(): readonly WireEvent[];
-  /** Makes a row of the event that was read, and counts it. `place`: its `received_at`, µs since the epoch. */
-  put(rows: SegmentRows, tally: SegmentTally, place: number): void;
+  /**
+   * Converts records from `at` on, some hundreds at once, and stops before the first that is odd, of which nothing is remembered. Gives
+   * where it stopped. `links` is called for a record that may tell of a link, before its row is counted.
+   */
+  convert(lines: Buffer, at: PlainPlace, into: PlainSink): PlainPlace & { readonly isOdd: boolean };
+}
+
+/** A line: its offset, its number in the part, from 1. */
+export interface PlainPlace {
+  readonly at: number;
+  readonly line: number;
+}
+
+/** Where rows go, and what counts them. */
+export interface PlainSink {
+  readonly rows: Pick<SegmentRows, 'addConverted'>;
+  readonly tally: SegmentTally;
+  readonly ledger: Pick<RecordLedger, 'stored'>;
+  /** `received_at` of a line, µs since the epoch. */
+  placeOf(line: number, index: number): number;
+  /** Takes what a record tells of a link: events that come before its own. */
+  takeLinks(events: readonly WireEvent[], of: { readonly line: number; readonly micros: number }): void;
 }
 
 export interface PlainConverterOptions {
@@ -63,37 +81,50 @@ const answersBytes = 16 << 20;
 /** When there is less room for answers, all of them are forgotten. */
 const answersLeftMin = 1 << 20;
 const newline = 0x0a;
-/** Words of `Result` in assembly/convert.ts. */
-const result = {
-  name: 0,
-  identity: 1,
-  bytes: 2,
-  isCounted: 3,
-  heardCount: 4,
-  sumLow: 5,
-  sumHigh: 6,
-  contentLow: 7,
-  contentHigh: 8,
-  micros: 10,
+/** Words of `Block` in assembly/convert.ts. */
+const blockWords = {
+  rows: 0,
+  lines: 1,
+  skipped: 2,
+  heard: 3,
+  eventsBytes: 4,
+  idsBytes: 5,
+  propertiesBytes: 6,
+  stop: 7,
+  name: 8,
+  isLinked: 9,
 } as const;
+const stops = { end: 0, odd: 1, unsampled: 2 } as const;
+const linesMax = 4096;
+/** Of names and ids, each with its length. */
+const textBytesMax = 2048;
+const propertiesFull = 1 << 20;
 
 class Converter implements PlainConverter, Asked {
   readonly #machine: PlainMachine;
   readonly #table: PlainTable;
   readonly #memory: TableMemory;
   readonly #answers: MemoryRoom;
-  readonly #names: KnownName[] = [];
+  readonly #names: PlacedName[] = [];
   readonly #identities: KnownIdentity[] = [];
   readonly #heard: string[] = [];
   readonly #slice: number;
-  readonly #out: number;
+  readonly #timeText: number;
   readonly #now: () => number;
-  /** What the machine says of the record that was read last. */
-  readonly #result: Uint32Array;
-  readonly #resultMicros: Float64Array;
-  readonly #sums = { micros: 0, place: 0, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
+  readonly #columns: ReturnType<typeof placeColumns>;
+  /** What the last call came to. */
+  readonly #block: Uint32Array;
+  readonly #words: Uint32Array;
+  readonly #doubles: Float64Array;
+  readonly #made = {
+    micros: new Float64Array(rowsMax),
+    places: new Float64Array(rowsMax),
+    names: new Int32Array(rowsMax),
+    ids: new Int32Array(rowsMax),
+    says: new Uint8Array(rowsMax),
+  };
   #microsMax = Number.NaN;
-  /** What stands in the slice: [from, to) of some lines. */
+  /** What stands in the slice: [from, to) of some lines, whole ones. */
   #lines: Buffer | undefined;
   #from = 0;
   #to = 0;
@@ -109,7 +140,7 @@ class Converter implements PlainConverter, Asked {
     machine.asked = this;
     const room = new MemoryRoom(machine, machine.code.heapBase());
     this.#slice = room.take(sliceBytes + slackBytes);
-    this.#out = room.take(outBytes + slackBytes);
+    this.#timeText = room.take(slackBytes);
     const texts = room.take(sliceBytes + slackBytes);
     const message = room.take(messageBytes + slackBytes);
     const place = room.take(answersBytes + slackBytes);
@@ -122,9 +153,11 @@ class Converter implements PlainConverter, Asked {
       names: this.#names,
       identities: this.#identities,
     });
-    const ending = room.putText(`${runMark(runId)}}`);
+    this.#columns = placeColumns(room);
+    const ending = room.putText(runMark(runId));
     room.take(slackBytes);
     machine.set({
+      ...this.#columns,
       texts,
       textsEnd: texts + sliceBytes,
       message,
@@ -134,60 +167,107 @@ class Converter implements PlainConverter, Asked {
       eventBytesMax: Math.min(eventBytesMax, outBytes),
     });
     const { buffer } = machine.bytes;
-    this.#result = new Uint32Array(buffer, machine.code.result(), result.micros);
-    this.#resultMicros = new Float64Array(buffer, machine.code.result() + result.micros * 4, 1);
+    this.#block = new Uint32Array(buffer, machine.code.block(), blockWords.isLinked + 1);
+    this.#words = new Uint32Array(buffer, this.#columns.rows, rowsMax * wordsPerRow);
+    this.#doubles = new Float64Array(buffer, this.#columns.rows, (rowsMax * wordsPerRow) / 2);
   }
 
-  read(lines: Buffer, from: number, to: number, tally: SegmentTally): boolean {
-    if (to - from > sliceBytes) return false;
+  convert(lines: Buffer, place: PlainPlace, sink: PlainSink): PlainPlace & { readonly isOdd: boolean } {
     if (this.#answers.left < answersLeftMin) this.#memory.forget();
-    if (lines !== this.#lines || from < this.#from || to > this.#to) this.#load(lines, from);
-    const place = this.#slice + from - this.#from;
+    if (lines !== this.#lines || place.at < this.#from || place.at >= this.#to) this.#load(lines, place.at);
+    // A line that is longer than the slice.
+    if (this.#to <= place.at) return { ...place, isOdd: true };
     this.#noteTime();
-    if (this.#machine.code.read(place, place + to - from) === 0) return false;
-    const name = this.#name();
-    const identity = this.#identity();
-    // Whether such a record tells of a link, and whether it counts, is the reader's to say.
-    if (name.leftOut !== undefined) return !this.hasLinks() && this.#result[result.isCounted] === 0;
-    return this.#isKnownToSamples(name, identity, tally);
+    const offset = this.#slice - this.#from;
+    const end = this.#machine.code.convert(place.at + offset, this.#to + offset) - offset;
+    const next = { at: end, line: place.line + (this.#block[blockWords.lines] as number) };
+    this.#take(place.line, sink);
+    const stop = this.#block[blockWords.stop] as number;
+    const isOdd = stop === stops.odd || (stop === stops.unsampled && !this.#markSampled(sink.tally));
+    return { ...next, isOdd };
   }
 
-  leftOut(): string | undefined {
-    return this.#name().leftOut;
+  /** Counts the rows and hands them over. */
+  #take(firstLine: number, sink: PlainSink): void {
+    const { tally } = sink;
+    const block = this.#block;
+    for (let each = 0; each < (block[blockWords.skipped] as number); each += 1) {
+      tally.record();
+      const name = this.#machine.words[this.#columns.skipped / wordBytes + each] as number;
+      tally.skip((this.#names[name] as PlacedName).leftOut ?? '');
+    }
+    const rows = block[blockWords.rows] as number;
+    if (rows === 0) return;
+    for (let row = 0; row < rows; row += 1) this.#count(row, firstLine, sink);
+    if ((block[blockWords.heard] as number) > 0) this.#tellHeard(tally);
+    sink.rows.addConverted({ ...this.#made, words: this.#words, columns: this.#columnsOf(rows) });
   }
 
-  hasLinks(): boolean {
-    const { link, linkedMicros } = this.#identity();
-    return link !== undefined && (this.#resultMicros[0] as number) < linkedMicros;
+  #count(row: number, firstLine: number, { tally, ledger, placeOf, takeLinks }: PlainSink): void {
+    const made = this.#made;
+    const words = this.#words;
+    const first = row * wordsPerRow;
+    const name = this.#names[words[first + word.name] as number] as PlacedName;
+    const identity = this.#identities[words[first + word.identity] as number] as KnownIdentity;
+    const flags = words[first + word.flags] as number;
+    const micros = this.#doubles[row * (wordsPerRow / 2) + microsOfRow] as number;
+    const line = firstLine + (words[first + word.line] as number);
+    tally.record();
+    tally.convertPlain();
+    let index = 0;
+    if ((flags & rowFlags.tellsOfLink) !== 0) {
+      const links = this.#linksOf(identity, micros);
+      takeLinks(links, { line, micros });
+      index = links.length;
+    }
+    const entry = entryOf(name, tally);
+    const count = countOf(identity, tally);
+    tally.events.count(entry, identity.hash, count, micros);
+    ledger.stored(line);
+    made.micros[row] = micros;
+    made.places[row] = placeOf(line, index);
+    made.names[row] = entry.index;
+    made.ids[row] = count.index;
+    const saysMore = (flags & rowFlags.special) !== 0;
+    made.says[row] = saysMore ? says.more : name.saysNothing ? says.nothing : says.properties;
   }
 
-  links(): readonly WireEvent[] {
-    const identity = this.#identity();
-    if (identity.link === undefined || !this.hasLinks()) return [];
-    identity.linkedMicros = this.#resultMicros[0] as number;
-    const time = this.#timeText();
-    return this.#table.identify?.(identity.link.user, identity.link.device, time) ?? [];
+  #linksOf({ link }: KnownIdentity, micros: number): readonly WireEvent[] {
+    const { identify } = this.#table;
+    if (link === undefined || identify === undefined) return [];
+    const { bytes, code } = this.#machine;
+    // `2021-03-04T05:06:07.089Z`, with six digits where there are microseconds.
+    const time = bytes.toString('latin1', this.#timeText, code.writeTimeOf(this.#timeText, micros));
+    return identify(link.user, link.device, time);
   }
 
-  put(rows: SegmentRows, tally: SegmentTally, place: number): void {
-    const found = this.#result;
-    const at = rows.place(found[result.bytes] as number);
-    const end = this.#machine.code.write(this.#out);
-    this.#machine.bytes.copy(rows.arena, at, this.#out, end);
-    const identity = this.#identity();
-    const entry = entryOf(this.#name(), tally);
-    const micros = this.#resultMicros[0] as number;
-    this.#tellHeard(tally);
-    tally.events.count(entry, identity.hash, countOf(identity, tally), micros);
-    const sums = this.#sums;
-    sums.micros = micros;
-    sums.place = place;
-    sums.name = entry.index;
-    sums.sumLow = found[result.sumLow] as number;
-    sums.sumHigh = found[result.sumHigh] as number;
-    sums.contentLow = found[result.contentLow] as number;
-    sums.contentHigh = found[result.contentHigh] as number;
-    rows.keep(sums, at + end - this.#out);
+  /** Whether the record at which the last call stopped is not wanted as a sample: then its like are not, from now on. */
+  #markSampled(tally: SegmentTally): boolean {
+    const { name, place } = this.#names[this.#block[blockWords.name] as number] as PlacedName;
+    const isLinked = this.#block[blockWords.isLinked] === 1;
+    const isSampled = !tally.wantsSample([name]);
+    const isSampledLinked = isLinked && !tally.wantsSample(['$identify', name]);
+    const flags = (isSampled ? nameFlags.sampled : 0) | (isSampledLinked ? nameFlags.sampledLinked : 0);
+    const { words } = this.#machine;
+    const at = place / wordBytes + nameWords.flags;
+    words[at] = (words[at] as number) | flags;
+    return isSampled && (!isLinked || isSampledLinked);
+  }
+
+  #columnsOf(rows: number): RowColumns {
+    const { bytes } = this.#machine;
+    const columns = this.#columns;
+    const block = this.#block;
+    const view = (from: number, size: number): Uint8Array => bytes.subarray(from, from + size);
+    return {
+      rows,
+      day: view(columns.days, rows * 4),
+      uuid: view(columns.uuids, rows * 16),
+      timestamp: view(columns.times, rows * 8),
+      event: view(columns.events, block[blockWords.eventsBytes] as number),
+      distinctId: view(columns.ids, block[blockWords.idsBytes] as number),
+      properties: view(columns.propertiesColumn, block[blockWords.propertiesBytes] as number),
+    };
   }
 
   meaningOfKey(table: number, from: number, to: number): number {
@@ -220,39 +300,15 @@ class Converter implements PlainConverter, Asked {
     this.#machine.set({ microsMax });
   }
 
-  /** Records that are kept as samples are read as objects. */
-  #isKnownToSamples(name: KnownName, identity: KnownIdentity, tally: SegmentTally): boolean {
-    const mayLink = this.hasLinks();
-    if (!name.isSampled) name.isSampled = !tally.wantsSample([name.name]);
-    if (mayLink && !name.isSampledLinked) name.isSampledLinked = !tally.wantsSample(['$identify', name.name]);
-    const isKnown = name.isSampled && (!mayLink || name.isSampledLinked);
-    // The reader will tell the writer of the link.
-    if (!isKnown && mayLink) identity.linkedMicros = this.#resultMicros[0] as number;
-    return isKnown;
-  }
-
-  /** What the machine is told to look at next. */
+  /** Whole lines from there on, as many as there is room for. */
   #load(lines: Buffer, from: number): void {
     const { bytes } = this.#machine;
-    const copied = lines.copy(bytes, this.#slice, from, Math.min(lines.length, from + sliceBytes + 1));
+    const copied = lines.copy(bytes, this.#slice, from, Math.min(lines.length, from + sliceBytes));
     bytes[this.#slice + copied] = newline;
+    const isEnd = from + copied === lines.length;
     this.#lines = lines;
     this.#from = from;
-    this.#to = from + copied;
-  }
-
-  #name(): KnownName {
-    return this.#names[this.#result[result.name] as number] as KnownName;
-  }
-
-  #identity(): KnownIdentity {
-    return this.#identities[this.#result[result.identity] as number] as KnownIdentity;
-  }
-
-  /** `2021-03-04T05:06:07.089Z`, with six digits where there are microseconds. */
-  #timeText(): string {
-    const { bytes, code } = this.#machine;
-    return bytes.toString('latin1', this.#out, code.writeTimeOfRecord(this.#out));
+    this.#to = isEnd ? lines.length : lines.lastIndexOf(newline, from + copied - 1) + 1;
   }
 
   #numberOfHeard(name: string): number {
@@ -261,10 +317,28 @@ class Converter implements PlainConverter, Asked {
   }
 
   #tellHeard(tally: SegmentTally): void {
-    const count = this.#result[result.heardCount] as number;
-    const first = this.#memory.keys.heard / 4;
-    for (let at = 0; at < count; at += 1) tally.property(this.#heard[this.#machine.words[first + at] as number] ?? '');
+    const { words } = this.#machine;
+    const first = this.#columns.heardCounts / wordBytes;
+    for (const [number, name] of this.#heard.entries()) {
+      for (let times = words[first + number] as number; times > 0; times -= 1) tally.property(name);
+      words[first + number] = 0;
+    }
   }
+}
+
+/** By the variables of assembly/convert.ts. */
+function placeColumns(room: MemoryRoom) {
+  return {
+    rows: room.take(rowsMax * wordsPerRow * wordBytes),
+    uuids: room.take(rowsMax * 16),
+    times: room.take(rowsMax * 8),
+    days: room.take(rowsMax * 4),
+    events: room.take(rowsMax * textBytesMax + slackBytes),
+    ids: room.take(rowsMax * textBytesMax + slackBytes),
+    propertiesColumn: room.take(propertiesFull + outBytes + slackBytes),
+    skipped: room.take(linesMax * wordBytes),
+    heardCounts: room.takeZeros(nameNumbersMax * 2 * wordBytes),
+  };
 }
 
 /** Where there is no room for an answer the record is odd. */

@@ -38,7 +38,7 @@ export interface TableMemory {
 }
 
 const itemsMax = 1024;
-const identityMemos = 8192;
+const identityMemos = 1 << 15;
 const variedMemos = 8192;
 const fewMemos = 256;
 /** As in assembly/convert/properties.ts. */
@@ -161,7 +161,7 @@ function groupWords(writing: Writing): number[] {
       return [compiled.propertyOf(name), compiled.names.numberOf(target, name), key.from, key.bytes];
     });
     const ofParts = room.putWords(own.flatMap(({ words }) => words));
-    return [key.from, key.bytes, ofParts, own.length, room.putWords(standard), standard.length / 4, 0];
+    return [key.from, key.bytes, ofParts, own.length, room.putWords(standard), standard.length / 4, 0, 0, 0];
   });
 }
 
