@@ -1,4 +1,4 @@
-import type { BodyEncoding, Lane } from '../eventlog/eventlog.ts';
+import type { BodyEncoding, Lane, RowsStored } from '../eventlog/eventlog.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
 
 /** A body that has been scanned and validated; at least one of its events is good. */
@@ -17,7 +17,7 @@ export interface AcceptedBatch {
   readonly ip?: string;
   readonly requestId: string;
   /** See RecordHeader. */
-  readonly rowsStored?: true;
+  readonly rowsStored?: RowsStored;
   /** Of the body, unpacked; the door may take its memory. Absent: nobody has made it, or needs it afterwards. */
   readonly scan?: ScannedBatch;
 }

@@ -35,12 +35,16 @@ export interface RecordHeader {
   readonly requestId: string;
   /** Of a project that is spread: which part of it these events are, and so which slot; absent: the first. */
   readonly part?: number;
-  /**
-   * The events have their rows in the event store already: the pipeline does with them what concerns persons and groups, and nothing
-   * else. They may be fewer and say less than those rows (imports/stages/check/facts.ts). Absent: they are stored.
-   */
-  readonly rowsStored?: true;
+  /** The events have their rows in the event store already. Absent: they are stored. */
+  readonly rowsStored?: RowsStored;
 }
+
+/**
+ * Of events that have their rows: who learns from them, persons, groups or (true) both; nothing else is done with them. They may be
+ * fewer and say less than those rows (imports/stages/check/facts.ts).
+ */
+export type RowsStored = (typeof rowsStoredFor)[number];
+export const rowsStoredFor = [true, 'persons', 'groups'] as const;
 
 export interface LogRecord {
   readonly header: RecordHeader;

@@ -1,4 +1,4 @@
-import { bodyEncodings, type RecordHeader } from './eventlog.ts';
+import { bodyEncodings, rowsStoredFor, type RecordHeader } from './eventlog.ts';
 
 /** Undefined for what an intact record of ours cannot hold, also with a right checksum: another release or program wrote it. */
 export function parseRecordHeader(text: string): RecordHeader | undefined {
@@ -25,6 +25,6 @@ function isHeader(value: unknown): value is RecordHeader {
     Number.isInteger(events) &&
     typeof requestId === 'string' &&
     (part === undefined || Number.isInteger(part)) &&
-    (rowsStored === undefined || rowsStored === true)
+    (rowsStored === undefined || rowsStoredFor.some((each) => each === rowsStored))
   );
 }

@@ -1,3 +1,4 @@
+import { groupEvents, mergeEvents } from '../contract/profile-events.ts';
 import type { RunRef, StoreReader } from './eventstore.ts';
 import {
   cutProperties,
@@ -12,7 +13,7 @@ import {
 } from './import-reads.ts';
 import { rowColumns, rowOf, type PageRow } from './month-rows.ts';
 import type { EventRow } from './rows.ts';
-import { runTableName, type RunTable } from './run-tables.ts';
+import { runTableName, type RunTable } from './run-table-names.ts';
 
 /**
  * Reading the tables of a run (run-tables.ts). Their identities are those of `events`: project, day, event, cityHash64 of the distinct_id,
@@ -107,6 +108,8 @@ export interface RunPageOf {
   readonly of?: RunTable;
   readonly after?: RunRowKey | undefined;
   readonly limit: number;
+  /** Only events that may say something of groups. */
+  readonly about?: 'groups' | undefined;
 }
 
 /**
@@ -117,19 +120,63 @@ export async function readRunTableDay(
   store: StoreReader,
   run: RunRef,
   day: string,
-  { of = 'rows', after, limit }: RunPageOf,
+  { of = 'rows', after, limit, about }: RunPageOf,
 ): Promise<RunPage<EventRow, RunRowKey>> {
   const order = 'timestamp, received_at, event, cityHash64(distinct_id), uuid';
   const beyond = `WHERE (${order}) > (fromUnixTimestamp64Micro({micros:Int64}, 'UTC'),
   fromUnixTimestamp64Micro({place:Int64}, 'UTC'), {event:String}, cityHash64({id:String}), {uuid:UUID})`;
   const rows = await store.query<PageRow>(
-    `SELECT ${rowColumns} FROM ${eventsOf(run, of)} PREWHERE ${ofDay}
+    `SELECT ${rowColumns} FROM ${eventsOf(run, of)} PREWHERE ${ofDay}${about === 'groups' ? ` AND ${ofGroups}` : ''}
 ${after === undefined ? '' : beyond} ORDER BY ${order} LIMIT {limit:UInt32}`,
     { project: run.projectId, day, limit, ...(after && paramsOf(after)) },
   );
   const items = rows.map((row) => Object.assign(rowOf(run.projectId, row), { importRun: run.runId }));
   return { items, next: items.length === limit ? items.at(-1) : undefined };
 }
+
+/** Facts of some months (202403); `rows`: the events themselves stand for their facts. */
+export interface FactsOf {
+  readonly from: RunTable;
+  readonly months: readonly number[];
+}
+
+/** Days with events that may say something of groups, ascending. */
+export async function runTableGroupDays(store: StoreReader, run: RunRef, { from, months }: FactsOf): Promise<string[]> {
+  const days = await store.query<{ day_text: string }>(
+    `SELECT DISTINCT toString(day) AS day_text FROM ${rowsOf(run, from)} PREWHERE ${ofMonths} AND ${ofGroups} ORDER BY day_text`,
+    { project: run.projectId, months },
+  );
+  return days.map(({ day_text: day }) => day);
+}
+
+export interface MergeRow {
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly properties: string;
+}
+
+/** Events that may merge persons, in any order, page after page from 0 on; `next` undefined: that was the last one. */
+export async function runTableMerges(
+  store: StoreReader,
+  run: RunRef,
+  { from, months }: FactsOf,
+  page: number,
+): Promise<{ readonly merges: readonly MergeRow[]; readonly next: number | undefined }> {
+  const where = `PREWHERE ${ofMonths} AND ${isOneOf(mergeEvents)}`;
+  const params = { project: run.projectId, months };
+  const [found] = await store.query<{ merges: string }>(
+    `SELECT count() AS merges FROM ${rowsOf(run, from)} ${where}`,
+    params,
+  );
+  const pages = Math.max(1, Math.ceil(Number(found?.merges ?? 0) / mergesPerPage));
+  const merges = await store.query<MergeRow>(
+    `SELECT event, distinct_id, properties FROM ${rowsOf(run, from)} ${where} AND cityHash64(uuid) % {pages:UInt32} = {page:UInt32}`,
+    { ...params, pages, page },
+  );
+  return { merges, next: page + 1 < pages ? page + 1 : undefined };
+}
+
+const mergesPerPage = 100_000;
 
 /** Events of one name and day as `importedEvents` reads them of `events`. */
 export async function runTableEvents(
@@ -169,6 +216,12 @@ WHERE received_at >= (SELECT min(received_at) FROM ${rowsOf(run)} ${ofMonth}) AN
 
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
+
+const ofMonths = `${ofProject} AND toYYYYMM(day) IN {months:Array(UInt32)}`;
+const isOneOf = (names: ReadonlySet<string>): string =>
+  `event IN (${[...names].map((name) => `'${name}'`).join(', ')})`;
+/** Keys of JSON that the check has not written may hold escapes. */
+const ofGroups = `(${isOneOf(groupEvents)} OR position(properties, '"$groups"') > 0 OR position(properties, '\\\\u') > 0)`;
 
 const rowsOf = (run: RunRef, table: RunTable = 'rows'): string => runTableName({ run, table });
 const eventsOf = (run: RunRef, table?: RunTable): string => `${rowsOf(run, table)} FINAL`;

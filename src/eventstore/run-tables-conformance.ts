@@ -13,6 +13,7 @@ import {
 import { countRows, dayMicros, insertRows, newProject, testRow } from './conformance.ts';
 import type { RunRef } from './eventstore.ts';
 import { EventRowWriter, type EventRow } from './rows.ts';
+import { runFactTests } from './run-facts-conformance.ts';
 import { runTableReadTests } from './run-table-reads-conformance.ts';
 import type { RunStore } from './run-tables.ts';
 
@@ -34,6 +35,7 @@ export function runTablesConformance(name: string, open: () => Promise<RunStoreU
     insertTests(store);
     attachTests(store);
     runTableReadTests(store);
+    runFactTests(store);
   });
 }
 
@@ -58,12 +60,20 @@ function lifeTests(store: () => RunStore): void {
 
   it('runs whose ids look like names of tables have tables of their own', async () => {
     const project = newProject();
-    const runs = ['a', 'a-rows', 'a-local', 'A', 'a-rows-local', 'a-facts', 'x'.repeat(100), '-'.repeat(100)].map(
-      (runId) => ({
-        projectId: project,
-        runId,
-      }),
-    );
+    const runs = [
+      'a',
+      'a-rows',
+      'a-local',
+      'A',
+      'a-rows-local',
+      'a-facts',
+      'a-ordered',
+      'x'.repeat(100),
+      '-'.repeat(100),
+    ].map((runId) => ({
+      projectId: project,
+      runId,
+    }));
     for (const run of runs) await store().runTables.create(run);
     for (const [at, run] of runs.entries()) await insertSegment(store(), run, '0', [runRow(run, at)]);
     for (const run of runs) expect(await countsOf(store(), run, 'rows')).toMatchObject([{ count: 1 }]);

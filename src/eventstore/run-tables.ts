@@ -1,12 +1,24 @@
-import { assert } from '../base/assert.ts';
-import type { EventStore, RowBatch, RunRef } from './eventstore.ts';
+import type { EventStore, RowBatch, RunRef, StoreReader } from './eventstore.ts';
+import { createFactOrder, orderSql, type FactsToOrder, type FactSlice, type OrderChange } from './run-facts.ts';
+import {
+  allTables,
+  checkMonth,
+  dropSql,
+  runOfTable,
+  runTableName,
+  runTables,
+  tableNamesSql,
+  type RunTable,
+  type RunTableRef,
+} from './run-table-names.ts';
 import { singleForm, type SchemaForm } from './schema-form.ts';
 import { checkRun, checkToken } from './sql.ts';
 
 /**
- * Port: two tables for each import run, of the same form as `events`. Rows are inserted as segments of the source are converted, in any
+ * Port: tables for each import run, two of them of the same form as `events`. Rows are inserted as segments of the source are converted, in any
  * order, counted and compared there (run-table-reads.ts), and those of `rows` are then attached to `events` month by month without being
- * copied. What they say of persons and groups lies beside them in `facts`.
+ * copied. What they say of persons and groups lies beside them in `facts`, and once more in the order in which persons learn from it
+ * (run-facts.ts).
  *
  * Promises (checked by run-tables-conformance.ts for every adapter)
  * - Each call may be repeated after whatever end, `kill -9` of the engine included: what it has done is done once.
@@ -14,6 +26,7 @@ import { checkRun, checkToken } from './sql.ts';
  *   kill, and the loss of a minority of a shard's replicas.
  * - `attach` adds a month's rows to `events` under the rules of that table: of equal identities the one received first is shown. Once it
  *   resolves, they are as safe as inserted ones. Attached again they change nothing that reads (FINAL) show.
+ * - `orderFacts` begins anew whatever an earlier call has left.
  * - Nothing of a run becomes SQL text but its project and its id, which are checked.
  *
  * Where a row stands in the source is its `received_at`: start of the run + number of the record in µs. So the first of the source wins,
@@ -24,11 +37,11 @@ import { checkRun, checkToken } from './sql.ts';
  * shows them twice in ClickHouse before 26.3.17. `events` merges the parts after they are attached.
  */
 export interface RunTables {
-  /** Makes both tables; nothing where they are there. */
+  /** Makes `rows` and `facts`; nothing where they are there. */
   create(run: RunRef): Promise<void>;
   /** Runs that have a table or a part of one, as a crash leaves it, once each; by project and id. */
   list(): Promise<RunRef[]>;
-  /** Frees the disk of both, but for what `events` has been given. Nothing where there are no tables. */
+  /** Frees the disk of all, but for what `events` has been given. Nothing where there are no tables. */
   drop(run: RunRef): Promise<void>;
   /**
    * Rows of that run and project only. `segment`: names the content of the batch, 1 to 100 characters of `[A-Za-z0-9_:.-]`, the same at
@@ -40,15 +53,12 @@ export interface RunTables {
   attach(run: RunRef, month: number): Promise<void>;
   /** Ascending; empty where there is no table. */
   partitions(run: RunRef, of?: RunTable): Promise<RunPartition[]>;
-}
-
-/** `rows`: the events (the default everywhere); `facts`: one row for each event that says something of persons or groups, with that alone. */
-export type RunTable = (typeof runTables)[number];
-const runTables = ['rows', 'facts'] as const;
-
-export interface RunTableRef {
-  readonly run: RunRef;
-  readonly table: RunTable;
+  /** Puts facts in order for `orderedFacts`: by component, time and place. */
+  orderFacts(run: RunRef, facts: FactsToOrder): Promise<void>;
+  /** Facts of the components [from, to), each as JSON on a line of its own: so many from `offset` on, in order. */
+  orderedFacts(run: RunRef, slice: FactSlice): Promise<Buffer>;
+  /** How many there are in each of so many slices of equal width. */
+  countOrderedFacts(run: RunRef, slices: number): Promise<number[]>;
 }
 
 export interface RunPartition {
@@ -68,19 +78,24 @@ export interface RunStore extends EventStore {
 
 export type RunTableChange =
   | { readonly kind: 'create' | 'drop'; readonly run: RunRef }
-  | { readonly kind: 'attach'; readonly run: RunRef; readonly month: number };
+  | { readonly kind: 'attach'; readonly run: RunRef; readonly month: number }
+  | OrderChange;
 
 /** What an adapter does for these tables. */
 export interface RunTableTransport {
-  /** Runs `runTableSql`: `create` and `drop` on the whole store, `attach` on each shard. */
+  /** Runs `runTableSql`: what `isOfShards` on each shard, the rest on the whole store. */
   change(change: RunTableChange): Promise<void>;
   insert(into: RunTableRef, batch: RowBatch, token: string): Promise<void>;
   /** Rows of one replica of each shard, one after the other. */
   shardRows<Row>(sql: string): Promise<Row[]>;
+  query: StoreReader['query'];
+  /** A query of one text column: its values, each with a newline behind it. */
+  lines(sql: string): Promise<Buffer>;
   readonly form: Pick<SchemaForm, 'rowsOf'>;
 }
 
-export function createRunTables({ change, insert, shardRows, form }: RunTableTransport): RunTables {
+export function createRunTables(transport: RunTableTransport): RunTables {
+  const { change, insert, shardRows, form } = transport;
   return {
     create: async (run) => await change(checked({ kind: 'create', run })),
     drop: async (run) => await change(checked({ kind: 'drop', run })),
@@ -104,6 +119,7 @@ export function createRunTables({ change, insert, shardRows, form }: RunTableTra
         .map(([month, of]) => ({ month, rows: sum(of, 'rows'), bytes: sum(of, 'bytes'), parts: sum(of, 'parts') }))
         .sort((a, b) => a.month - b.month);
     },
+    ...createFactOrder(transport),
   };
 }
 
@@ -117,29 +133,6 @@ function segmentToken(run: RunRef, segment: string): string {
   checkRun(run);
   if (segment.length > 0 && segment.length <= 100) return checkToken(segment);
   throw new TypeError(`expected a segment of 1 to 100 characters, got ${JSON.stringify(segment)}`);
-}
-
-/** Letters, digits and `_`; no two runs share one, also where the adapter adds `_local`. */
-export function runTableName({ run, table }: RunTableRef): string {
-  const { projectId, runId } = checkRun(run);
-  assert(runTables.includes(table), `a table of a run (${runTables.join(', ')}), got ${table}`);
-  return `run_${projectId}_${runId.replaceAll('-', '_')}_${table}`;
-}
-
-const nameEnd = `_(?:${runTables.join('|')})(?:_local)?$`;
-const tableForm = new RegExp(`^run_(?<project>\\d+)_(?<id>\\w+)${nameEnd}`);
-const tableNamesSql = `SELECT name FROM system.tables
-WHERE database = currentDatabase() AND match(name, '^run_[0-9]+_[A-Za-z0-9_]+${nameEnd}')`;
-
-/** Whether a table of the store is one of these. */
-export function isRunTable(name: string): boolean {
-  return tableForm.test(name);
-}
-
-function runOfTable(name: string): RunRef | undefined {
-  const { project, id } = tableForm.exec(name)?.groups ?? {};
-  if (project === undefined || id === undefined) return undefined;
-  return { projectId: Number(project), runId: id.replaceAll('_', '-') };
 }
 
 interface PartitionRow {
@@ -163,13 +156,13 @@ export function runTableSql(change: RunTableChange, form: SchemaForm = singleFor
     case 'create':
       return runTables.flatMap((table) => createSql(runTableName({ run, table }), form));
     case 'drop':
-      return runTables.flatMap((table) => dropSql(runTableName({ run, table }), form));
+      return allTables.flatMap((table) => dropSql(runTableName({ run, table }), form));
     case 'attach': {
-      const { month } = change;
-      assert(Number.isInteger(month) && month >= 190_001 && month <= 229_912, `a month such as 202403, got ${month}`);
       const rows = form.rowsOf(runTableName({ run, table: 'rows' }));
-      return [`ALTER TABLE ${form.rowsOf('events')} ATTACH PARTITION ID '${month}' FROM ${rows}`];
+      return [`ALTER TABLE ${form.rowsOf('events')} ATTACH PARTITION ID '${checkMonth(change.month)}' FROM ${rows}`];
     }
+    default:
+      return orderSql(change, form);
   }
 }
 
@@ -185,10 +178,4 @@ SETTINGS ${form.tokenWindow}, fsync_after_insert = 1, fsync_part_directory = 1,
   parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax}`,
     ...form.readThroughAs(table, 'events'),
   ];
-}
-
-function dropSql(table: string, form: SchemaForm): readonly string[] {
-  return [...new Set([form.rowsOf(table), table])].map(
-    (name) => `DROP TABLE IF EXISTS ${name}${form.everywhere} SYNC SETTINGS max_table_size_to_drop = 0`,
-  );
 }

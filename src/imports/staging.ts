@@ -48,6 +48,8 @@ export const stagingKeys = {
   preflight: (run: string) => `${run}/preflight.json`,
   /** What the check found (JSON, CheckResult), what verify found (VerifyResult), the report in both forms. */
   check: (run: string) => `${run}/check.json`,
+  /** See stages/load/pending-facts.ts. */
+  pendingFacts: (run: string) => `${run}/pending-facts.json`,
   verify: (run: string) => `${run}/verify.json`,
   /** What taking the run back came to (JSON, UndoResult). */
   undo: (run: string) => `${run}/undo.json`,

@@ -35,10 +35,14 @@ export interface TableTarget {
    */
   attach(month: number, signal: AbortSignal): Promise<boolean>;
   /**
-   * What events of a day, whose rows are stored, say of persons and groups. One batch after the other, oldest first. May be repeated.
-   * Throws TargetWaitError, TargetError.
+   * What events whose rows are stored say of persons, or of groups. One batch after the other. May be repeated. Throws TargetWaitError,
+   * TargetError.
    */
-  deliverFacts(batch: LoadBatch, signal: AbortSignal): Promise<void>;
+  deliverFacts(
+    of: 'persons' | 'groups',
+    facts: Pick<LoadBatch, 'lines' | 'events'>,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 /** Asks a target what it would do, and sends it no event. Rejects with the signal's reason only. */

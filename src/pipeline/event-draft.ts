@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
 import type { WarningOccurrence } from '../contract/warnings.ts';
-import type { Lane } from '../eventlog/eventlog.ts';
+import type { Lane, RowsStored } from '../eventlog/eventlog.ts';
 import type { MergeRequest } from '../persons/merge-persons.ts';
 import type { PropertyChanges } from '../persons/registers.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -19,8 +19,8 @@ export interface RecordContext {
   readonly sentAt: number | undefined;
   /** `$ip` for events that bring none; live lane only. */
   readonly ip: string | undefined;
-  /** The events have their rows already: only persons and groups learn from them. */
-  readonly rowsStored: boolean;
+  /** The events have their rows already: only persons, groups or both learn from them. */
+  readonly rowsStored: RowsStored | undefined;
   /** How often the same content has been seen in this record, by its hash. */
   readonly occurrences: Map<string, number>;
 }

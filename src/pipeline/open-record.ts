@@ -71,7 +71,7 @@ export function openRecord(
     receivedAt: header.receivedAt,
     sentAt: header.sentAt,
     ip: lane === 'live' ? header.ip : undefined,
-    rowsStored: header.rowsStored === true,
+    rowsStored: header.rowsStored,
     occurrences: new Map(),
   };
   return {

@@ -2,6 +2,7 @@ import { formatProperties } from './event-draft.ts';
 import type { Step, StepDeps } from './step.ts';
 import { createEachDraft, createEachRaw } from './steps/each-event.ts';
 import { dropNotEvents } from './steps/drop-not-events.ts';
+import { keepLearners } from './steps/keep-learners.ts';
 import { noteProfiles } from './steps/note-profiles.ts';
 import { readEvents } from './steps/read-events.ts';
 import { readGroups } from './steps/read-groups.ts';
@@ -56,10 +57,9 @@ export function createOrder(deps: StepDeps): Order {
     // Here the events of several records wait for transformations that take their time.
     understand: [
       eachDraft(takeTransformed(deps)),
-      // After the transformations: they decide what an event says of persons and groups, and of which.
-      eachDraft(settleProfile),
-      // After the profile, which refuses what must not touch a group.
-      eachDraft(readGroups),
+      // After the transformations: they decide what an event says of persons and groups, and of which. The profile comes first, since it
+      // refuses what must not touch a group.
+      eachDraft((draft, { context }) => keepLearners(draft, context, settleProfile(draft) ?? readGroups(draft))),
       wantForSpliced(deps),
       eachOwn(wantForDraft(deps)),
     ],
@@ -87,6 +87,6 @@ export function createOrder(deps: StepDeps): Order {
 /** Of events that get their rows here: nothing of others but what concerns persons and groups. */
 function unlessStored(...steps: readonly Step[]): Step {
   return (record) => {
-    if (!record.context.rowsStored) for (const step of steps) step(record);
+    if (record.context.rowsStored === undefined) for (const step of steps) step(record);
   };
 }

@@ -6,6 +6,7 @@ import type { Sightings } from '../live/watch.ts';
 import { listGroupTypes } from '../persons/read-groups.ts';
 import { definePlugin } from '../plugins/plugin.ts';
 import { prepareReplay } from './prepare-replay.ts';
+import type { RowsStored } from '../eventlog/eventlog.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 const spoil = definePlugin({
@@ -36,7 +37,7 @@ function event(name: string, distinctId: string, properties: object = {}, time =
   return { event: name, distinct_id: distinctId, uuid: uuid(++made), timestamp: time, properties };
 }
 
-async function send(events: readonly object[], rowsStored = true): Promise<void> {
+async function send(events: readonly object[], rowsStored: RowsStored | false = true): Promise<void> {
   const body = { historical_migration: true, batch: events };
   await bench.append('historical', body, { events: events.length, ...(rowsStored && { rowsStored }) });
 }
@@ -82,6 +83,51 @@ describe('events that have their rows already', () => {
     expect(await profiles()).toEqual(expected);
     expect(bench.recording.rows).toEqual([]);
     expect(await bench.metrics.text()).not.toMatch(/^millrace_component_sent_events_total\{.* [1-9]/m);
+  });
+
+  it.each(['persons', 'groups'] as const)(
+    '%s first: once for each of both, they do the same, each once',
+    async (first) => {
+      await send(facts());
+      await bench.drain();
+      const expected = await profiles();
+      await bench[Symbol.asyncDispose]();
+
+      bench = await createBench();
+      made = 0;
+      await send(facts(), first);
+      await bench.drain();
+      const half = await profiles();
+      expect([half.persons.length, half.groups.length]).toEqual(first === 'persons' ? [2, 0] : [0, 1]);
+      made = 0;
+      await send(facts(), first === 'persons' ? 'groups' : 'persons');
+      await bench.drain();
+      const byKind = (warnings: typeof expected.warnings) =>
+        warnings.map(({ type, count }) => [type, count]).toSorted();
+      const found = await profiles();
+      expect({ ...found, warnings: byKind(found.warnings) }).toEqual({
+        ...expected,
+        warnings: byKind(expected.warnings),
+      });
+      expect(bench.recording.rows).toEqual([]);
+    },
+  );
+
+  it('what is wrong with one that comes for both is reported once', async () => {
+    const types = Array.from({ length: 6 }, (_, n) => `type ${n}`);
+    const long = { $group_type: 'type 0', $group_key: 'k'.repeat(500), $group_set: {} };
+    const events = [
+      event('seen', 'ann', { $groups: Object.fromEntries(types.map((type) => [type, 'x'])), ...run }),
+      event('$groupidentify', 'ann', { ...long, ...run }),
+      event('seen', 'ann', { $process_person_profile: 'no', ...run }),
+    ];
+    for (const of of ['groups', 'persons'] as const) await send(events, of);
+    await bench.drain();
+    expect((await bench.warnings()).map(({ type, count }) => `${type} ${count}`).toSorted()).toEqual([
+      'group_key_too_long 1',
+      'invalid_process_person_profile 1',
+      'too_many_group_types 1',
+    ]);
   });
 
   it('do not meet transformations, readers of the live stream or plugins that are told of events, and keep every digit', async () => {

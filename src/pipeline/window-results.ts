@@ -59,7 +59,7 @@ export class WindowResults {
       states[index] === state.raw || states[index] === state.draft,
       `event ${index} to be on its way, and no row yet`,
     );
-    const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt, rowsStored };
+    const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt, rowsStored: rowsStored !== undefined };
     const dead = outcome.kind === 'drop' ? undefined : deadEvent(place, outcome, scan);
     const more = outcome.kind === 'drop' ? outcome.details : {};
     if (this.#live.isWatched(projectId)) this.#live.ended(record, index, outcome, dead);

@@ -17,8 +17,8 @@ it('every way through the door of a project leads there from the other process, 
         asked.push([owner, 'admit', events]);
         return { kind: 'wait', reason: 'too fast', retryAfterMs: 5 };
       },
-      acceptFacts: async (body, facts) => {
-        asked.push([owner, 'acceptFacts', [...body], facts]);
+      acceptFacts: async (of, body, facts) => {
+        asked.push([owner, 'acceptFacts', of, [...body], facts]);
         return { kind: 'refused', reason: 'no' };
       },
     })),
@@ -27,11 +27,11 @@ it('every way through the door of a project leads there from the other process, 
   const door = projectDoorOver(callOver(port1), owner);
   expect(await door.accept(new Uint8Array([1, 2]), 9)).toEqual({ kind: 'accepted' });
   expect(await door.admit(8)).toEqual({ kind: 'wait', reason: 'too fast', retryAfterMs: 5 });
-  expect(await door.acceptFacts(new Uint8Array([3]), 7)).toEqual({ kind: 'refused', reason: 'no' });
+  expect(await door.acceptFacts('persons', new Uint8Array([3]), 7)).toEqual({ kind: 'refused', reason: 'no' });
   expect(asked).toEqual([
     [owner, 'accept', [1, 2], 9],
     [owner, 'admit', 8],
-    [owner, 'acceptFacts', [3], 7],
+    [owner, 'acceptFacts', 'persons', [3], 7],
   ]);
   port1.close();
 });

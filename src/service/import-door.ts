@@ -15,7 +15,7 @@ export function projectDoorOver(call: Call, owner: DoorOwner): ProjectDoor {
   return {
     accept: (body, events) => ask('accept', body, events),
     admit: (events) => ask('admit', events),
-    acceptFacts: (body, facts) => ask('acceptFacts', body, facts),
+    acceptFacts: (of, body, facts) => ask('acceptFacts', of, body, facts),
   };
 }
 

@@ -33,7 +33,17 @@ const unusedStore: RunStore = {
   query: unused,
   health: unused,
   close: unused,
-  runTables: { create: unused, list: unused, drop: unused, insert: unused, attach: unused, partitions: unused },
+  runTables: {
+    create: unused,
+    list: unused,
+    drop: unused,
+    insert: unused,
+    attach: unused,
+    partitions: unused,
+    orderFacts: unused,
+    orderedFacts: unused,
+    countOrderedFacts: unused,
+  },
 };
 
 /** A worker's run of the PostgreSQL source with these settings. */

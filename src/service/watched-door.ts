@@ -45,7 +45,7 @@ export function createWatchedDoor(door: Door, { live, clock, settings }: Watched
   };
   return {
     accept: async (batch) => {
-      if (batch.rowsStored === true || !tap.isWatched(batch.projectId)) return door.accept(batch);
+      if (batch.rowsStored !== undefined || !tap.isWatched(batch.projectId)) return door.accept(batch);
       // Before: the log may move the bytes to its own thread.
       const sightings = look(batch);
       await door.accept(batch);

@@ -3,7 +3,8 @@ import { isoOfMicros } from '../../src/base/clock.ts';
 import type { RunRef, StoreReader } from '../../src/eventstore/eventstore.ts';
 import type { EventRow } from '../../src/eventstore/rows.ts';
 import { readRunTableDay, runTableDays, type RunRowKey } from '../../src/eventstore/run-table-reads.ts';
-import type { RunStore, RunTable } from '../../src/eventstore/run-tables.ts';
+import type { RunTable } from '../../src/eventstore/run-table-names.ts';
+import type { RunStore } from '../../src/eventstore/run-tables.ts';
 import { tempChdb, type TempChdb } from './chdb.ts';
 
 let engine: Promise<TempChdb> | undefined;

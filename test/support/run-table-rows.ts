@@ -4,7 +4,8 @@ import { newProject } from '../../src/eventstore/conformance.ts';
 import { importedCounts } from '../../src/eventstore/import-reads.ts';
 import { EventRowWriter, type EventRow } from '../../src/eventstore/rows.ts';
 import { runTableCounts } from '../../src/eventstore/run-table-reads.ts';
-import type { RunStore, RunTable } from '../../src/eventstore/run-tables.ts';
+import type { RunTable } from '../../src/eventstore/run-table-names.ts';
+import type { RunStore } from '../../src/eventstore/run-tables.ts';
 import { contentText, createChecksum, createContentChecksum, runMark } from '../../src/imports/checksum.ts';
 
 const allDays = { from: '1900-01-01', to: '2299-12-31' };

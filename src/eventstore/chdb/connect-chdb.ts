@@ -7,7 +7,8 @@ import { insertError, queryError } from '../engine-errors.ts';
 import type { QueryParam, RowBatch, StoreHealth } from '../eventstore.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { encodeFrame, FrameReader, type Frame } from '../../base/frames.ts';
-import { createRunTables, type RunStore, type RunTableRef } from '../run-tables.ts';
+import type { RunTableRef } from '../run-table-names.ts';
+import { createRunTables, type RunStore } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
 import { checkToken, deleteRunSql } from '../sql.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
@@ -49,6 +50,8 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
       change: async (change) => void (await ask({ kind: 'change-run-table', change })),
       insert: (into, batch, token) => insertThroughFile({ link, spoolDir, waitMs }, batch, token, into),
       shardRows: query,
+      query,
+      lines: (sql) => ask({ kind: 'query', sql: `${sql} FORMAT TSVRaw`, params: {} }),
     }),
     async health() {
       try {

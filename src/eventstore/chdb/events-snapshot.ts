@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, parse } from 'node:path';
 import { linkTree, unlessGone } from '../../base/link-tree.ts';
-import { isRunTable } from '../run-tables.ts';
+import { isRunTable } from '../run-table-names.ts';
 import { keepTokensOf, readPartName, uncovered } from './part-names.ts';
 
 /**

@@ -5,7 +5,8 @@ import { forgetUnstoredTokens } from './forget-unstored-token.ts';
 import type { Engine } from './serve-engine.ts';
 import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
-import { runTableName, runTableSql } from '../run-tables.ts';
+import { runTableName } from '../run-table-names.ts';
+import { runTableSql } from '../run-tables.ts';
 import { migrateStore } from '../schema.ts';
 import { damagedPartsSql, deleteRunSql, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
 

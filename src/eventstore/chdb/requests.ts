@@ -1,5 +1,6 @@
 import type { QueryParam, RunDays } from '../eventstore.ts';
-import type { RunTableChange, RunTableRef } from '../run-tables.ts';
+import type { RunTableRef } from '../run-table-names.ts';
+import type { RunTableChange } from '../run-tables.ts';
 
 /** What the clients of the embedded engine ask its process, as headers of frames over a UNIX domain socket. */
 export type StoreRequest =

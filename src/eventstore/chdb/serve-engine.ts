@@ -1,7 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DamagedPart } from '../sql.ts';
 import type { RunDays } from '../eventstore.ts';
-import type { RunTableChange, RunTableRef } from '../run-tables.ts';
+import type { RunTableRef } from '../run-table-names.ts';
+import type { RunTableChange } from '../run-tables.ts';
 import { healthOf } from '../sql.ts';
 import { encodeFrame, FrameReader } from '../../base/frames.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';

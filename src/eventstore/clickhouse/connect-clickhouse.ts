@@ -1,5 +1,6 @@
 import type { WarnLog } from '../../telemetry/log.ts';
-import { createRunTables, runTableName, runTableSql, type RunStore } from '../run-tables.ts';
+import { runTableName } from '../run-table-names.ts';
+import { createRunTables, runTableSql, type RunStore } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
 import { migrateStore } from '../schema.ts';
 import { damagedPartsSql, deleteRunSql, healthOf, insertSql, type DamagedPart } from '../sql.ts';
@@ -67,6 +68,8 @@ function serverStore(server: ClickhouseServer): RunStore {
       insert: (into, batch, token) =>
         server.insert(insertSql(token, '', { table: runTableName(into), settings: [] }), batch),
       shardRows: (sql) => server.rows(sql),
+      query: (sql, params) => server.rows(sql, params),
+      lines: (sql) => server.lines(sql),
     }),
     async health() {
       try {

@@ -1,6 +1,7 @@
 import type { WarnLog } from '../../telemetry/log.ts';
 import type { RowBatch, StoreHealth } from '../eventstore.ts';
-import { createRunTables, runTableName, runTableSql, type RunStore, type RunTables } from '../run-tables.ts';
+import { runTableName, type RunTableRef } from '../run-table-names.ts';
+import { createRunTables, runTableSql, type RunStore, type RunTableChange, type RunTables } from '../run-tables.ts';
 import { clusterForm, type SchemaForm } from '../schema-form.ts';
 import { migrateStore } from '../schema.ts';
 import { damagedPartsOf, deleteRunSql, healthOf, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
@@ -13,7 +14,7 @@ import {
   type ClusterLayout,
   type ClusterRow,
 } from './cluster-layout.ts';
-import { attachOnShard } from './attach-on-shard.ts';
+import { changeOnShard, type ShardChange } from './change-on-shard.ts';
 import { deleteOnShard } from './delete-on-shard.ts';
 import { Replicas } from './replicas.ts';
 import { connectServer, type ClickhouseServer, type ServerOptions, type ServerSettings } from './server.ts';
@@ -208,15 +209,10 @@ function clusterRunTables({ opening, form, lookMs, log }: Omit<ClusterStoreDeps,
     async change(change) {
       const { all, shards } = await opening();
       const statements = runTableSql(change, form);
-      if (change.kind === 'attach') {
-        const work = {
-          from: form.rowsOf(runTableName({ run: change.run, table: 'rows' })),
-          to: localTable,
-          statements,
-          lookMs,
-          log,
-        };
-        await Promise.all(shards.map((shard, at) => attachOnShard(shard, { ...work, shardNumber: at + 1 })));
+      const tables = shardTables(change, form);
+      if (tables !== undefined) {
+        const work = { ...tables, statements, lookMs, log };
+        await Promise.all(shards.map((shard, at) => changeOnShard(shard, { ...work, shardNumber: at + 1 })));
       } else for (const sql of statements) await all.use((server) => server.command(sql, tableSettings));
     },
     async insert(into, batch, token) {
@@ -226,7 +222,18 @@ function clusterRunTables({ opening, form, lookMs, log }: Omit<ClusterStoreDeps,
       const { shards } = await opening();
       return (await Promise.all(shards.map((shard) => shard.use((server) => server.rows<Row>(sql))))).flat();
     },
+    query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
+    lines: async (sql) => (await opening()).all.use((server) => server.lines(sql)),
   });
+}
+
+/** Of a change that each shard makes by itself: what it reads and what it writes. */
+function shardTables(change: RunTableChange, form: SchemaForm): Pick<ShardChange, 'from' | 'to'> | undefined {
+  const local = (table: RunTableRef['table']): string => form.rowsOf(runTableName({ run: change.run, table }));
+  if (change.kind === 'attach') return { from: [local('rows')], to: localTable };
+  if (change.kind === 'add-components') return { from: [], to: local('components') };
+  if (change.kind === 'order') return { from: [local(change.from), local('components')], to: local('ordered') };
+  return undefined;
 }
 
 /** Resolves once every shard has its rows. When one fails, the same call adds what is missing: each has a token of its own. */

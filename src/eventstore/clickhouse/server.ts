@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import {
   ClickHouseError,
   ClickHouseLogLevel,
@@ -18,6 +19,8 @@ export interface ClickhouseServer {
   insert(sql: string, batch: RowBatch): Promise<void>;
   command(sql: string, settings?: ServerSettings): Promise<void>;
   rows<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
+  /** A query of one text column: its values, each with a newline behind it. */
+  lines(sql: string): Promise<Buffer>;
   /** Whether it answers at all, within a few seconds. */
   answers(): Promise<boolean>;
   close(): Promise<void>;
@@ -77,6 +80,7 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
       }),
     command: (sql, settings = {}) => whileAnswering(isAnswering, (signal) => command(writer, sql, settings, signal)),
     rows: (sql, params = {}) => whileAnswering(isAnswering, (signal) => rows(reader, sql, params, signal)),
+    lines: (sql) => whileAnswering(isAnswering, (signal) => lines(reader, sql, signal)),
     answers: isAnswering,
     async close() {
       await writer.close();
@@ -113,6 +117,15 @@ async function rows<Row>(
       abort_signal: signal,
     });
     return await result.json<Row>();
+  } catch (error) {
+    throw engineFailure(error, queryError);
+  }
+}
+
+async function lines(client: ClickHouseClient, query: string, signal: AbortSignal): Promise<Buffer> {
+  try {
+    const result = await client.exec({ query: `${query} FORMAT TSVRaw`, abort_signal: signal });
+    return await buffer(result.stream);
   } catch (error) {
     throw engineFailure(error, queryError);
   }

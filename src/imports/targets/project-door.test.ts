@@ -152,10 +152,12 @@ describe('the way of an import into its project', () => {
 
   it('takes facts whatever the agreement says, marked so that they get no rows, and waits while the lane is full', async () => {
     const test = await setUp('required', freeEventsInAll);
-    expect(await test.door.acceptFacts(body, 7)).toEqual({ kind: 'accepted' });
-    expect(test.taken).toMatchObject([{ lane: 'historical', events: 7, encoding: 'zstd-ndjson', rowsStored: true }]);
+    expect(await test.door.acceptFacts('groups', body, 7)).toEqual({ kind: 'accepted' });
+    expect(test.taken).toMatchObject([
+      { lane: 'historical', events: 7, encoding: 'zstd-ndjson', rowsStored: 'groups' },
+    ]);
     test.full = true;
-    expect(await test.door.acceptFacts(body, 7)).toMatchObject({ kind: 'wait', retryAfterMs: 5000 });
+    expect(await test.door.acceptFacts('persons', body, 7)).toMatchObject({ kind: 'wait', retryAfterMs: 5000 });
   });
 
   it('does not mark whole events', async () => {

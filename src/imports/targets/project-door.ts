@@ -13,8 +13,8 @@ export interface ProjectDoor {
   accept(body: Uint8Array, events: number): Promise<DoorAnswer>;
   /** Asks the agreement alone, of events whose rows get into the event store another way. */
   admit(events: number): Promise<DoorAnswer>;
-  /** As `accept`, of facts: what events whose rows are stored say of persons and groups. The agreement counts the events, not these. */
-  acceptFacts(body: Uint8Array, facts: number): Promise<DoorAnswer>;
+  /** As `accept`, of facts: what events whose rows are stored say of persons, or of groups. The agreement counts the events, not these. */
+  acceptFacts(of: 'persons' | 'groups', body: Uint8Array, facts: number): Promise<DoorAnswer>;
 }
 
 export type DoorAnswer =
@@ -69,7 +69,7 @@ export function createProjectDoor(deps: ProjectDoorDeps): ProjectDoor {
       const admitted = await admit(events);
       return typeof admitted === 'function' ? accepted : admitted;
     },
-    acceptFacts: (body, facts) => append(body, facts, { rowsStored: true }),
+    acceptFacts: (of, body, facts) => append(body, facts, { rowsStored: of }),
   };
 }
 

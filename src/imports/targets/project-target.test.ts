@@ -38,7 +38,7 @@ function open(answer: DoorAnswer, more: Partial<ProjectTargetOptions> = {}): Ope
     door: {
       accept: (body, events) => noted('accept', body, events),
       admit: (events) => noted('admit', events),
-      acceptFacts: (body, facts) => noted('acceptFacts', zstdDecompressSync(body).toString(), facts),
+      acceptFacts: (of, body, facts) => noted('acceptFacts', of, zstdDecompressSync(body).toString(), facts),
     },
     ...more,
   });
@@ -92,10 +92,10 @@ describe('the table of a run on its way into its project', () => {
   it('asks the agreement for the events, and hands facts on without it', async () => {
     const { tables, asked } = open({ kind: 'accepted' });
     await tables.admit(1000, signal);
-    await tables.deliverFacts(facts, signal);
+    await tables.deliverFacts('persons', facts, signal);
     expect(asked).toEqual([
       ['admit', 1000],
-      ['acceptFacts', '{"uuid":"u"}', 1],
+      ['acceptFacts', 'persons', '{"uuid":"u"}', 1],
     ]);
   });
 
@@ -111,7 +111,7 @@ describe('the table of a run on its way into its project', () => {
   ])('waits, or ends, as the door says: %j', async (answer, error) => {
     const { tables } = open(answer);
     await expect(tables.admit(1, signal)).rejects.toMatchObject(error);
-    await expect(tables.deliverFacts(facts, signal)).rejects.toMatchObject(error);
+    await expect(tables.deliverFacts('persons', facts, signal)).rejects.toMatchObject(error);
   });
 
   it('does nothing once the run is stopped', async () => {
@@ -121,7 +121,7 @@ describe('the table of a run on its way into its project', () => {
       () => tables.isOpen(stopped),
       () => tables.admit(1, stopped),
       () => tables.attach(202403, stopped),
-      () => tables.deliverFacts(facts, stopped),
+      () => tables.deliverFacts('persons', facts, stopped),
     ];
     for (const way of ways) await expect(way()).rejects.toThrow('stopped');
     expect(asked).toEqual([]);

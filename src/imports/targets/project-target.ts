@@ -72,9 +72,9 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
         signal.throwIfAborted();
         return await turns(projectId, () => readStore(() => attachUnlessLater(store, { projectId, runId }, month)));
       },
-      deliverFacts: async (batch, signal) => {
+      deliverFacts: async (of, facts, signal) => {
         signal.throwIfAborted();
-        expectAccepted(await door.acceptFacts(packedOf(batch), batch.events));
+        expectAccepted(await door.acceptFacts(of, packedOf(facts), facts.events));
       },
     },
   };
@@ -92,7 +92,7 @@ function expectAccepted(answer: DoorAnswer): void {
 }
 
 /** In memory of its own, which moves to the thread of the door. */
-function packedOf({ lines }: LoadBatch): Uint8Array {
+function packedOf({ lines }: Pick<LoadBatch, 'lines'>): Uint8Array {
   const bytes = zstdCompressSync(lines);
   const own = Buffer.allocUnsafeSlow(bytes.length);
   own.set(bytes);

@@ -8,7 +8,7 @@ import type { StepDeps } from '../step.ts';
 /** Reads what has not been spliced. */
 export function readEvents({ chains }: Pick<StepDeps, 'chains'>) {
   return ({ states, drafts, context, scan }: OpenRecord, index: number): void => {
-    const isForChain = chains.has(context.projectId) && !context.rowsStored;
+    const isForChain = chains.has(context.projectId) && context.rowsStored === undefined;
     drafts.push(isForChain ? readForChain(context, scan, index) : readExactly(context, scan, index));
     states[index] = state.draft;
   };

@@ -1,11 +1,11 @@
-import { otherIdOf, profileEvents, saysNothing } from '../../contract/profile-events.ts';
+import { profileEvents, saysNothing } from '../../contract/profile-events.ts';
 import { identityProperty, runProperty } from '../../contract/wire-event.ts';
 import type { MergeRule } from '../../persons/merge-persons.ts';
 import { noChanges, unsetNames, type PropertyChanges } from '../../persons/registers.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
-import { storedId } from '../../batch/stored-id.ts';
+import { otherIdIn } from '../../batch/other-id.ts';
 import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-properties.ts';
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
@@ -39,8 +39,8 @@ function removeKeys(draft: EventDraft, keys: readonly string[]): void {
 
 function personIntent({ event, properties }: EventDraft): PersonIntent {
   const changes = saysNothing.has(event) ? noChanges : readChanges(properties);
-  const otherId = otherIdOf.get(event);
-  const merge = otherId === undefined ? null : mergeWith(properties[otherId], ruleOf(event, properties));
+  const otherId = otherIdIn(event, properties);
+  const merge = otherId === undefined ? null : { otherId, rule: ruleOf(event, properties) };
   return { merge, changes };
 }
 
@@ -53,11 +53,6 @@ function ruleOf(event: string, properties: JsonObject): MergeRule {
   const mark = properties[identityProperty];
   if (properties[runProperty] === undefined || mark === 'merge') return 'unless_identified';
   return mark === 'joined' ? 'always' : 'first_user';
-}
-
-function mergeWith(id: JsonValue | undefined, rule: MergeRule): PersonIntent['merge'] {
-  if (!id) return null;
-  return { otherId: storedId(typeof id === 'string' ? id : JSON.stringify(id)), rule };
 }
 
 function readChanges(properties: JsonObject): PropertyChanges {

@@ -2,7 +2,10 @@ import { state } from '../open-record.ts';
 import { saysOfPerson } from '../spliced-person.ts';
 import type { Step, StepDeps } from '../step.ts';
 
-/** Takes the events into which nobody looks: neither transformations nor observers, which are for events that get their rows here. */
+/**
+ * Takes the events into which nobody looks: neither transformations nor observers, which are for events that get their rows here. Facts
+ * of groups are all looked into.
+ */
 export function spliceEvents({
   chains,
   observers,
@@ -10,7 +13,8 @@ export function spliceEvents({
 }: Pick<StepDeps, 'chains' | 'observers' | 'projects'>): Step {
   return ({ context, scan, states, splicer }) => {
     const { projectId, rowsStored } = context;
-    if (!rowsStored && (chains.has(projectId) || observers.has(projectId))) return;
+    if (rowsStored === 'groups') return;
+    if (rowsStored === undefined && (chains.has(projectId) || observers.has(projectId))) return;
     // What is said of persons whom other slots change, too, is noted as an object: see profile-notes.ts.
     const isShared = projects.isShared(projectId);
     for (let index = 0; index < states.length; index++) {

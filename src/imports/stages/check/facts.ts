@@ -15,8 +15,8 @@ export interface FactsOf {
 
 /**
  * Reduces the events of one segment to what persons and groups learn from them: fewer rows of the same form, with the properties that
- * matter alone. The pipeline reads the facts of all segments in order of time and place, and ends with the same persons and groups as
- * after the events themselves. Why:
+ * matter alone. The pipeline reads the facts of all segments, those of ids that merges name together in order of time and place, and ends
+ * with the same persons and groups as after the events themselves. Why:
  *
  * - Events that merge persons or are about a group, or are refused for it, are all kept, whole. So every merge is decided as before: that
  *   depends on which ids have persons, how many, and who is identified, never on properties.

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf } from '../../../../test/support/check-stage.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
@@ -6,6 +7,7 @@ import { countsOf, expectedCounts } from '../../../../test/support/run-table-row
 import {
   eventsOf,
   insertRows,
+  microsOf,
   rowsOf,
   stageRows,
   tempStaging,
@@ -32,8 +34,19 @@ afterAll(() => chdb.close());
 
 const counts = { '2024-03-01': 25, '2024-03-31': 8, '2024-04-01': 12 };
 const events = Object.entries(counts).flatMap(([day, count]) => eventsOf('run-1', day, count));
-/** Every third event says something of a person. */
-const factEvents = events.filter((_event, n) => n % 3 === 0);
+/** Every third event says something of a person, and some of these of a group. */
+const factEvents = events
+  .filter((_event, n) => n % 3 === 0)
+  .map((event, n): TestEvent => {
+    const groups = n % 4 === 0 ? { $groups: { team: n } } : {};
+    return Object.assign({}, event, { properties: { ...event.properties, ...groups } });
+  });
+const groupFacts = factEvents.filter(({ properties }) => '$groups' in properties);
+
+/** By component: no two ids are named together. */
+function inOrder(of: readonly TestEvent[]): TestEvent[] {
+  return of.toSorted((a, b) => crc32(a.distinct_id) - crc32(b.distinct_id) || (a.timestamp < b.timestamp ? -1 : 1));
+}
 
 interface World extends AsyncDisposable {
   readonly test: TestRun;
@@ -41,8 +54,9 @@ interface World extends AsyncDisposable {
   readonly target: Target & { readonly tables: TableTarget };
   /** What the target was asked to do. */
   readonly log: string[];
-  /** uuids, as they came. */
+  /** uuids, as they came: of persons, and of groups. */
   readonly facts: string[];
+  readonly groupFacts: string[];
   readonly sent: string[];
   isOpen: boolean;
   /** Called before and after everything that the target does. */
@@ -51,8 +65,35 @@ interface World extends AsyncDisposable {
   stored(): Promise<unknown>;
 }
 
-function readBatch({ lines }: LoadBatch): TestEvent[] {
+function readBatch({ lines }: Pick<LoadBatch, 'lines'>): TestEvent[] {
   return splitLines(lines).map((line) => JSON.parse(line) as TestEvent);
+}
+
+/** As they were written. */
+function readFacts(facts: Pick<LoadBatch, 'lines' | 'events'>): TestEvent[] {
+  const found = readBatch(facts);
+  expect(found).toHaveLength(facts.events);
+  for (const each of found) {
+    const known = [...factEvents, ...events].filter(({ uuid }) => uuid === each.uuid);
+    expect(known.map(inMicros)).toContainEqual(inMicros(each));
+  }
+  return found;
+}
+
+function inMicros(event: TestEvent): object {
+  return { ...event, timestamp: microsOf(event.timestamp) };
+}
+
+/** It passes while something sleeps. */
+function createTime(): Required<Pick<LoadDeps, 'clock' | 'sleep'>> {
+  let now = Date.parse('2026-11-20T10:00:00Z');
+  return {
+    clock: { now: () => now },
+    sleep: async (ms, signal) => {
+      signal.throwIfAborted();
+      now += ms;
+    },
+  };
 }
 
 /** A run whose table is attached to the events of a real store. */
@@ -64,17 +105,13 @@ async function newWorld(options: Partial<RunOptions> = {}): Promise<World> {
   await stageRows(test, place, rowsOf(test.run, events), 10);
   await insertRows(test.run, place, rowsOf(test.run, factEvents), 'facts');
   const insert = createStoreInserter(chdb.store, ref.projectId);
-  let now = Date.parse('2026-11-20T10:00:00Z');
-  const clock = { now: () => now };
-  const sleep: LoadDeps['sleep'] = async (ms, signal) => {
-    signal.throwIfAborted();
-    now += ms;
-  };
+  const time = createTime();
   const world: World = {
     test,
     place,
     log: [],
     facts: [],
+    groupFacts: [],
     sent: [],
     isOpen: true,
     step: () => {},
@@ -109,17 +146,18 @@ async function newWorld(options: Partial<RunOptions> = {}): Promise<World> {
           world.step('attached');
           return true;
         },
-        deliverFacts: async (batch) => {
+        deliverFacts: async (of, facts) => {
           world.step('deliver facts');
-          world.facts.push(...readBatch(batch).map(({ uuid }) => uuid));
-          world.log.push(`facts ${batch.day} ${batch.events}`);
+          const found = readFacts(facts);
+          (of === 'persons' ? world.facts : world.groupFacts).push(...found.map(({ uuid }) => uuid));
+          world.log.push(`${of} ${facts.events}`);
           world.step('facts delivered');
         },
       },
     },
     load: async (more = {}, leased = test.hold().leased) => {
       const failpoint = (name: string): void => world.step(name);
-      const deps = { target: world.target, ...place, frameEvents: 10, clock, sleep, failpoint, random: () => 0.5 };
+      const deps = { target: world.target, ...place, frameEvents: 10, ...time, failpoint, random: () => 0.5 };
       await createLoadStage({ ...deps, ...more })(leased);
     },
     stored: () => countsOf(chdb.store, ref, 'shown'),
@@ -155,7 +193,7 @@ const admittedIn = (log: readonly string[]): number =>
   log.filter((entry) => entry.startsWith('admit ')).reduce((sum, entry) => sum + Number(entry.split(' ')[1]), 0);
 
 describe('a target that takes the table of the run', () => {
-  it('gets month after month: its events let in in pieces, its rows, and then its facts in the order of time', async () => {
+  it('gets month after month: its events let in in pieces, its rows; and then what all say of groups and of persons', async () => {
     await using world = await newWorld({ eventsPerSecond: 10 });
     await world.load();
     expect(world.log).toEqual([
@@ -164,14 +202,15 @@ describe('a target that takes the table of the run', () => {
       'admit 5',
       'admit 8',
       'attach 202403',
-      'facts 2024-03-01 9',
-      'facts 2024-03-31 2',
       'admit 10',
       'admit 2',
       'attach 202404',
-      'facts 2024-04-01 4',
+      'groups 3',
+      'groups 1',
+      'persons 15',
     ]);
-    expect(world.facts).toEqual(uuidsOf(factEvents));
+    expect(world.groupFacts).toEqual(uuidsOf(groupFacts));
+    expect(world.facts).toEqual(uuidsOf(inOrder(factEvents)));
     await expectExact(world);
     expect(world.test.run.progress.load).toMatchObject({ done: 45, total: 45, partsDone: 3, partsTotal: 3 });
     expect(world.test.run.progress.load?.bytes).toBe(world.test.run.progress.load?.bytesTotal);
@@ -183,7 +222,7 @@ describe('a target that takes the table of the run', () => {
     const check = JSON.parse((await bytesOf(world.place.staging, key)).toString()) as CheckResult;
     await world.place.staging.write(key, [Buffer.from(JSON.stringify({ ...check, changed_duplicates: 1 }))]);
     await world.load();
-    expect(world.facts).toEqual(uuidsOf(events));
+    expect(world.facts).toEqual(uuidsOf(inOrder(events)));
     await expectExact(world);
   });
 
@@ -198,6 +237,7 @@ describe('a target that takes the table of the run', () => {
 
   it('killed between any two steps and taken up again, it has every row once and every fact in order', async () => {
     await using world = await newWorld({ eventsPerSecond: 10 });
+    const ordered = inOrder(factEvents);
     const killed: string[] = [];
     // Twice at each step.
     world.step = (name) => {
@@ -207,15 +247,18 @@ describe('a target that takes the table of the run', () => {
     };
     for (let isDone = false; !isDone;) {
       const before = world.facts.length;
-      const outcome = await world.load().catch((error: unknown) => error);
+      const outcome = await world.load({ sliceFacts: 4 }).catch((error: unknown) => error);
       const came = world.facts.slice(before);
-      expect(came).toEqual(uuidsOf(factEvents.filter(({ uuid }) => came.includes(uuid))));
+      expect(came).toEqual(uuidsOf(ordered.filter(({ uuid }) => came.includes(uuid))));
       isDone = outcome === undefined;
       expect(outcome).toEqual(isDone ? undefined : new Error('killed'));
     }
     await expectExact(world);
     // The first time that each fact came is in order, too.
-    expect([...new Set(world.facts)]).toEqual(uuidsOf(factEvents));
+    expect([...new Set(world.facts)]).toEqual(uuidsOf(ordered));
+    expect([...new Set(world.groupFacts)]).toEqual(uuidsOf(groupFacts));
+    // Only the slice that a kill came into is delivered again.
+    expect(world.facts.length).toBeLessThan(2 * ordered.length);
     expect(new Set(killed)).toEqual(
       new Set([
         'admit',
@@ -295,7 +338,7 @@ describe('a transformation that is enabled', () => {
       if (name === 'import_events_admitted') world.isOpen = false;
     };
     await world.load();
-    expect(world.log.filter((entry) => /^(attach|facts)/.test(entry))).toEqual([]);
+    expect(world.log.filter((entry) => /^(attach|persons|groups)/.test(entry))).toEqual([]);
     expect(world.sent.toSorted()).toEqual(uuidsOf(events).toSorted());
     await expectExact(world);
   });
@@ -306,30 +349,46 @@ describe('a transformation that is enabled', () => {
       if (name === 'import_month_attached') world.isOpen = false;
     };
     await world.load();
-    expect(world.facts).toEqual(uuidsOf(factEvents.filter(({ timestamp }) => timestamp < '2024-04')));
+    expect(world.facts).toEqual(uuidsOf(inOrder(factEvents.filter(({ timestamp }) => timestamp < '2024-04'))));
+    // In the order of time: first what the attached month says, then the month that is sent.
+    expect(world.log.findIndex((entry) => entry.startsWith('send'))).toBe(world.log.indexOf('persons 11') + 1);
     expect(world.sent.toSorted()).toEqual(uuidsOf(events.filter(({ timestamp }) => timestamp > '2024-04')).toSorted());
     await expectExact(world);
   });
 
-  it.each(['deliver', 'delivered', 'import_load_delivered', 'import_load_committed'])(
-    'in the middle of a month: days that are loaded stay so, all events of the others are sent, also after a kill at %s',
+  it.each(['import_facts_delivered', 'import_load_delivered', 'import_load_committed', 'deliver', 'delivered'])(
+    'once a month is attached: it stays so, the next one is sent, also after a kill at %s',
     async (place) => {
       await using world = await newWorld();
-      world.step = killAt('import_load_committed');
-      await expect(world.load()).rejects.toThrow('killed');
-      expect(world.test.days.get('2024-03-01')).toMatchObject({ framesLoaded: 3 });
-      world.isOpen = false;
-      world.step = killAt(place);
+      const kill = killAt(place);
+      world.step = (name) => {
+        if (name === 'import_month_attached') world.isOpen = false;
+        if (!world.isOpen) kill(name);
+      };
       await expect(world.load()).rejects.toThrow('killed');
       world.step = () => {};
       await world.load();
-      expect(world.facts).toEqual(uuidsOf(factEvents.filter(({ timestamp }) => timestamp < '2024-03-02')));
+      expect([...new Set(world.facts)]).toEqual(
+        uuidsOf(inOrder(factEvents.filter(({ timestamp }) => timestamp < '2024-04'))),
+      );
       expect([...new Set(world.sent)].toSorted()).toEqual(
-        uuidsOf(events.filter(({ timestamp }) => timestamp > '2024-03-02')).toSorted(),
+        uuidsOf(events.filter(({ timestamp }) => timestamp > '2024-04')).toSorted(),
       );
       await expectExact(world);
     },
   );
+
+  it('after a kill that came before it was noted that a month is attached: all of it is sent', async () => {
+    await using world = await newWorld();
+    world.step = killAt('attached');
+    await expect(world.load()).rejects.toThrow('killed');
+    world.isOpen = false;
+    world.step = () => {};
+    await world.load();
+    expect(world.sent.toSorted()).toEqual(uuidsOf(events).toSorted());
+    expect(world.facts).toEqual([]);
+    await expectExact(world);
+  });
 
   it('and disabled after a day was sent: the rows of its month do not take the place of what was sent', async () => {
     await using world = await newWorld();
@@ -342,8 +401,21 @@ describe('a transformation that is enabled', () => {
     expect(world.log.filter((entry) => !entry.startsWith('send 2024-03'))).toEqual([
       'admit 12',
       'attach 202404',
-      'facts 2024-04-01 4',
+      'groups 1',
+      'persons 4',
     ]);
+    await expectExact(world);
+  });
+
+  it('while persons learn from what is attached: they learn all of it', async () => {
+    await using world = await newWorld();
+    world.step = killAt('import_load_delivered');
+    await expect(world.load({ sliceFacts: 4 })).rejects.toThrow('killed');
+    world.isOpen = false;
+    world.step = () => {};
+    await world.load({ sliceFacts: 4 });
+    expect([...new Set(world.facts)]).toEqual(uuidsOf(inOrder(factEvents)));
+    expect(world.sent).toEqual([]);
     await expectExact(world);
   });
 });

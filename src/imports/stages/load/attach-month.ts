@@ -1,17 +1,16 @@
 import { isAdmitted, type StoredDay } from '../../run/import-day.ts';
 import type { TableTarget } from '../../target.ts';
 import { withoutStored } from './deliver-frame.ts';
-import { batchOf, piecesOf } from './event-texts.ts';
 import { createDue, type Load } from './load.ts';
-import { readFacts, readFrames } from './read-table.ts';
+import { readFrames } from './read-table.ts';
 
 /** Events that are let in at once, at most. */
 const pieceEventsMax = 1000;
 
 /**
- * Lets the events of a month in, attaches its rows, and delivers what they say of persons and groups day by day, in order. Each step may
- * be repeated; how much was let in is kept in `accepted` of the days. False: something looks at events on their way now, so that they
- * are to be sent.
+ * Lets the events of a month in and attaches its rows; what they say of persons and groups is to be delivered yet. Each step may be
+ * repeated; how much was let in is kept in `accepted` of the days. False: something looks at events on their way now, so that they are
+ * to be sent.
  */
 export async function attachMonth(
   load: Load,
@@ -19,7 +18,7 @@ export async function attachMonth(
   month: number,
   days: readonly StoredDay[],
 ): Promise<boolean> {
-  const { leased, retry, signal, failpoint, save } = load;
+  const { leased, retry, signal, failpoint, save, pending } = load;
   const isOpen = (): Promise<boolean> => retry(() => tables.isOpen(signal));
   if (!(await isOpen())) return false;
   if (!days.every(isAdmitted)) {
@@ -33,17 +32,7 @@ export async function attachMonth(
   failpoint('import_month_admitted');
   if (!(await retry(() => tables.attach(month, signal)))) return false;
   failpoint('import_month_attached');
-  for (const day of days) {
-    for await (const facts of readFacts(load, day.day, load.check)) {
-      for (const { piece } of piecesOf(facts)) {
-        await retry(() => tables.deliverFacts(batchOf(piece), signal));
-        failpoint('import_facts_delivered');
-      }
-    }
-    failpoint('import_load_delivered');
-    await save(day, { framesLoaded: day.frames, accepted: day.events, rejected: 0 });
-    failpoint('import_load_committed');
-  }
+  await pending.save({ months: [...pending.current.months, month], slicesDone: 0 });
   return true;
 }
 

@@ -14,8 +14,10 @@ import { assertCheckPassed, type LoadConditions } from '../check/assert-check-pa
 import { createTargetRetry } from '../stage-retry.ts';
 import { attachMonth } from './attach-month.ts';
 import { loadRejectedPrefix } from './deliver-frame.ts';
+import { deliverFacts } from './deliver-facts.ts';
 import { createLoadProgress } from './load-progress.ts';
-import type { Load } from './load.ts';
+import type { Load, LoadPending } from './load.ts';
+import { openPendingFacts, writePendingFacts, type PendingFacts } from './pending-facts.ts';
 import { readJson } from './read-json.ts';
 import { assertRunTable, byMonth } from './read-table.ts';
 import { sendDay } from './send-day.ts';
@@ -37,6 +39,8 @@ export interface LoadDeps {
   readonly frameEvents?: number;
   /** Of JSON, read from the table at once; tests make it small. */
   readonly pageBytes?: number;
+  /** Facts of persons that are delivered again after a kill, about; tests make it small. */
+  readonly sliceFacts?: number;
   readonly random?: () => number;
   /** How advice is given; default as in the API. */
   readonly words?: AdviceWords;
@@ -46,10 +50,12 @@ const noneUndone: EarlierRuns['undone'] = async () => new Set();
 const inFlightDefault = 4;
 /** Each page costs the engine a look at the whole day. */
 const pageBytesDefault = 16 << 20;
+const sliceFactsDefault = 100_000;
 
 /**
- * Loads the days oldest first. A target that takes tables gets a month at once, as its rows lie in the table of the run, and then what
- * they say of persons and groups. Every other one is sent the events of that table, frame by frame.
+ * Loads the days oldest first. A target that takes tables gets a month at once, as its rows lie in the table of the run, and what these
+ * say of persons and groups once all months before one that must be sent are there. Every other one is sent the events of that table,
+ * frame by frame.
  */
 export function createLoadStage(deps: LoadDeps): RunStage {
   return async (leased) => {
@@ -58,7 +64,9 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
     await assertCheckPassed(check, conditionsOf(run), { undone: deps.undone ?? noneUndone, words: deps.words });
     const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-    const load = openLoad(deps, leased, check, days);
+    const isBegun = days.some(({ accepted, framesLoaded }) => accepted + framesLoaded > 0);
+    const pending = await openPendingFacts(deps.staging, run.id, isBegun);
+    const load = openLoad(deps, leased, check, { days, pending });
     try {
       await loadDays(load, days);
     } finally {
@@ -78,12 +86,19 @@ async function loadDays(load: Load, days: readonly StoredDay[]): Promise<void> {
   progress.show();
   // From here on a worker that takes over knows that there may be frames beyond the cursor.
   await leased.flush();
-  for (const [month, of] of byMonth(days)) await loadMonth(load, month, of);
+  const months = byMonth(days);
+  for (const month of months.keys()) await loadMonth(load, month, months);
+  if (load.target.tables !== undefined) await deliverFacts(load, load.target.tables, months);
   progress.finish();
   await leased.flush();
 }
 
-function openLoad(deps: LoadDeps, leased: LeasedRun, check: CheckResult, days: readonly StoredDay[]): Load {
+function openLoad(
+  deps: LoadDeps,
+  leased: LeasedRun,
+  check: CheckResult,
+  { days, pending }: { readonly days: readonly StoredDay[]; readonly pending: PendingFacts },
+): Load {
   const { run } = leased;
   const stop = new AbortController();
   const signal = AbortSignal.any([leased.signal, stop.signal]);
@@ -103,8 +118,10 @@ function openLoad(deps: LoadDeps, leased: LeasedRun, check: CheckResult, days: r
     check,
     progress,
     inFlight: deps.inFlight ?? inFlightDefault,
+    pending: createPending(deps.staging, run.id, pending),
     frameEvents: deps.frameEvents ?? frameEvents,
     pageBytes: deps.pageBytes ?? pageBytesDefault,
+    sliceFacts: deps.sliceFacts ?? sliceFactsDefault,
     // Days before the first that is not done are done; days after it have not begun.
     doubtOf: ({ day }) => (mayBeStored ? 'all' : wasBegun && day === first ? 'beyond-cursor' : 'none'),
     save: async (day, change) => {
@@ -114,17 +131,33 @@ function openLoad(deps: LoadDeps, leased: LeasedRun, check: CheckResult, days: r
   };
 }
 
+function createPending(staging: Staging, run: string, before: PendingFacts): LoadPending {
+  let current = before;
+  return {
+    get current() {
+      return current;
+    },
+    save: async (pending) => {
+      await writePendingFacts(staging, run, pending);
+      current = pending;
+    },
+  };
+}
+
 function conditionsOf({ options, totals: { replaced } }: Run): LoadConditions {
   return { ...options, ...(replaced !== undefined && { replaced }) };
 }
 
-async function loadMonth(load: Load, month: number, days: readonly StoredDay[]): Promise<void> {
+async function loadMonth(load: Load, month: number, all: ReturnType<typeof byMonth>): Promise<void> {
+  const days = all.get(month) ?? [];
   const open = days.filter((day) => !isLoaded(day));
   if (open.length === 0) return;
+  if (load.pending.current.months.includes(month)) return;
   const { tables } = load.target;
   const mayBeAttached = open.every(isAdmitted);
   // Attached rows would take the place of those that were sent, which something may have changed on their way.
   const isUnsent = mayBeAttached || days.every((day) => day.framesLoaded === 0);
   if (tables !== undefined && isUnsent && (await attachMonth(load, tables, month, open))) return;
+  if (tables !== undefined) await deliverFacts(load, tables, all);
   for (const day of open) await sendDay(load, day, mayBeAttached ? 'attached' : load.doubtOf(day));
 }

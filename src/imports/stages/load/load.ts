@@ -6,6 +6,7 @@ import type { LeasedRun } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { DeliverFrameDeps } from './deliver-frame.ts';
 import type { LoadProgress } from './load-progress.ts';
+import type { PendingFacts } from './pending-facts.ts';
 import type { FrameSource } from './read-table.ts';
 
 /** A load that is under way. */
@@ -18,9 +19,19 @@ export interface Load extends DeliverFrameDeps, FrameSource {
   readonly check: CheckResult;
   readonly progress: LoadProgress;
   readonly inFlight: number;
+  readonly pending: LoadPending;
+  /** Of facts of persons, about. */
+  readonly sliceFacts: number;
   doubtOf(day: StoredDay): Doubt;
   /** Makes durable how far a day has come, and shows it. */
   save(day: StoredDay, change: Partial<DayState>): Promise<void>;
+}
+
+/** What attached months say of persons and groups, to be delivered yet. */
+export interface LoadPending {
+  readonly current: PendingFacts;
+  /** Makes it durable. */
+  save(pending: PendingFacts): Promise<void>;
 }
 
 /**

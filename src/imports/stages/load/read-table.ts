@@ -3,11 +3,11 @@ import type { Retry } from '../../../base/retry.ts';
 import { mergeEvents } from '../../../contract/profile-events.ts';
 import type { RunRef } from '../../../eventstore/eventstore.ts';
 import type { EventRow } from '../../../eventstore/rows.ts';
-import { readRunTableDay } from '../../../eventstore/run-table-reads.ts';
-import type { RunStore, RunTable } from '../../../eventstore/run-tables.ts';
+import { readRunTableDay, runTableGroupDays, type FactsOf } from '../../../eventstore/run-table-reads.ts';
+import type { RunTable } from '../../../eventstore/run-table-names.ts';
+import type { RunStore } from '../../../eventstore/run-tables.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
-import type { CheckResult } from '../../run/results.ts';
 import { readStore } from '../../targets/read-store.ts';
 import type { EventTexts } from './event-texts.ts';
 
@@ -59,17 +59,13 @@ function frameOf(day: string, index: number, rows: readonly EventRow[]): DayFram
   return { day, index, texts: rows.map(textOf), merges: rows.some(({ event }) => mergeEvents.has(event)) };
 }
 
-/**
- * What a day says of persons and groups, in the order of time. Facts were made before duplicates were known: where those say something
- * else than the events that are loaded, the events themselves are read.
- */
-export async function* readFacts(
-  source: TableSource,
-  day: string,
-  { changed_duplicates: changed = 0 }: Pick<CheckResult, 'changed_duplicates'>,
-): AsyncGenerator<EventTexts> {
-  for await (const rows of readPages(source, day, changed > 0 ? 'rows' : 'facts', factsPerPage)) {
-    if (rows.length > 0) yield { day, texts: rows.map(textOf) };
+/** What is said of groups, in the order of time. */
+export async function* readGroupFacts(source: TableSource, facts: FactsOf): AsyncGenerator<EventTexts> {
+  const { runStore, ref, retry } = source;
+  for (const day of await retry(() => readStore(() => runTableGroupDays(runStore, ref, facts)))) {
+    for await (const rows of readPages(source, day, facts.from, factsPerPage, 'groups')) {
+      if (rows.length > 0) yield { day, texts: rows.map(textOf) };
+    }
   }
 }
 
@@ -79,10 +75,11 @@ async function* readPages(
   day: string,
   of: RunTable,
   limit: number,
+  about?: 'groups',
 ): AsyncGenerator<readonly EventRow[]> {
   type Page = Awaited<ReturnType<typeof readRunTableDay>>;
   const read = (after: Page['next']): Promise<Page> => {
-    const page = retry(() => readStore(() => readRunTableDay(runStore, ref, day, { of, after, limit })));
+    const page = retry(() => readStore(() => readRunTableDay(runStore, ref, day, { of, after, limit, about })));
     // It is awaited later, or never where the load ends before.
     page.catch(() => undefined);
     return page;
@@ -115,7 +112,11 @@ export async function assertRunTable({ runStore, ref, retry }: TableSource, days
 
 /** By month (202403). */
 export function byMonth(days: readonly StoredDay[]): ReadonlyMap<number, readonly StoredDay[]> {
-  return Map.groupBy(days, ({ day }) => Number(day.slice(0, 7).replace('-', '')));
+  return Map.groupBy(days, ({ day }) => monthOf(day));
+}
+
+export function monthOf(day: string): number {
+  return Number(day.slice(0, 7).replace('-', ''));
 }
 
 function missingRows(found: string): RunFailedError {

@@ -3,9 +3,11 @@ import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
 import type { Replicas } from './replicas.ts';
 import type { ClickhouseServer, ServerSettings } from './server.ts';
 
-export interface AttachOnShard {
-  /** Rows of the run, on each replica. */
-  readonly from: string;
+/** A change of the tables of a run that a shard makes by itself. */
+export interface ShardChange {
+  /** Tables that it reads, on each replica. */
+  readonly from: readonly string[];
+  /** The table that it writes. */
   readonly to: string;
   /** Counted from 1. */
   readonly shardNumber: number;
@@ -19,21 +21,22 @@ export interface AttachOnShard {
 const caughtUpWithin: ServerSettings = { receive_timeout: 240 };
 
 /**
- * A replica attaches what it has: all that was inserted has to be there first. As with an insert, most replicas have it in the end.
+ * A replica attaches and reads what it has: all that was inserted has to be there first. As with an insert, most replicas have the change
+ * in the end.
  * A replica that is behind may take minutes, which the log says every few seconds. Rejects with StoreUnavailableError, which names the
  * replicas that have not caught up in time.
  */
-export async function attachOnShard(shard: Replicas, work: AttachOnShard): Promise<void> {
+export async function changeOnShard(shard: Replicas, work: ShardChange): Promise<void> {
   const { from, to, statements } = work;
   await shard.use(async (server) => {
-    await caughtUp([server], 1, { ...work, table: from });
+    for (const table of from) await caughtUp([server], 1, { ...work, table });
     for (const sql of statements) await server.command(sql);
   });
   const most = Math.floor(shard.servers.length / 2) + 1;
   await caughtUp(shard.servers, most, { ...work, table: to });
 }
 
-interface CatchUp extends Pick<AttachOnShard, 'shardNumber' | 'lookMs' | 'log'> {
+interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'lookMs' | 'log'> {
   readonly table: string;
 }
 
@@ -54,7 +57,7 @@ async function caughtUp(servers: readonly ClickhouseServer[], needed: number, wo
   const timer = setInterval(() => {
     const waited_ms = Math.round(performance.now() - since);
     const about = { shard: shardNumber, table, replicas: [...behind.keys()], needed, waited_ms };
-    log.warn(about, 'waiting for ClickHouse replicas to catch up before rows of an import are attached');
+    log.warn(about, 'waiting for ClickHouse replicas to catch up with an import');
   }, lookMs);
   try {
     await firstOf(works, needed);

@@ -1,0 +1,138 @@
+import { isNobody } from '../../../base/nobody-ids.ts';
+import { parseExact } from '../../../base/exact-json.ts';
+import type { JsonObject } from '../../../base/json.ts';
+import { otherIdIn } from '../../../batch/other-id.ts';
+import { pairsMax, sliceWidth } from '../../../eventstore/run-facts.ts';
+import { runTableMerges, type FactsOf } from '../../../eventstore/run-table-reads.ts';
+import { isLoaded, type StoredDay } from '../../run/import-day.ts';
+import { readStore } from '../../targets/read-store.ts';
+import { TargetWaitError, type TableTarget } from '../../target.ts';
+import { createComponents, type Components } from './components.ts';
+import { batchBytesMax, batchOf, piecesOf } from './event-texts.ts';
+import type { Load } from './load.ts';
+import { noFacts } from './pending-facts.ts';
+import { readGroupFacts } from './read-table.ts';
+
+/**
+ * Delivers what attached months say of groups and persons. Groups learn in the order of time, since that numbers their types. Persons
+ * learn component by component (run-facts.ts), each of them in the order of time, so that each is read and written once. All of it may
+ * be repeated.
+ */
+export async function deliverFacts(
+  load: Load,
+  tables: TableTarget,
+  daysOf: ReadonlyMap<number, readonly StoredDay[]>,
+): Promise<void> {
+  const { check, pending, failpoint, signal, retry } = load;
+  const { months, slicesDone } = pending.current;
+  if (months.length === 0) return;
+  // Some of them are done with each slice, so that it shows.
+  const days = months.flatMap((month) => daysOf.get(month) ?? []).filter((day) => !isLoaded(day));
+  // Facts were made before duplicates were known: where those say something else than the events that are loaded, the events are read.
+  const of: FactsOf = { from: (check.changed_duplicates ?? 0) > 0 ? 'rows' : 'facts', months };
+  if (slicesDone === 0) {
+    for await (const facts of readGroupFacts(load, of)) {
+      for (const { piece } of piecesOf(facts)) await retry(() => tables.deliverFacts('groups', batchOf(piece), signal));
+    }
+  }
+  const counts = await orderFacts(load, of);
+  for (let slice = slicesDone; slice < counts.length; slice += 1) {
+    for await (const facts of readSlice(load, counts, slice)) {
+      await retry(() => tables.deliverFacts('persons', facts, signal));
+      failpoint('import_facts_delivered');
+    }
+    await pending.save({ months, slicesDone: slice + 1 });
+    failpoint('import_load_delivered');
+    await saveDays(load, days.splice(0, Math.floor(days.length / (counts.length - slice))));
+  }
+  await saveDays(load, days);
+  await pending.save(noFacts);
+}
+
+async function saveDays({ save, failpoint }: Load, days: readonly StoredDay[]): Promise<void> {
+  for (const day of days) {
+    await save(day, { framesLoaded: day.frames, accepted: day.events, rejected: 0 });
+    failpoint('import_load_committed');
+  }
+}
+
+/** How many there are in each slice; the same whenever it is asked for. */
+async function orderFacts(load: Load, of: FactsOf): Promise<readonly number[]> {
+  const { runStore, ref, retry, sliceFacts } = load;
+  const components = await readComponents(load, of);
+  await retry(() =>
+    readStore(() => runStore.runTables.orderFacts(ref, { ...of, components: components.pairs(pairsMax) })),
+  );
+  const partitions = await retry(() => readStore(() => runStore.runTables.partitions(ref, of.from)));
+  const facts = partitions.reduce((sum, { month, rows }) => sum + (of.months.includes(month) ? rows : 0), 0);
+  const slices = Math.max(1, Math.ceil(facts / sliceFacts));
+  return await retry(() => readStore(() => runStore.runTables.countOrderedFacts(ref, slices)));
+}
+
+async function readComponents({ runStore, ref, retry }: Load, of: FactsOf): Promise<Components> {
+  const components = createComponents();
+  for (let page: number | undefined = 0; page !== undefined;) {
+    const at: number = page;
+    const { merges, next } = await retry(() => readStore(() => runTableMerges(runStore, ref, of, at)));
+    page = next;
+    for (const { event, distinct_id: id, properties } of merges) {
+      // The check wrote an object.
+      const other = otherIdIn(event, parseExact(properties) as JsonObject);
+      // Nobody in particular is merged with anybody.
+      if (other !== undefined && !isNobody(id) && !isNobody(other)) components.unite(id, other);
+    }
+  }
+  return components;
+}
+
+interface FactLines {
+  /** Without a newline at the end. */
+  readonly lines: Buffer;
+  readonly events: number;
+}
+
+/** The next page is read while one is worked on. */
+async function* readSlice(load: Load, counts: readonly number[], slice: number): AsyncGenerator<FactLines> {
+  const { runStore, ref, retry, sliceFacts } = load;
+  const width = sliceWidth(counts.length);
+  const facts = counts[slice] ?? 0;
+  const read = (offset: number): Promise<Buffer> => {
+    const limit = Math.min(sliceFacts, facts - offset);
+    const at = { from: slice * width, to: (slice + 1) * width, limit, offset };
+    const page = retry(() =>
+      readStore(async () => {
+        const lines = await runStore.runTables.orderedFacts(ref, at);
+        if (lines.length > 0) return lines;
+        throw new TargetWaitError(
+          'expected the event store to have the facts of the run that it had put in order, got none',
+        );
+      }),
+    );
+    // It is awaited later, or never where the load ends before.
+    page.catch(() => undefined);
+    return page;
+  };
+  let ahead = facts === 0 ? undefined : read(0);
+  for (let offset = 0; ahead !== undefined;) {
+    const page: Buffer = await ahead;
+    offset += sliceFacts;
+    ahead = offset < facts ? read(offset) : undefined;
+    yield* linePieces(page);
+  }
+}
+
+const newline = 0x0a;
+
+/** `lines`: each with a newline behind it. A piece has more than `batchBytesMax` only where a single line does. */
+function* linePieces(lines: Buffer): Generator<FactLines> {
+  let [from, events, end] = [0, 0, 0];
+  for (let at = 0; at < lines.length; at = end + 1) {
+    end = lines.indexOf(newline, at);
+    if (at > from && end - from > batchBytesMax) {
+      yield { lines: lines.subarray(from, at - 1), events };
+      [from, events] = [at, 0];
+    }
+    events += 1;
+  }
+  if (events > 0) yield { lines: lines.subarray(from, lines.length - 1), events };
+}
