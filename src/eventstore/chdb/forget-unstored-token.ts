@@ -33,7 +33,8 @@ interface TokenTable {
 export async function forgetUnstoredTokens(access: TokenLogAccess): Promise<void> {
   const tables = await access.rows<TokenTable>(
     `SELECT name, data_paths[1] AS path FROM system.tables
-WHERE database = currentDatabase() AND engine = 'ReplacingMergeTree' AND match(name, '^[A-Za-z0-9_]+$')`,
+WHERE database = currentDatabase() AND engine = 'ReplacingMergeTree' AND match(name, '^[A-Za-z0-9_]+$')
+  AND position(engine_full, 'non_replicated_deduplication_window') > 0`,
   );
   for (const table of tables) await forgetUnstoredToken(access, table);
 }
