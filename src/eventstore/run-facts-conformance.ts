@@ -5,7 +5,7 @@ import { dayMicros } from './conformance.ts';
 import type { RunRef } from './eventstore.ts';
 import type { EventRow } from './rows.ts';
 import { sliceWidth, type FactsToOrder } from './run-facts.ts';
-import { runTableGroupDays, runTableMerges } from './run-table-reads.ts';
+import { runTableDaysAbout, runTableNamed } from './run-table-reads.ts';
 import type { RunStore } from './run-tables.ts';
 
 const march = 19_783;
@@ -96,13 +96,18 @@ export function runFactTests(store: () => RunStore): void {
     ];
     await insertSegment(store(), run, '0', rows);
     const of = { from: 'rows', months: [202_403, 202_404] } as const;
-    const { merges, next } = await runTableMerges(store(), run, of, 0);
+    const names = ['$identify', '$create_alias', '$merge_dangerously'];
+    const { events: merges, next } = await runTableNamed(store(), run, of, { names, page: 0 });
     const merging = rows.slice(0, 2).map(({ event, distinctId, properties }) => [event, distinctId, properties]);
     expect(merges.map((each) => [each.event, each.distinct_id, each.properties]).toSorted()).toEqual(
       merging.toSorted(),
     );
     expect(next).toBe(undefined);
-    expect(await runTableGroupDays(store(), run, of)).toEqual(['2024-03-02', '2024-03-03', '2024-04-01']);
+    expect(await runTableDaysAbout(store(), run, of, { events: ['$groupidentify'], property: '$groups' })).toEqual([
+      '2024-03-02',
+      '2024-03-03',
+      '2024-04-01',
+    ]);
     await store().runTables.drop(run);
   });
 }

@@ -1,4 +1,3 @@
-import { groupEvents, mergeEvents } from '../contract/profile-events.ts';
 import type { RunRef, StoreReader } from './eventstore.ts';
 import {
   cutProperties,
@@ -108,8 +107,8 @@ export interface RunPageOf {
   readonly of?: RunTable;
   readonly after?: RunRowKey | undefined;
   readonly limit: number;
-  /** Only events that may say something of groups. */
-  readonly about?: 'groups' | undefined;
+  /** Only these. */
+  readonly about?: EventsAbout | undefined;
 }
 
 /**
@@ -126,9 +125,9 @@ export async function readRunTableDay(
   const beyond = `WHERE (${order}) > (fromUnixTimestamp64Micro({micros:Int64}, 'UTC'),
   fromUnixTimestamp64Micro({place:Int64}, 'UTC'), {event:String}, cityHash64({id:String}), {uuid:UUID})`;
   const rows = await store.query<PageRow>(
-    `SELECT ${rowColumns} FROM ${eventsOf(run, of)} PREWHERE ${ofDay}${about === 'groups' ? ` AND ${ofGroups}` : ''}
+    `SELECT ${rowColumns} FROM ${eventsOf(run, of)} PREWHERE ${ofDay}${about === undefined ? '' : ` AND ${isAbout}`}
 ${after === undefined ? '' : beyond} ORDER BY ${order} LIMIT {limit:UInt32}`,
-    { project: run.projectId, day, limit, ...(after && paramsOf(after)) },
+    { project: run.projectId, day, limit, ...(after && paramsOf(after)), ...(about && aboutParams(about)) },
   );
   const items = rows.map((row) => Object.assign(rowOf(run.projectId, row), { importRun: run.runId }));
   return { items, next: items.length === limit ? items.at(-1) : undefined };
@@ -140,43 +139,54 @@ export interface FactsOf {
   readonly months: readonly number[];
 }
 
-/** Days with events that may say something of groups, ascending. */
-export async function runTableGroupDays(store: StoreReader, run: RunRef, { from, months }: FactsOf): Promise<string[]> {
+/** Events of some names, and those that may have a property (no more than that: a value may look like one). */
+export interface EventsAbout {
+  readonly events: readonly string[];
+  readonly property: string;
+}
+
+/** Days with such events, ascending. */
+export async function runTableDaysAbout(
+  store: StoreReader,
+  run: RunRef,
+  { from, months }: FactsOf,
+  about: EventsAbout,
+): Promise<string[]> {
   const days = await store.query<{ day_text: string }>(
-    `SELECT DISTINCT toString(day) AS day_text FROM ${rowsOf(run, from)} PREWHERE ${ofMonths} AND ${ofGroups} ORDER BY day_text`,
-    { project: run.projectId, months },
+    `SELECT DISTINCT toString(day) AS day_text FROM ${rowsOf(run, from)} PREWHERE ${ofMonths} AND ${isAbout} ORDER BY day_text`,
+    { project: run.projectId, months, ...aboutParams(about) },
   );
   return days.map(({ day_text: day }) => day);
 }
 
-export interface MergeRow {
+export interface NamedEvent {
   readonly event: string;
   readonly distinct_id: string;
   readonly properties: string;
 }
 
-/** Events that may merge persons, in any order, page after page from 0 on; `next` undefined: that was the last one. */
-export async function runTableMerges(
+/** Events of these names, in any order, page after page from 0 on; `next` undefined: that was the last one. */
+export async function runTableNamed(
   store: StoreReader,
   run: RunRef,
   { from, months }: FactsOf,
-  page: number,
-): Promise<{ readonly merges: readonly MergeRow[]; readonly next: number | undefined }> {
-  const where = `PREWHERE ${ofMonths} AND ${isOneOf(mergeEvents)}`;
-  const params = { project: run.projectId, months };
-  const [found] = await store.query<{ merges: string }>(
-    `SELECT count() AS merges FROM ${rowsOf(run, from)} ${where}`,
+  { names, page }: { readonly names: readonly string[]; readonly page: number },
+): Promise<{ readonly events: readonly NamedEvent[]; readonly next: number | undefined }> {
+  const where = `PREWHERE ${ofMonths} AND event IN {names:Array(String)}`;
+  const params = { project: run.projectId, months, names };
+  const [found] = await store.query<{ found: string }>(
+    `SELECT count() AS found FROM ${rowsOf(run, from)} ${where}`,
     params,
   );
-  const pages = Math.max(1, Math.ceil(Number(found?.merges ?? 0) / mergesPerPage));
-  const merges = await store.query<MergeRow>(
+  const pages = Math.max(1, Math.ceil(Number(found?.found ?? 0) / namedPerPage));
+  const events = await store.query<NamedEvent>(
     `SELECT event, distinct_id, properties FROM ${rowsOf(run, from)} ${where} AND cityHash64(uuid) % {pages:UInt32} = {page:UInt32}`,
     { ...params, pages, page },
   );
-  return { merges, next: page + 1 < pages ? page + 1 : undefined };
+  return { events, next: page + 1 < pages ? page + 1 : undefined };
 }
 
-const mergesPerPage = 100_000;
+const namedPerPage = 100_000;
 
 /** Events of one name and day as `importedEvents` reads them of `events`. */
 export async function runTableEvents(
@@ -218,10 +228,9 @@ const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 
 const ofMonths = `${ofProject} AND toYYYYMM(day) IN {months:Array(UInt32)}`;
-const isOneOf = (names: ReadonlySet<string>): string =>
-  `event IN (${[...names].map((name) => `'${name}'`).join(', ')})`;
 /** Keys of JSON that the check has not written may hold escapes. */
-const ofGroups = `(${isOneOf(groupEvents)} OR position(properties, '"$groups"') > 0 OR position(properties, '\\\\u') > 0)`;
+const isAbout = `(event IN {events:Array(String)} OR position(properties, {property:String}) > 0 OR position(properties, '\\\\u') > 0)`;
+const aboutParams = ({ events, property }: EventsAbout) => ({ events, property: `"${property}"` });
 
 const rowsOf = (run: RunRef, table: RunTable = 'rows'): string => runTableName({ run, table });
 const eventsOf = (run: RunRef, table?: RunTable): string => `${rowsOf(run, table)} FINAL`;

@@ -2,8 +2,9 @@ import { isNobody } from '../../../base/nobody-ids.ts';
 import { parseExact } from '../../../base/exact-json.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import { otherIdIn } from '../../../batch/other-id.ts';
+import { mergeEvents } from '../../../contract/profile-events.ts';
 import { pairsMax, sliceWidth } from '../../../eventstore/run-facts.ts';
-import { runTableMerges, type FactsOf } from '../../../eventstore/run-table-reads.ts';
+import { runTableNamed, type FactsOf } from '../../../eventstore/run-table-reads.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import { readStore } from '../../targets/read-store.ts';
 import { TargetWaitError, type TableTarget } from '../../target.ts';
@@ -72,10 +73,10 @@ async function orderFacts(load: Load, of: FactsOf): Promise<readonly number[]> {
 async function readComponents({ runStore, ref, retry }: Load, of: FactsOf): Promise<Components> {
   const components = createComponents();
   for (let page: number | undefined = 0; page !== undefined;) {
-    const at: number = page;
-    const { merges, next } = await retry(() => readStore(() => runTableMerges(runStore, ref, of, at)));
+    const named: { names: string[]; page: number } = { names: [...mergeEvents], page };
+    const { events, next } = await retry(() => readStore(() => runTableNamed(runStore, ref, of, named)));
     page = next;
-    for (const { event, distinct_id: id, properties } of merges) {
+    for (const { event, distinct_id: id, properties } of events) {
       // The check wrote an object.
       const other = otherIdIn(event, parseExact(properties) as JsonObject);
       // Nobody in particular is merged with anybody.

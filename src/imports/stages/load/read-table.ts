@@ -1,9 +1,14 @@
 import { isoOfMicros } from '../../../base/clock.ts';
 import type { Retry } from '../../../base/retry.ts';
-import { mergeEvents } from '../../../contract/profile-events.ts';
+import { groupEvents, mergeEvents } from '../../../contract/profile-events.ts';
 import type { RunRef } from '../../../eventstore/eventstore.ts';
 import type { EventRow } from '../../../eventstore/rows.ts';
-import { readRunTableDay, runTableGroupDays, type FactsOf } from '../../../eventstore/run-table-reads.ts';
+import {
+  readRunTableDay,
+  runTableDaysAbout,
+  type EventsAbout,
+  type FactsOf,
+} from '../../../eventstore/run-table-reads.ts';
 import type { RunTable } from '../../../eventstore/run-table-names.ts';
 import type { RunStore } from '../../../eventstore/run-tables.ts';
 import type { StoredDay } from '../../run/import-day.ts';
@@ -33,6 +38,7 @@ export interface DayFrame extends EventTexts {
 
 const pageEventsMax = 50_000;
 const factsPerPage = 50_000;
+const aboutGroups: EventsAbout = { events: [...groupEvents], property: '$groups' };
 
 /** The frames of a day from `first` on, in order. Throws RunFailedError where the table has other events than the check counted. */
 export async function* readFrames(source: FrameSource, day: StoredDay, first: number): AsyncGenerator<DayFrame> {
@@ -62,8 +68,8 @@ function frameOf(day: string, index: number, rows: readonly EventRow[]): DayFram
 /** What is said of groups, in the order of time. */
 export async function* readGroupFacts(source: TableSource, facts: FactsOf): AsyncGenerator<EventTexts> {
   const { runStore, ref, retry } = source;
-  for (const day of await retry(() => readStore(() => runTableGroupDays(runStore, ref, facts)))) {
-    for await (const rows of readPages(source, day, facts.from, factsPerPage, 'groups')) {
+  for (const day of await retry(() => readStore(() => runTableDaysAbout(runStore, ref, facts, aboutGroups)))) {
+    for await (const rows of readPages(source, day, facts.from, factsPerPage, aboutGroups)) {
       if (rows.length > 0) yield { day, texts: rows.map(textOf) };
     }
   }
@@ -75,7 +81,7 @@ async function* readPages(
   day: string,
   of: RunTable,
   limit: number,
-  about?: 'groups',
+  about?: EventsAbout,
 ): AsyncGenerator<readonly EventRow[]> {
   type Page = Awaited<ReturnType<typeof readRunTableDay>>;
   const read = (after: Page['next']): Promise<Page> => {
