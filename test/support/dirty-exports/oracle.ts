@@ -59,7 +59,10 @@ export function createOracle(onStored: (event: ExpectedEvent) => void): Oracle {
     if (expected.is === 'skipped' || expected.is === 'said') return;
     if (expected.join !== undefined) joins.push(expected.join);
     const link = expected.is === 'joined' ? undefined : expected.link;
-    if (link !== undefined && link.ms < (first.get(link.device)?.ms ?? Infinity)) first.set(link.device, link);
+    if (link === undefined) return;
+    // Who comes to a device of another user is a person, too, also where the event itself is rejected.
+    if (!ids.has(link.user)) ids.set(link.user, undefined);
+    if (link.ms < (first.get(link.device)?.ms ?? Infinity)) first.set(link.device, link);
   };
   return {
     totals,
