@@ -10,7 +10,8 @@ const proofs: Readonly<Record<string, string>> = {
   imports: 'an import is exact, however often importer or service are killed, or with a network that misbehaves',
   'real-exports':
     'exports as dirty as real ones are stored, skipped and rejected as an oracle apart from the readers says',
-  undo: 'a run that is taken back leaves what would be there without it, through kills',
+  'import-kills':
+    'imports, a run that is taken back and one that is replaced are exact through kills of any process in any stage',
   move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or doubled',
   package: 'the package installs with npm alone, and serves, imports and tries transformations',
   'run-tables': 'runs go through their tables to the events exactly, with the engine killed at any moment',

@@ -8,11 +8,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../src/imports/run/results.ts';
 import type { ReportResult } from '../../src/imports/stages/report/report.ts';
-import { openSqlite } from '../../src/metadata/sqlite.ts';
-import { tempChdb } from '../support/chdb.ts';
 import { createFilesConfig, expectExactRun, startImport, writeRecords } from '../support/import-runs.ts';
 import { readAllEvents } from '../support/ledger.ts';
-import { projectState, type ProjectState } from '../support/project-state.ts';
+import { stateOfStopped } from '../support/project-state.ts';
 import {
   apiGet,
   personalKey,
@@ -44,18 +42,6 @@ const failpoints = [
   'import_replaced_one',
   'import_load_delivered',
 ];
-
-async function stateOf(dataDir: string, runs: readonly string[], repeated: ReadonlySet<string>): Promise<ProjectState> {
-  const chdb = await tempChdb({}, dataDir);
-  const db = openSqlite(join(dataDir, 'metadata.sqlite'));
-  try {
-    const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
-    return await projectState({ store: chdb.store, db }, 1, { runs: names, named: false, repeated });
-  } finally {
-    await chdb.close();
-    await db.destroy();
-  }
-}
 
 const renamed = { names: { events: { 'Order Done': 'order done' } } };
 
@@ -117,8 +103,8 @@ it('replace takes back the earlier run once the new records have passed, killed 
   await untilDrained(oracle.url, 60_000);
   await oracle.terminate();
 
-  const got = await stateOf(mine.path, [other.id, dry.id], history.repeated);
-  const expected = await stateOf(reference.path, [kept.id, whole.id], history.repeated);
+  const got = await stateOfStopped(mine.path, { runs: [other.id, dry.id], repeated: history.repeated });
+  const expected = await stateOfStopped(reference.path, { runs: [kept.id, whole.id], repeated: history.repeated });
   expect(got.events.length).toBe(expected.events.length);
   expect(got.events).toEqual(expected.events);
   expect(got.persons).toEqual(expected.persons);

@@ -6,9 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { openSqlite } from '../../src/metadata/sqlite.ts';
-import { tempChdb } from '../support/chdb.ts';
-import { projectState, type ProjectState } from '../support/project-state.ts';
+import { stateOfStopped } from '../support/project-state.ts';
 import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 import { untilDrained } from '../../scripts/bench/server.ts';
 import {
@@ -27,18 +25,6 @@ const recordsPerRun = 1200;
 const randomKills = 3;
 
 const clientOf = (server: TestServer) => undoClient(server, keys);
-
-async function stateOf(dataDir: string, runs: readonly string[], repeated: ReadonlySet<string>): Promise<ProjectState> {
-  const chdb = await tempChdb({}, dataDir);
-  const db = openSqlite(join(dataDir, 'metadata.sqlite'));
-  try {
-    const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
-    return await projectState({ store: chdb.store, db }, 1, { runs: names, named: false, repeated });
-  } finally {
-    await chdb.close();
-    await db.destroy();
-  }
-}
 
 interface UndoPlan {
   readonly events: number;
@@ -102,8 +88,11 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   await untilDrained(other.url, 60_000);
   await other.terminate();
 
-  const got = await stateOf(mine.path, [first.id, third.id], history.repeated);
-  const expected = await stateOf(reference.path, [otherFirst.id, otherThird.id], history.repeated);
+  const got = await stateOfStopped(mine.path, { runs: [first.id, third.id], repeated: history.repeated });
+  const expected = await stateOfStopped(reference.path, {
+    runs: [otherFirst.id, otherThird.id],
+    repeated: history.repeated,
+  });
   expect(got.events.length).toBe(expected.events.length);
   expect(got.events).toEqual(expected.events);
   expect(got.persons).toEqual(expected.persons);

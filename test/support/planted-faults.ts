@@ -42,9 +42,19 @@ const oversizeMax = 20;
 
 /** The export of a format (by slug) with this many clean records. Throws when there is no such format. */
 export function faultyExport(slug: string, seed: number, count: number, options: FaultyOptions = {}): FaultyExport {
+  const plan = planOf(slug);
+  return faulty(plan.records(seed, count), seed, plan, options);
+}
+
+/** The same of records that are there. */
+export function faultyRecords(slug: string, records: Iterable<unknown>, seed: number, rate: number): FaultyExport {
+  return faulty(records, seed, planOf(slug), { rate });
+}
+
+function planOf(slug: string): Plan {
   const plan = Object.hasOwn(plans, slug) ? plans[slug] : undefined;
   if (plan === undefined) throw new Error(`expected one of ${Object.keys(plans).join(', ')}, got ${slug}`);
-  return faulty(plan.records(seed, count), seed, plan, options);
+  return plan;
 }
 
 export function faulty(

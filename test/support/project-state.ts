@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import type { EventStore } from '../../src/eventstore/eventstore.ts';
 import { usageByDay } from '../../src/eventstore/counts.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
+import { openSqlite } from '../../src/metadata/sqlite.ts';
 import { personUuid } from '../../src/persons/person.ts';
 import { parseRegisters } from '../../src/persons/registers-text.ts';
+import { tempChdb } from './chdb.ts';
 
 /** Everything that a project has of events, persons and groups, in a form in which two projects can be compared. */
 export interface ProjectState {
@@ -11,6 +14,22 @@ export interface ProjectState {
   readonly groups: readonly string[];
   /** Of all days together: the day of arrival differs. */
   readonly usage: { readonly standard: number; readonly historical: number };
+}
+
+/** Of the first project of a service that is stopped. `runs`: those whose events it has, in an order that both have. */
+export async function stateOfStopped(
+  dataDir: string,
+  { runs, repeated, grouped = false }: { runs: readonly string[]; repeated: ReadonlySet<string>; grouped?: boolean },
+): Promise<ProjectState> {
+  const chdb = await tempChdb({ queryTimeoutMs: 300_000, memoryBytesMax: 2 ** 31 }, dataDir);
+  const db = openSqlite(join(dataDir, 'metadata.sqlite'));
+  try {
+    const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
+    return await projectState({ store: chdb.store, db }, 1, { runs: names, grouped, named: false, repeated });
+  } finally {
+    await chdb.close();
+    await db.destroy();
+  }
 }
 
 /**

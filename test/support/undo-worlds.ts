@@ -1,6 +1,6 @@
 /**
  * Two services with the same history, one of which never saw the run that the other takes back: live events, three imports that
- * overlap, live events. For a test of quick size and for scripts/prove/undo.ts.
+ * overlap, live events. For tests of quick size and for scripts/prove/import-kills.ts.
  */
 import { createReadStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -10,6 +10,7 @@ import { findFormat } from '../../src/imports/formats/registry.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import type { WireEvent } from '../../src/contract/wire-event.ts';
 import { ageFile } from './age-files.ts';
+import { faultyRecords } from './planted-faults.ts';
 
 /** A service that runs, and how to ask it. */
 export interface UndoServer {
@@ -50,8 +51,8 @@ export interface UndoHistory {
   readonly repeated: ReadonlySet<string>;
 }
 
-/** `perRun`: records of each import. */
-export async function writeUndoHistory(dir: string, perRun: number): Promise<UndoHistory> {
+/** `perRun`: records of each import. `faults`: seed of faults between them, as those of real exports; undefined: none. */
+export async function writeUndoHistory(dir: string, perRun: number, faults?: number): Promise<UndoHistory> {
   const all = Math.round(perRun / 0.45);
   const records = [...mixpanelRecords(20_261_122, all)].flatMap(withGroup);
   await mkdir(dir, { recursive: true });
@@ -60,8 +61,8 @@ export async function writeUndoHistory(dir: string, perRun: number): Promise<Und
     const file = join(dir, `export-${index}.ndjson`);
     const own = records.slice(Math.round(from * records.length), Math.round(to * records.length));
     // Newest first: who absorbs whom must follow the order of time, not that of the source.
-    const lines = own.toReversed().map((record) => `${JSON.stringify(record)}\n`);
-    await writeFile(file, lines.join(''));
+    const lines = faultyRecords('mixpanel', own.toReversed(), (faults ?? 0) + index, faults === undefined ? 0 : 0.01);
+    await writeFile(file, lines.chunks);
     files.push(file);
   }
   const live = liveEvents(records);

@@ -17,21 +17,29 @@ const limits = { eventBytesMax: 1_048_576, depthMax: 64, keysMax: 10_000 };
 
 /** What the format makes of a file, by the plainest way: line by line, the earliest of equal identities stays. */
 export function expectedSet(format: Format, options: FormatOptions, file: string): EventSet {
+  return setOfEvents(eventsOf(format, options, file));
+}
+
+export function* eventsOf(format: Format, options: FormatOptions, file: string): Generator<WireEvent> {
   const read = format.createReader(options, format.names);
-  const set: EventSet = new Map();
   for (const line of linesOf(file)) {
     const record = parsed(line);
     if (record === undefined) continue;
     const result = read(record);
-    if (result.kind !== 'events') continue;
-    for (const event of result.events) {
-      const stored = throughDoor(event);
-      if (stored === undefined) continue;
-      const day = new Date(stored.micros / 1000).toISOString().slice(0, 10);
-      const key = [day, event.event.toWellFormed(), stored.distinctId, event.uuid.toLowerCase()].join('\u0001');
-      const before = set.get(key);
-      if (before === undefined || Number(before) > stored.micros) set.set(key, String(stored.micros));
-    }
+    if (result.kind === 'events') yield* result.events;
+  }
+}
+
+/** What is stored of these, as they are sent. */
+export function setOfEvents(events: Iterable<WireEvent>): EventSet {
+  const set: EventSet = new Map();
+  for (const event of events) {
+    const stored = throughDoor(event);
+    if (stored === undefined) continue;
+    const day = new Date(stored.micros / 1000).toISOString().slice(0, 10);
+    const key = [day, event.event.toWellFormed(), stored.distinctId, event.uuid.toLowerCase()].join('\u0001');
+    const before = set.get(key);
+    if (before === undefined || Number(before) > stored.micros) set.set(key, String(stored.micros));
   }
   return set;
 }

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { sandboxPids, storePid } from '../../../test/support/processes.ts';
+import { importPid, sandboxPids, storePid } from '../../../test/support/processes.ts';
 import { freePort } from '../../with-server.ts';
 
 export const program = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
@@ -15,14 +15,18 @@ export const proofKeys = {
 /** The service itself and its children: the embedded event store, and what plugins run in. */
 export const proofParts = ['service', 'store', 'plugins'] as const;
 export type ProofPart = (typeof proofParts)[number];
+/** With the process that works on imports. */
+export type KillablePart = ProofPart | 'imports';
 
 export interface ProofService {
   readonly url: string;
   readonly dataDir: string;
-  /** As a start does it again after `kill`. `untilReady` false: it answers nothing yet. */
-  start(untilReady: boolean): Promise<void>;
+  /** As a start does it again after `kill`. `untilReady` false: it answers nothing yet. `failAt`: where it dies as by kill -9. */
+  start(untilReady: boolean, failAt?: string): Promise<void>;
+  /** Killed, dead or stopped. */
+  hasEnded(): boolean;
   /** kill -9; false: there is no such process now. */
-  kill(part: ProofPart): Promise<boolean>;
+  kill(part: KillablePart): Promise<boolean>;
   untilReady(): Promise<void>;
   /** Its processes that are there now. */
   pids(): Partial<Readonly<Record<ProofPart, number>>>;
@@ -71,8 +75,9 @@ export async function createService(
   return {
     url,
     dataDir,
-    start: async (wait) => {
-      const env = environment(dataDir, port);
+    hasEnded: () => isOver(running()),
+    start: async (wait, failAt) => {
+      const env = { ...environment(dataDir, port), ...(failAt !== undefined && failing(failAt)) };
       child = spawn(process.execPath, [...nodeOptions, program, 'serve'], { env, stdio: 'pipe' });
       for (const stream of [child.stdout, child.stderr]) {
         stream?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-saidMax)));
@@ -82,7 +87,7 @@ export async function createService(
     },
     kill: async (part) => {
       if (part === 'service') return end(running(), 'SIGKILL').then(() => true);
-      const pid = pidsOf(running())[part];
+      const pid = part === 'imports' ? importPid({ child: running() }) : pidsOf(running())[part];
       return pid !== undefined && killed(pid);
     },
     untilReady,
@@ -112,6 +117,10 @@ function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
     MILLRACE_API_RATE_LIMIT: 'off',
     MILLRACE_LOG_LEVEL: 'warn',
   };
+}
+
+function failing(failAt: string): NodeJS.ProcessEnv {
+  return { MILLRACE_FAIL_AT: failAt, MILLRACE_ALLOW_FAILPOINTS: 'true' };
 }
 
 const isOver = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
