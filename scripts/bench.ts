@@ -5,7 +5,8 @@
  * `keep` adds the ratios to the history on the page of results.
  *
  * `npm run bench -- imports [--records 1000000] [--format mixpanel,amplitude,segment,posthog,ga4,mapping] [--threads 1,2] [--rounds 1]
- * [--transformation]`; of growth, --records are events.
+ * [--transformation] [--save]`; --save puts the figures on the page about large imports, with `npm run docs`. Of growth, --records are
+ * events.
  */
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -27,6 +28,7 @@ const { values, positionals: words } = parseArgs({
     threads: { type: 'string', default: '1,2' },
     rounds: { type: 'string', default: '1' },
     transformation: { type: 'boolean', default: false },
+    save: { type: 'boolean', default: false },
   },
 });
 const imports: ImportBench = {
@@ -35,6 +37,7 @@ const imports: ImportBench = {
   rounds: Number(values.rounds),
   threads: values.threads.split(',').map(Number),
   isTransformed: values.transformation,
+  isSaved: values.save,
 };
 
 interface Part {

@@ -12,7 +12,10 @@ interface Section {
 /** What stands beside every page, and where. A new page is a line here: one that is in no section fails the build. */
 const sections: readonly Section[] = [
   { text: 'Start', pages: ['tour', 'concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console'] },
-  { text: 'Import history', pages: ['guides/imports', 'guides/choose-what-to-import', 'guides/schedules'] },
+  {
+    text: 'Import history',
+    pages: ['guides/imports', 'guides/choose-what-to-import', 'guides/schedules', 'large-imports'],
+  },
   { text: 'Sources of history', pages: ['guides/migrate-*'], collapsed: true },
   {
     text: 'Change events',

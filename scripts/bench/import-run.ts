@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { linkSync, mkdirSync } from 'node:fs';
+import { linkSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FormatOptions } from '../../src/imports/formats/format.ts';
 import type { ImportRunRecord } from '../../src/contract/import-runs.ts';
@@ -33,13 +33,14 @@ export interface ImportFigures {
   readonly perCpuSecond: number;
   readonly perSecond: number;
   readonly peakBytes: number;
+  readonly sourceBytes: number;
   readonly stages: Readonly<Record<Stage, StageFigures>>;
 }
 
 export interface StageFigures {
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** Of the data directory when the stage is over, without the source. */
+  /** What the data directory has gained when the stage is over, without the source. */
   readonly diskBytes: number;
 }
 
@@ -83,6 +84,7 @@ async function runOn(server: MillraceProcess, dataDir: string, asked: ImportBenc
   await call('PATCH', `${configs}${id}/settings/`, settings);
   await untilIdle(server.pid);
   const memory = watchMemory(server.pid);
+  const emptyBytes = diskBytes(dataDir);
   const before = cpuSecondsOfTree(server.pid);
   const started = performance.now();
   let run = await call<ImportRunRecord>('POST', `${configs}${id}/runs/`, { format_options: asked.formatOptions });
@@ -109,7 +111,7 @@ async function runOn(server: MillraceProcess, dataDir: string, asked: ImportBenc
   const figuresOf = (stage: Stage): StageFigures => ({
     seconds: secondsOf(run, stage),
     cpuSeconds: cpu.get(stage) ?? 0,
-    diskBytes: disk.get(stage) ?? Number.NaN,
+    diskBytes: (disk.get(stage) ?? Number.NaN) - emptyBytes,
   });
   return {
     records,
@@ -118,6 +120,7 @@ async function runOn(server: MillraceProcess, dataDir: string, asked: ImportBenc
     perCpuSecond: loaded / cpuSeconds,
     perSecond: loaded / wallSeconds,
     peakBytes: memory.peakBytes(),
+    sourceBytes: statSync(asked.file).size,
     stages: {
       export: figuresOf('export'),
       check: figuresOf('check'),

@@ -10,6 +10,7 @@ import { measureImport, stages, type ImportFigures } from './import-run.ts';
 import { median } from './load.ts';
 import { thousands } from './pairs.ts';
 import { prepareRawRows, type RawEvent, type RawInsert } from './raw-insert.ts';
+import { saveImportCosts } from './save-import-costs.ts';
 import { benchDataDir } from './server.ts';
 
 export interface ImportBench {
@@ -21,6 +22,8 @@ export interface ImportBench {
   readonly threads: readonly number[];
   /** With one enabled transformation in the sandbox, which changes a property of each event. */
   readonly isTransformed: boolean;
+  /** Into docs/large-imports.json: the figures of the last number of threads. */
+  readonly isSaved: boolean;
 }
 
 const seed = 1;
@@ -73,6 +76,12 @@ async function benchFormat(slug: string, bench: ImportBench): Promise<string> {
   }
   rows.remove();
   dir.remove();
+  if (bench.isSaved)
+    saveImportCosts(
+      slug,
+      bench.threads.at(-1) ?? 1,
+      rounds.flatMap(({ runs }) => runs.slice(-1)),
+    );
   return showRounds(`${slug}${bench.isTransformed ? ', one transformation' : ''}`, bench.threads, rounds);
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Capacity } from './capacity.ts';
 import { capacityTable, costTable } from './capacity-table.ts';
+import { importCostTable, importTimeTable, type LargeImports } from './large-imports.ts';
 
 export interface PageSection {
   /** Path of the page from the root. */
@@ -10,8 +11,19 @@ export interface PageSection {
 
 /** Parts of pages that are otherwise written by hand, by the name between whose marks they stand. */
 export const pageSections: Readonly<Record<string, PageSection>> = {
-  costs: { page: 'docs/guides/scale-out.md', generate: () => costTable(readCapacity()) },
-  capacity: { page: 'docs/guides/scale-out.md', generate: () => capacityTable(readCapacity()) },
+  costs: { page: 'docs/guides/scale-out.md', generate: () => costTable(readJson<Capacity>('guides/capacity.json')) },
+  capacity: {
+    page: 'docs/guides/scale-out.md',
+    generate: () => capacityTable(readJson<Capacity>('guides/capacity.json')),
+  },
+  'import-costs': {
+    page: 'docs/large-imports.md',
+    generate: () => importCostTable(readJson<LargeImports>('large-imports.json')),
+  },
+  'import-times': {
+    page: 'docs/large-imports.md',
+    generate: () => importTimeTable(readJson<LargeImports>('large-imports.json')),
+  },
 };
 
 /** The page with that section as it has to be. Throws where the page has no place for it. */
@@ -22,6 +34,7 @@ export function withSection(text: string, name: string, section: string): string
   return `${text.slice(0, from + begin.length)}\n\n${section}\n\n${text.slice(to)}`;
 }
 
-function readCapacity(): Capacity {
-  return JSON.parse(readFileSync(new URL('../../docs/guides/capacity.json', import.meta.url), 'utf8')) as Capacity;
+/** `name`: in docs/. */
+function readJson<T>(name: string): T {
+  return JSON.parse(readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')) as T;
 }

@@ -4,9 +4,6 @@ import type { UndoClient, UndoRun } from '../../../test/support/undo-worlds.ts';
 import type { KillablePart, ProofService } from '../one-machine/service.ts';
 import type { Step } from './world.ts';
 
-/** When the next kill comes: at a failpoint, or so many ms from now. */
-type Kill = { readonly failAt: string } | { readonly victim: KillablePart; readonly afterMs: number };
-
 export interface Killer {
   /** So many are left. */
   left(): number;
@@ -27,9 +24,11 @@ export interface KillOptions {
   readonly say: (text: string) => void;
 }
 
-const victims: readonly KillablePart[] = ['service', 'imports', 'store', 'service', 'imports'];
+const victims: readonly KillablePart[] = ['service', 'service', 'imports', 'store'];
 const failpointMsMax = 120_000;
 const stepMsMax = 3 * 3_600_000;
+/** How often a kill finds a service that is there again. */
+const waitedFor = 0.75;
 
 export function createKiller(kills: number): Killer {
   const done = new Map<string, number>();
@@ -41,76 +40,66 @@ export function createKiller(kills: number): Killer {
   };
 }
 
-/** The step is done and the service ready when it returns. */
-export async function throughKills(step: Step, killer: Killer, options: KillOptions): Promise<void> {
-  const { service, say } = options;
+/** The step is done and the service ready when it returns. `killsMax`: so many at most hit it. */
+export async function throughKills(step: Step, killsMax: number, killer: Killer, options: KillOptions): Promise<void> {
+  const { service, random, say } = options;
   const path = await step.begin();
   const end = performance.now() + stepMsMax;
-  for (const kill of killsOf(step, options)) {
-    if (performance.now() > end) throw new Error(`expected the step ${step.name} to end within ${stepMsMax} ms`);
-    const run = await look(path, step, killer, options);
-    if (run?.state === step.until || killer.left() <= 0) break;
-    if ('failAt' in kill) await killAt(kill.failAt, { path, step, killer, options });
-    else await killAfter(kill, run?.stage ?? 'starting', killer, service);
+  const killing: Killing = { path, step, killer, options };
+  const leftAtEnd = killer.left() - killsMax;
+  // Each takes two kills and, in between, those of other processes.
+  const failpoints = someOf(step.failpoints, Math.ceil(killsMax / 3), random);
+  while (killer.left() > leftAtEnd && performance.now() < end) {
+    if (random() < waitedFor) await service.untilReady();
+    const run = await look(killing);
+    if (run?.state === step.until) break;
+    await killOnce(killing, run?.stage ?? 'starting', failpoints);
   }
-  if (service.hasEnded()) await service.start(true);
   await service.untilReady();
   for (; performance.now() < end; await delay(200)) {
-    const run = await look(path, step, killer, options);
-    if (run?.state !== step.until) continue;
+    if ((await look(killing))?.state !== step.until) continue;
     say(`${step.name}: ${step.until}; ${killer.left()} kills left`);
     return;
   }
   throw new Error(`expected the step ${step.name} to end within ${stepMsMax} ms`);
 }
 
-/** Failpoints in the order of the stages, a random kill between each two, and random ones without end. */
-function* killsOf({ failpoints }: Step, { random, runMs }: KillOptions): Generator<Kill> {
-  const some = (): Kill => ({
-    victim: victims[Math.floor(random() * victims.length)] ?? 'service',
-    // As often soon as late.
-    afterMs: random() ** 2 * Math.max(500, runMs),
-  });
-  for (const failAt of failpoints) {
-    yield { failAt };
-    yield some();
-  }
-  for (;;) yield some();
-}
-
-async function killAfter(
-  { victim, afterMs }: { readonly victim: KillablePart; readonly afterMs: number },
-  stage: string,
-  killer: Killer,
-  service: ProofService,
-): Promise<void> {
-  await delay(afterMs);
-  if (!(await service.kill(victim))) return;
-  note(killer, `${stage} ${victim}`);
-  if (victim === 'service') await service.start(false);
-}
-
-interface KillingAt {
+interface Killing {
   readonly path: string;
   readonly step: Step;
   readonly killer: Killer;
   readonly options: KillOptions;
 }
 
-/** The service is killed and begins again with the failpoint. */
-async function killAt(failAt: string, { path, step, killer, options }: KillingAt): Promise<void> {
-  const { service } = options;
-  await service.kill('service');
-  note(killer, 'any service');
+/** In their order. */
+function someOf(all: readonly string[], count: number, random: () => number): string[] {
+  const some = [...all];
+  while (some.length > count) some.splice(Math.floor(random() * some.length), 1);
+  return some;
+}
+
+/** At a random moment, as often soon as late. A service that starts again after it dies once more, at the next failpoint. */
+async function killOnce(killing: Killing, stage: string, failpoints: string[]): Promise<void> {
+  const { killer, options, step } = killing;
+  const { service, random, runMs } = options;
+  const victim = victims[Math.floor(random() * victims.length)] ?? 'service';
+  await delay(random() ** 2 * Math.max(500, runMs / 2));
+  if (!(await service.kill(victim))) return;
+  note(killer, `${stage} ${victim}`);
+  if (victim !== 'service') return;
+  const failAt = failpoints.shift();
   await service.start(false, failAt);
+  if (failAt === undefined) return;
   for (const late = performance.now() + failpointMsMax; performance.now() < late; await delay(100)) {
-    if (service.hasEnded()) {
-      note(killer, failAt);
-      return service.start(false);
-    }
-    if ((await look(path, step, killer, options))?.state === step.until) break;
+    if (service.hasEnded() || (await look(killing))?.state === step.until) break;
   }
-  killer.missed.push(failAt);
+  if (service.hasEnded()) note(killer, failAt);
+  else {
+    killer.missed.push(`${step.name} ${failAt}`);
+    await service.kill('service');
+    note(killer, 'any service');
+  }
+  await service.start(false);
 }
 
 function note({ done }: Killer, what: string): void {
@@ -118,12 +107,7 @@ function note({ done }: Killer, what: string): void {
 }
 
 /** Undefined: the service does not answer. A run that failed because of kills is resumed; whatever else failed it is thrown. */
-async function look(
-  path: string,
-  step: Step,
-  killer: Killer,
-  { client, say }: KillOptions,
-): Promise<UndoRun | undefined> {
+async function look({ path, step, killer, options: { client, say } }: Killing): Promise<UndoRun | undefined> {
   const run = await client.get<UndoRun>(path).catch(() => undefined);
   if (run?.state !== 'failed') return run;
   if (!/process that worked on it/.test(run.reason))

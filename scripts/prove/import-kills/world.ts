@@ -1,4 +1,4 @@
-/** A service with live events, three runs that overlap, one of them taken back and one replaced; undisturbed it is spared what is taken back. */
+/** A service with live events, three runs that overlap, one of them taken back and one replaced. */
 import type { WireEvent } from '../../../src/contract/wire-event.ts';
 import type { ProofService } from '../one-machine/service.ts';
 import { proofKeys } from '../one-machine/service.ts';
@@ -69,8 +69,8 @@ const replaceFailpoints = [
   'import_load_committed:3',
 ];
 
-/** The service is ready. What came live before the runs is stored when this returns. */
-export async function openWorld(service: ProofService, history: UndoHistory, isDisturbed: boolean): Promise<World> {
+/** The service is ready. What came live before the runs is stored when this returns. `isSpared`: without what is taken back. */
+export async function openWorld(service: ProofService, history: UndoHistory, isSpared: boolean): Promise<World> {
   const client = undoClient(service, proofKeys);
   await sendLive(service, proofKeys, history.before);
   await untilDrained(service.url);
@@ -89,7 +89,7 @@ export async function openWorld(service: ProofService, history: UndoHistory, isD
   });
   /** Every third, so that three runs die everywhere. */
   const some = (offset: number): string[] => importFailpoints.filter((_, at) => at % 3 === offset);
-  const last = importing('replace', 0, replaceFailpoints, { names: renamed, ...(isDisturbed && { replace: true }) });
+  const last = importing('replace', 0, replaceFailpoints, { names: renamed, ...(!isSpared && { replace: true }) });
   const undo: Step = {
     name: 'undo',
     until: 'undone',
@@ -103,9 +103,9 @@ export async function openWorld(service: ProofService, history: UndoHistory, isD
   const third = importing('third run', 2, some(2));
   return {
     client,
-    steps: isDisturbed
-      ? [importing('first run', 0, some(0)), importing('second run', 1, some(1)), third, undo, last]
-      : [third, last],
+    steps: isSpared
+      ? [third, last]
+      : [importing('first run', 0, some(0)), importing('second run', 1, some(1)), third, undo, last],
     kept: () => ['third run', 'replace'].map((name) => runs.get(name) ?? ''),
   };
 }
