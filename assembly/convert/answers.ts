@@ -1,6 +1,6 @@
 // Answers that follow from some values of a record, remembered by the bytes of these values: a newer one takes the place of an older one
 // of the same hash.
-import { hashOf, sameBytes } from './bytes';
+import { copyTo, hashOf, sameBytes } from './bytes';
 import { memberFrom, memberTo, propertyFrom, propertyTo } from './record';
 import { answerTo } from './ask';
 
@@ -29,7 +29,8 @@ export class Piece {
 const REMEMBERED_MAX: usize = 248;
 const KEY_BYTES_MAX: usize = 4096;
 
-const key: usize = memory.data(4096, 16);
+/** With room for what `copyTo` writes behind it. */
+const key: usize = memory.data(4096 + 16, 16);
 
 export function valueFrom(memo: Memo, at: u32): usize {
   const number = load<i32>(memo.numbers + ((<usize>at) << 2));
@@ -66,7 +67,7 @@ function fillKey(memo: Memo): usize {
     if (from != 0) {
       const bytes = valueTo(memo, each) - from;
       if (at + bytes >= KEY_BYTES_MAX) return KEY_BYTES_MAX + 1;
-      memory.copy(key + at, from, bytes);
+      copyTo(key + at, from, bytes);
       at += bytes;
     }
     if (at == KEY_BYTES_MAX) return KEY_BYTES_MAX + 1;

@@ -19,7 +19,11 @@ const md5Constants: usize = memory.data<u32>([
   0xffeff47d, 0x85845dd1, 0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb,
   0xeb86d391,
 ]);
-const md5Shifts: usize = memory.data<u8>([7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21]);
+
+function md5Step(to: u32, mixed: u32, by: u32, from: usize, step: u32, word: u32, shift: u32): u32 {
+  const constant = load<u32>(md5Constants + ((<usize>step) << 2));
+  return by + rotl<u32>(to + mixed + constant + load<u32>(from + ((<usize>(word & 15)) << 2)), shift);
+}
 
 /** The first two words of the MD5 of a message, little-endian, into `sum`. */
 export function md5Of(message: usize, length: usize, sum: usize): void {
@@ -34,28 +38,30 @@ export function md5Of(message: usize, length: usize, sum: usize): void {
     const oldB = b;
     const oldC = c;
     const oldD = d;
-    for (let step: u32 = 0; step < 64; step++) {
-      let mixed: u32;
-      let word: u32;
-      if (step < 16) {
-        mixed = (b & c) | (~b & d);
-        word = step;
-      } else if (step < 32) {
-        mixed = (d & b) | (~d & c);
-        word = (5 * step + 1) & 15;
-      } else if (step < 48) {
-        mixed = b ^ c ^ d;
-        word = (3 * step + 5) & 15;
-      } else {
-        mixed = c ^ (b | ~d);
-        word = (7 * step) & 15;
-      }
-      const turned =
-        a + mixed + load<u32>(md5Constants + ((<usize>step) << 2)) + load<u32>(from + ((<usize>word) << 2));
-      a = d;
-      d = c;
-      c = b;
-      b = b + rotl<u32>(turned, load<u8>(md5Shifts + <usize>(((step >> 4) << 2) | (step & 3))));
+    // Four rounds of sixteen steps, four of which bring each word back to its place.
+    for (let step: u32 = 0; step < 16; step += 4) {
+      a = md5Step(a, (b & c) | (~b & d), b, from, step, step, 7);
+      d = md5Step(d, (a & b) | (~a & c), a, from, step + 1, step + 1, 12);
+      c = md5Step(c, (d & a) | (~d & b), d, from, step + 2, step + 2, 17);
+      b = md5Step(b, (c & d) | (~c & a), c, from, step + 3, step + 3, 22);
+    }
+    for (let step: u32 = 16; step < 32; step += 4) {
+      a = md5Step(a, (d & b) | (~d & c), b, from, step, 5 * step + 1, 5);
+      d = md5Step(d, (c & a) | (~c & b), a, from, step + 1, 5 * step + 6, 9);
+      c = md5Step(c, (b & d) | (~b & a), d, from, step + 2, 5 * step + 11, 14);
+      b = md5Step(b, (a & c) | (~a & d), c, from, step + 3, 5 * step + 16, 20);
+    }
+    for (let step: u32 = 32; step < 48; step += 4) {
+      a = md5Step(a, b ^ c ^ d, b, from, step, 3 * step + 5, 4);
+      d = md5Step(d, a ^ b ^ c, a, from, step + 1, 3 * step + 8, 11);
+      c = md5Step(c, d ^ a ^ b, d, from, step + 2, 3 * step + 11, 16);
+      b = md5Step(b, c ^ d ^ a, c, from, step + 3, 3 * step + 14, 23);
+    }
+    for (let step: u32 = 48; step < 64; step += 4) {
+      a = md5Step(a, c ^ (b | ~d), b, from, step, 7 * step, 6);
+      d = md5Step(d, b ^ (a | ~c), a, from, step + 1, 7 * step + 7, 10);
+      c = md5Step(c, a ^ (d | ~b), d, from, step + 2, 7 * step + 14, 15);
+      b = md5Step(b, d ^ (c | ~a), c, from, step + 3, 7 * step + 21, 21);
     }
     a += oldA;
     b += oldB;
@@ -88,13 +94,33 @@ export function sha1Of(message: usize, length: usize, sum: usize): void {
     const oldC = c;
     const oldD = d;
     const oldE = e;
-    for (let step: usize = 0; step < 80; step++) {
-      let mixed: u32;
-      if (step < 20) mixed = ((b & c) | (~b & d)) + 0x5a827999;
-      else if (step < 40) mixed = (b ^ c ^ d) + 0x6ed9eba1;
-      else if (step < 60) mixed = ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc;
-      else mixed = (b ^ c ^ d) + 0xca62c1d6;
-      const next = rotl<u32>(a, 5) + mixed + e + load<u32>(sha1Words + (step << 2));
+    for (let step: usize = 0; step < 20; step++) {
+      const next = rotl<u32>(a, 5) + ((b & c) | (~b & d)) + e + 0x5a827999 + load<u32>(sha1Words + (step << 2));
+      e = d;
+      d = c;
+      c = rotl<u32>(b, 30);
+      b = a;
+      a = next;
+    }
+    for (let step: usize = 20; step < 40; step++) {
+      const next = rotl<u32>(a, 5) + (b ^ c ^ d) + e + 0x6ed9eba1 + load<u32>(sha1Words + (step << 2));
+      e = d;
+      d = c;
+      c = rotl<u32>(b, 30);
+      b = a;
+      a = next;
+    }
+    for (let step: usize = 40; step < 60; step++) {
+      const next =
+        rotl<u32>(a, 5) + ((b & c) | (b & d) | (c & d)) + e + 0x8f1bbcdc + load<u32>(sha1Words + (step << 2));
+      e = d;
+      d = c;
+      c = rotl<u32>(b, 30);
+      b = a;
+      a = next;
+    }
+    for (let step: usize = 60; step < 80; step++) {
+      const next = rotl<u32>(a, 5) + (b ^ c ^ d) + e + 0xca62c1d6 + load<u32>(sha1Words + (step << 2));
       e = d;
       d = c;
       c = rotl<u32>(b, 30);
@@ -113,8 +139,8 @@ export function sha1Of(message: usize, length: usize, sum: usize): void {
   store<u32>(sum + 12, d);
 }
 
-/** Tables of CRC-32, for eight bytes at a time; made by the first call. */
-const crcTables: usize = memory.data(8 * 256 * 4, 8);
+/** Tables of CRC-32, for sixteen bytes at a time; made by the first call. */
+const crcTables: usize = memory.data(16 * 256 * 4, 8);
 
 function makeCrcTables(): void {
   for (let byte: u32 = 0; byte < 256; byte++) {
@@ -122,7 +148,7 @@ function makeCrcTables(): void {
     for (let bit: i32 = 0; bit < 8; bit++) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320 : 0);
     store<u32>(crcTables + ((<usize>byte) << 2), crc);
   }
-  for (let at: usize = 0; at < 7 * 1024; at += 4) {
+  for (let at: usize = 0; at < 15 * 1024; at += 4) {
     const before = load<u32>(crcTables + at);
     store<u32>(crcTables + at + 1024, (before >> 8) ^ load<u32>(crcTables + ((<usize>(before & 0xff)) << 2)));
   }
@@ -132,22 +158,26 @@ function crcTable(table: usize, byte: u32): u32 {
   return load<u32>(crcTables + (table << 10) + ((<usize>byte) << 2));
 }
 
+/** Of four bytes that so many others follow. */
+function crcOfWord(others: usize, word: u32): u32 {
+  return (
+    crcTable(others + 3, word & 0xff) ^
+    crcTable(others + 2, (word >> 8) & 0xff) ^
+    crcTable(others + 1, (word >> 16) & 0xff) ^
+    crcTable(others, word >> 24)
+  );
+}
+
 export function crc32(from: usize, to: usize): u32 {
   if (load<u32>(crcTables + 4) == 0) makeCrcTables();
   let crc: u32 = 0xffffffff;
   let at = from;
-  for (; at + 8 <= to; at += 8) {
-    const low = load<u32>(at) ^ crc;
-    const high = load<u32>(at + 4);
+  for (; at + 16 <= to; at += 16) {
     crc =
-      crcTable(7, low & 0xff) ^
-      crcTable(6, (low >> 8) & 0xff) ^
-      crcTable(5, (low >> 16) & 0xff) ^
-      crcTable(4, low >> 24) ^
-      crcTable(3, high & 0xff) ^
-      crcTable(2, (high >> 8) & 0xff) ^
-      crcTable(1, (high >> 16) & 0xff) ^
-      crcTable(0, high >> 24);
+      crcOfWord(12, load<u32>(at) ^ crc) ^
+      crcOfWord(8, load<u32>(at + 4)) ^
+      crcOfWord(4, load<u32>(at + 8)) ^
+      crcOfWord(0, load<u32>(at + 12));
   }
   for (; at < to; at++) crc = (crc >> 8) ^ crcTable(0, (crc ^ load<u8>(at)) & 0xff);
   return ~crc;

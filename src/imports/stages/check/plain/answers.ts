@@ -22,6 +22,8 @@ export interface AnswerDeps {
   /** Number of a name that somebody wants to hear. */
   readonly heardNumber: (name: string) => number;
   readonly names: PlacedName[];
+  /** Flags of names of which samples were looked for: the machine forgets names, or does not remember them at all. */
+  readonly sampledNames: Map<string, number>;
   readonly identities: KnownIdentity[];
 }
 
@@ -29,13 +31,13 @@ export interface AnswerDeps {
 export const nameWords = { number: 2, flags: 3 } as const;
 export const nameFlags = { sampled: 1, sampledLinked: 2, skipped: 4 } as const;
 
-export function nameAnswer({ table, room, names }: AnswerDeps): MakeAnswer {
+export function nameAnswer({ table, room, names, sampledNames }: AnswerDeps): MakeAnswer {
   return (values) => {
     const known = knownName(table, values);
     // What is not stored as an event is skipped by the reader, which counts it.
     if (known === undefined || notEventWarning(known.name) !== undefined) return 0;
     const { from, bytes } = room.putText(known.name);
-    const flags = known.leftOut === undefined ? 0 : nameFlags.skipped;
+    const flags = known.leftOut === undefined ? (sampledNames.get(known.name) ?? 0) : nameFlags.skipped;
     const place = room.putWords([from, bytes, names.length, flags]);
     names.push({ ...known, place });
     return place;

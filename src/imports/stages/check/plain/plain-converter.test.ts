@@ -212,6 +212,17 @@ it('an event of more keys than the door takes is refused, whichever way it goes'
   expect(plain.rejected.join('')).toContain('too_many_keys');
 });
 
+it('a name that is too long to be remembered is converted like any other', async () => {
+  const event = '名'.repeat(100);
+  const lines = [1, 2, 3].map((number) =>
+    JSON.stringify({ event, properties: { time: 1_700_000_000 + number, distinct_id: 'u1', $insert_id: `${number}` } }),
+  );
+  const { plain, objects, taken } = await checkBothWays(mixpanel, segmentsOf(lines));
+  expect(plain).toEqual(objects);
+  // The first is kept as a sample.
+  expect(taken).toBe(2);
+});
+
 it('an object in a column that is left out is taken apart, whichever way it goes', async () => {
   const lines = linesOf(ga4Records(3, 20)).map((line) => line.replace(/"event_date":"\d+"/, '"event_date":{"b":1}'));
   const { plain, objects } = await checkBothWays(ga4, segmentsOf(lines));

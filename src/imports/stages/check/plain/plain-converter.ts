@@ -106,6 +106,7 @@ class Converter implements PlainConverter, Asked {
   readonly #memory: TableMemory;
   readonly #answers: MemoryRoom;
   readonly #names: PlacedName[] = [];
+  readonly #sampledNames = new Map<string, number>();
   readonly #identities: KnownIdentity[] = [];
   readonly #heard: string[] = [];
   readonly #slice: number;
@@ -124,6 +125,8 @@ class Converter implements PlainConverter, Asked {
     says: new Uint8Array(rowsMax),
   };
   #microsMax = Number.NaN;
+  /** Where the record stands that stopped the last call, and is not wanted as a sample; -1: there is none. */
+  #unsampledAt = -1;
   /** What stands in the slice: [from, to) of some lines, whole ones. */
   #lines: Buffer | undefined;
   #from = 0;
@@ -151,6 +154,7 @@ class Converter implements PlainConverter, Asked {
       room: this.#answers,
       heardNumber: (name) => this.#numberOfHeard(name),
       names: this.#names,
+      sampledNames: this.#sampledNames,
       identities: this.#identities,
     });
     this.#columns = placeColumns(room);
@@ -183,7 +187,10 @@ class Converter implements PlainConverter, Asked {
     const next = { at: end, line: place.line + (this.#block[blockWords.lines] as number) };
     this.#take(place.line, sink);
     const stop = this.#block[blockWords.stop] as number;
-    const isOdd = stop === stops.odd || (stop === stops.unsampled && !this.#markSampled(sink.tally));
+    // A record that stops the machine twice goes to the reader, whatever the reason.
+    const isAgain = this.#unsampledAt === next.at;
+    const isOdd = stop === stops.odd || (stop === stops.unsampled && (!this.#markSampled(sink.tally) || isAgain));
+    this.#unsampledAt = isOdd || stop === stops.end ? -1 : next.at;
     return { ...next, isOdd };
   }
 
@@ -251,6 +258,7 @@ class Converter implements PlainConverter, Asked {
     const { words } = this.#machine;
     const at = place / wordBytes + nameWords.flags;
     words[at] = (words[at] as number) | flags;
+    this.#sampledNames.set(name, words[at] as number);
     return isSampled && (!isLinked || isSampledLinked);
   }
 
