@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import { FormatOptionsError, type Format, type FormatOptions, type RecordReader } from '../imports/formats/format.ts';
 import { parseNames } from '../imports/formats/names.ts';
+import type { ReaderMemory } from '../imports/formats/reader-memory.ts';
 import { CommandError } from './exit-codes.ts';
 import { jsonObjectIn } from './read-arguments.ts';
 
@@ -22,9 +23,10 @@ export function createFormatReader(
   format: Format,
   options: FormatOptions,
   names: JsonObject | undefined,
+  memory?: ReaderMemory,
 ): RecordReader {
   try {
-    return format.createReader(options, names === undefined ? format.names : parseNames(format.names, names));
+    return format.createReader(options, names === undefined ? format.names : parseNames(format.names, names), memory);
   } catch (error) {
     if (error instanceof FormatOptionsError) throw new CommandError('usage', error.message, { cause: error });
     throw error;

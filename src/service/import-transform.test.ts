@@ -60,13 +60,15 @@ it('a transformation that was changed or deleted since a run was made is refused
   const events = ['test', 'bought'].map((event) => ({
     uuid: '01900000-0000-7000-8000-000000000001',
     event,
-    distinct_id: 'u',
+    distinctId: 'u',
+    teamId: 1,
     timestamp: '2024-01-01T00:00:00Z',
-    properties: {},
+    receivedAt: 0,
+    propertiesText: '{}',
   }));
   await api.call('PATCH', `${transformations}/${id}/`, { name: 'Another name' });
   const opened = await (await open(transform, 0)).open();
-  expect((await opened.run(events)).map(({ kind }) => kind)).toEqual(['dropped', 'kept']);
+  expect((await opened.run(events)).map(({ kind }) => kind)).toEqual(['dropped', 'unchanged']);
   await api.call('PATCH', `${transformations}/${id}/settings/`, { events: 'other' });
   await expect(open(transform, 0)).rejects.toThrow(/as it was when the run was made.*were changed since/);
   await api.call('PATCH', `${transformations}/${id}/settings/`, { events: 'test' });

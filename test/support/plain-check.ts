@@ -1,7 +1,6 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
 import type { Format, FormatOptions, NameTable } from '../../src/imports/formats/format.ts';
-import { createReaderMemory } from '../../src/imports/formats/reader-memory.ts';
 import { checkSegment, type SegmentCheckDeps } from '../../src/imports/stages/check/check-segment.ts';
 import { findUnmapped } from '../../src/imports/stages/check/find-unmapped.ts';
 import type { Findings } from '../../src/imports/stages/check/findings.ts';
@@ -14,6 +13,7 @@ import { packedLinkName, type PackedLinks } from '../../src/imports/stages/check
 import { noStoredEvents } from '../../src/imports/stages/check/stored-events.ts';
 import { rowWords as word, wordsPerRow } from '../../src/imports/stages/check/converted-rows.ts';
 import { decodeRows } from './event-store-double.ts';
+import { createSegmentMemory } from '../../src/imports/stages/check/segment-memory.ts';
 
 /** Everything that a check leaves behind of some segments. */
 export interface SegmentsChecked {
@@ -74,12 +74,13 @@ async function checkSegments(
 ): Promise<SegmentsChecked> {
   const devices = createSharedDevices();
   const rows = createRowList();
-  const memory = createReaderMemory();
+  const memory = createSegmentMemory();
   const own: Deps = {
     runId: 'r',
     read: format.createReader(formatOptions, names, memory),
     slug: format.slug,
     links: memory.links,
+    memory,
     rows,
     devices,
     times: format.times,

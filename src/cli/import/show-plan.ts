@@ -133,7 +133,7 @@ function readerOf({ format, formatOptions, names, choice }: ImportRequest['optio
   const found = findFormat(format);
   if (found === undefined) throw new CommandError('usage', `expected a format, got: ${format}`);
   const rules = { times: found.times, now: Date.now() };
-  return createChosenReader(() => createFormatReader(found, formatOptions, names), choice, rules);
+  return createChosenReader((memory) => createFormatReader(found, formatOptions, names, memory), choice, rules);
 }
 
 /** A line that is no record becomes no event; the check says why. */

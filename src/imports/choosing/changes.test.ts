@@ -5,6 +5,7 @@ import { segmentRecords } from '../formats/segment/records.fixture.ts';
 import { mixpanelRecords } from '../formats/mixpanel/records.fixture.ts';
 import { findFormat } from '../formats/registry.ts';
 import type { RecordReader } from '../formats/format.ts';
+import type { ReaderMemory } from '../formats/reader-memory.ts';
 import type { Join } from './join-table.ts';
 import { createChosenReader } from './chosen-reader.ts';
 
@@ -104,7 +105,9 @@ const linkNames: ReadonlySet<string> = new Set(['$create_alias', '$merge_dangero
 function imported(slug: string, records: () => Iterable<unknown>, choice?: ImportChoice): readonly WireEvent[] {
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected the format ${slug}`);
-  const read = createChosenReader(() => format.createReader({}, format.names), choice, { now: Date.now() });
+  const read = createChosenReader((memory) => format.createReader({}, format.names, memory), choice, {
+    now: Date.now(),
+  });
   return [...records()].flatMap((record) => {
     const result = read(record);
     return result.kind === 'events' ? result.events : [];
@@ -184,7 +187,8 @@ describe('the identity policy', () => {
     };
     const format = findFormat('mapping');
     if (format === undefined) throw new Error('expected the format mapping');
-    const create = () => format.createReader({ mapping: JSON.stringify(rules) }, format.names);
+    const create = (memory: ReaderMemory) =>
+      format.createReader({ mapping: JSON.stringify(rules) }, format.names, memory);
     const read = createChosenReader(create, { identity: 'device_only' }, { now: Date.now() });
     const rows = [at(1, 'u1', 'v1'), at(2, 'u1', 'v2'), at(3, 'u1', 'v1'), at(4, '', 'v3'), at(5, 'u2', '')];
     const events = rows.map((row) => read(row)).flatMap((result) => (result.kind === 'events' ? result.events : []));

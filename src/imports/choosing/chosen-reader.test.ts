@@ -4,11 +4,12 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 import { shareOfText } from '../../base/share-of-text.ts';
 import { mapping } from '../formats/mapping/mapping.ts';
 import type { RecordResult } from '../formats/format.ts';
+import type { ReaderMemory } from '../formats/reader-memory.ts';
 import { createChosenReader } from './chosen-reader.ts';
 
 const rules = { event: 'name', distinct_id: 'user', timestamp: 'at', anonymous_id: 'visitor', uuid: 'id' };
 const options = { mapping: JSON.stringify(rules) };
-const create = () => mapping.createReader(options, mapping.names);
+const create = (memory?: ReaderMemory) => mapping.createReader(options, mapping.names, memory);
 
 function row(id: number, more: object = {}): object {
   return { id, name: 'Order Done', user: 'u1', at: '2024-03-01T12:00:00Z', ...more };
@@ -92,7 +93,7 @@ describe('what is chosen of a source', () => {
   it('what is taken has the ids that it has without a choice, also where rows are the same but for their order', () => {
     const whole = { mapping: JSON.stringify({ event: 'name', distinct_id: 'user', timestamp: 'at' }) };
     const rows = [0, 1, 0, 1, 1].map((user) => ({ name: 'e', user: `u${user}`, at: '2024-03-01' }));
-    const reader = () => mapping.createReader(whole, mapping.names);
+    const reader = (memory: ReaderMemory) => mapping.createReader(whole, mapping.names, memory);
     const all = eventsOf(rows.map(createChosenReader(reader, undefined, { now: Date.now() })));
     const some = eventsOf(rows.map(createChosenReader(reader, { sample: shareOfText('u0') }, { now: Date.now() })));
     const ids = (events: readonly WireEvent[]): string[] => events.map(({ uuid }) => uuid);

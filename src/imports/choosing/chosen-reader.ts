@@ -1,11 +1,11 @@
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { RecordReader, RecordResult, RecordTimes } from '../formats/format.ts';
-import { createDeviceFinder, deviceOnly } from './identity-policy.ts';
+import type { Chosen, RecordReader, RecordResult, RecordTimes } from '../formats/format.ts';
+import { createReaderMemory, noMemory, type ReaderMemory } from '../formats/reader-memory.ts';
+import { createJudge, type Judge, type Judged } from './judge-events.ts';
 import type { JoinTable } from './join-table.ts';
-import { changesOf, filtersOf, linkFilterOf } from './order.ts';
-import { withRules } from './ruled-reader.ts';
-import { isLink, type Change, type Filter } from './step.ts';
+import { oddValueRules } from './odd-value-rules.ts';
+import { createRejection, timeRepair } from './reject-odd.ts';
 
 export interface ChosenReaderOptions {
   /** Those of the choice's joins, in their order. */
@@ -14,6 +14,8 @@ export interface ChosenReaderOptions {
   readonly times?: RecordTimes | undefined;
   /** Times after this lie in the future; ms since the epoch. */
   readonly now: number;
+  /** Of the reader; default: one of its own. */
+  readonly memory?: ReaderMemory;
 }
 
 /**
@@ -21,114 +23,75 @@ export interface ChosenReaderOptions {
  * format's records have nothing for.
  */
 export function createChosenReader(
-  createOwn: () => RecordReader,
+  create: (memory: ReaderMemory) => RecordReader,
   choice: ImportChoice | undefined,
-  { tables = [], times, now }: ChosenReaderOptions,
+  { tables = [], times, now, memory = createReaderMemory() }: ChosenReaderOptions,
 ): RecordReader {
-  if (choice === undefined) return createOwn();
-  const create = withRules(createOwn, choice, { times, now });
-  return withChanges(create, withFilters(create, choice), { choice, tables });
+  const own = create(memory);
+  if (choice === undefined) return own;
+  const repair = timeRepair(choice, times, now);
+  const judge = createJudge(choice, { tables, now });
+  const chosen = judge === undefined ? own : withJudge(own, create, judge, { choice, now, memory });
+  if (repair === undefined) return chosen;
+  return (given) => {
+    const repaired = repair(given);
+    if (repaired === undefined) return chosen(given);
+    const result = chosen(repaired.record);
+    return withOdd(result, [...(result.odd ?? []), { of: 'odd_times', value: repaired.was }]);
+  };
 }
 
 /**
  * The reader that makes the events sees only records of which something is taken: it says once that a device belongs to a user,
- * and has to say it at an event that is there. A second reader, whose events nobody gets, finds out which records those are.
+ * and has to say it at an event that is there. A second one, which remembers nothing, says of each record what that says itself, so
+ * that what is taken does not depend on the records before.
  */
-function withFilters(create: () => RecordReader, choice: ImportChoice): RecordReader {
-  const filters = filtersOf(choice);
-  if (filters.length === 0) return create();
-  const look = create();
-  const read = create();
-  const linkReasonOf = linkFilterOf(choice);
-  const reasonOf: Filter = (event) => {
-    for (const filter of filters) {
-      const reason = filter(event);
-      if (reason !== undefined) return reason;
-    }
-    return undefined;
+function withJudge(
+  read: RecordReader,
+  create: (memory: ReaderMemory) => RecordReader,
+  judge: Judge,
+  {
+    choice,
+    now,
+    memory,
+  }: Pick<ChosenReaderOptions, 'now'> & {
+    readonly choice: ImportChoice;
+    readonly memory: ReaderMemory;
+  },
+): RecordReader {
+  const look = judge.leavesOut ? create(noMemory) : undefined;
+  const rejection = createRejection(oddValueRules(choice, now));
+  const take = (result: RecordResult, said: readonly WireEvent[]): RecordResult => {
+    if (result.kind !== 'events' || result.events.length === 0) return result;
+    const { events, leftOut } = judge.take(result.events, said);
+    const counted = leftOut.filter(({ event, reason }) => isCounted(event, reason));
+    return { ...result, events, chosen: chosenOf(events, counted) };
   };
+  // A link beside other events is left out in every piece of the run in which it is made, and counts once.
+  const isCounted = ({ uuid }: WireEvent, reason: string): boolean =>
+    !memory.links.has(uuid) || memory.leaveOut(uuid, reason);
+  if (look === undefined) return (record) => take(read(record), []);
   return (record) => {
     const seen = look(record);
-    if (seen.kind === 'events' && seen.events.length > 0) {
-      const leftOut = reasonsOf(ownEvents(seen.events), reasonOf);
-      if (leftOut !== undefined) return chosenResult([], [...leftOut, ...(seen.chosen?.leftOut ?? [])], seen);
-    }
-    return filterEvents(read(record), reasonOf, linkReasonOf);
+    if (seen.kind !== 'events' || seen.events.length === 0) return seen;
+    const rejected = rejection?.(seen.events);
+    if (rejected !== undefined) return rejected;
+    const { events, leftOut, odd } = judge.look(seen.events);
+    const result = events.length > 0 ? take(read(record), seen.events) : nothingOf(leftOut, seen);
+    return odd.length === 0 ? result : withOdd(result, odd);
   };
 }
 
-/** Why each of the events is left out; undefined: one of them stays. */
-function reasonsOf(events: readonly WireEvent[], reasonOf: Filter): readonly string[] | undefined {
-  const reasons: string[] = [];
-  for (const event of events) {
-    const reason = reasonOf(event);
-    if (reason === undefined) return undefined;
-    reasons.push(reason);
-  }
-  return reasons;
+/** A record of which nothing stays is left out for the reason of its first event. */
+function nothingOf(leftOut: Judged['leftOut'], { notes }: RecordResult): RecordResult {
+  const chosen = chosenOf([], leftOut);
+  return { kind: 'skipped', reason: leftOut[0]?.reason ?? '', chosen, ...(notes && { notes }) };
 }
 
-/** What a record says itself. Links beside other events are the reader's; a record of links alone means them. */
-function ownEvents(events: readonly WireEvent[]): readonly WireEvent[] {
-  const own = events.filter((event) => !isLink(event));
-  return own.length === 0 ? events : own;
+function chosenOf({ length }: Judged['events'], leftOut: Judged['leftOut']): Chosen {
+  return { read: length + leftOut.length, leftOut: leftOut.map(({ reason }) => reason) };
 }
 
-function filterEvents(result: RecordResult, reasonOf: Filter, linkReasonOf: Filter): RecordResult {
-  if (result.kind !== 'events' || result.events.length === 0) return result;
-  const own = new Set(ownEvents(result.events));
-  const leftOut: string[] = [];
-  const events = result.events.filter((event) => {
-    const reason = own.has(event) ? reasonOf(event) : linkReasonOf(event);
-    if (reason !== undefined) leftOut.push(reason);
-    return reason === undefined;
-  });
-  return chosenResult(events, [...(result.chosen?.leftOut ?? []), ...leftOut], result);
-}
-
-/** Of a record with events. One of which nothing stays is left out for the reason of its first. */
-function chosenResult(
-  events: readonly WireEvent[],
-  leftOut: readonly string[],
-  { odd, notes }: Pick<RecordResult, 'odd' | 'notes'>,
-): RecordResult {
-  const chosen = { read: events.length + leftOut.length, leftOut };
-  const found = { chosen, ...(odd && { odd }), ...(notes && { notes }) };
-  return events.length === 0
-    ? { kind: 'skipped', reason: leftOut[0] ?? '', ...found }
-    : { kind: 'events', events, ...found };
-}
-
-function withChanges(
-  create: () => RecordReader,
-  read: RecordReader,
-  { choice, tables }: { readonly choice: ImportChoice; readonly tables: readonly JoinTable[] },
-): RecordReader {
-  const changes = changesOf(choice, tables);
-  const devicesOf = choice.identity === 'device_only' ? createDeviceFinder(create) : undefined;
-  if (changes.length === 0 && devicesOf === undefined) return read;
-  return (record) => {
-    const result = read(record);
-    if (result.kind !== 'events' || result.events.length === 0) return result;
-    const devices = devicesOf?.(record);
-    const leftOut: string[] = [...(result.chosen?.leftOut ?? [])];
-    const events: WireEvent[] = [];
-    for (const event of result.events) {
-      const known = devices === undefined ? event : deviceOnly(event, devices);
-      const changed = typeof known === 'string' ? known : changeEvent(known, changes);
-      if (typeof changed === 'string') leftOut.push(changed);
-      else events.push(changed);
-    }
-    return chosenResult(events, leftOut, result);
-  };
-}
-
-function changeEvent(event: WireEvent, changes: readonly Change[]): WireEvent | string {
-  let changed = event;
-  for (const change of changes) {
-    const next = change(changed);
-    if (typeof next === 'string') return next;
-    changed = next;
-  }
-  return changed;
+function withOdd(result: RecordResult, odd: NonNullable<RecordResult['odd']>): RecordResult {
+  return { ...result, odd };
 }

@@ -1,5 +1,4 @@
 import { identityProperty, type WireEvent } from '../../contract/wire-event.ts';
-import type { RecordReader } from '../formats/format.ts';
 import { importMarks, type Change } from './step.ts';
 
 const linkReason = 'link between ids, which the identity policy leaves out';
@@ -25,23 +24,14 @@ export function neverMerge(): Change {
   };
 }
 
-/** Ids of users → the device that a record names for them. */
-export type DevicesOf = (record: unknown) => ReadonlyMap<string, string>;
-
-/**
- * Readers tie a device to its user once, but every record of the two says so: one that remembers nothing says it at each.
- */
-export function createDeviceFinder(create: () => RecordReader): DevicesOf {
-  return (record) => {
-    const result = create()(record);
-    const devices = new Map<string, string>();
-    if (result.kind !== 'events') return devices;
-    for (const { event, distinct_id: id, properties } of result.events) {
-      const device = event === '$identify' ? properties['$anon_distinct_id'] : undefined;
-      if (typeof device === 'string') devices.set(id, device);
-    }
-    return devices;
-  };
+/** Ids of users → the device that events of a record name for them. */
+export function devicesIn(events: readonly WireEvent[]): ReadonlyMap<string, string> {
+  const devices = new Map<string, string>();
+  for (const { event, distinct_id: id, properties } of events) {
+    const device = event === '$identify' ? properties['$anon_distinct_id'] : undefined;
+    if (typeof device === 'string') devices.set(id, device);
+  }
+  return devices;
 }
 
 /** Events belong to their device; links and profiles of users, who are nobody then, are left out. */

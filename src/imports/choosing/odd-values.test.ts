@@ -118,7 +118,10 @@ describe('long ids and names', () => {
 });
 
 function readerOf(format: typeof mixpanel, choice: ImportChoice): RecordReader {
-  return createChosenReader(() => format.createReader({}, format.names), choice, { times: format.times, now });
+  return createChosenReader((memory) => format.createReader({}, format.names, memory), choice, {
+    times: format.times,
+    now,
+  });
 }
 
 function mixpanelRecord(time: unknown, more: object = {}): object {
@@ -168,7 +171,7 @@ describe('odd times', () => {
 
   it('guess: a text that means one time is read in the zone of the format, another one stays unreadable', () => {
     const read = createChosenReader(
-      () => mixpanel.createReader({ time_zone: 'Europe/Berlin' }, mixpanel.names),
+      (memory) => mixpanel.createReader({ time_zone: 'Europe/Berlin' }, mixpanel.names, memory),
       { odd_times: 'guess' },
       { times: mixpanel.times, now },
     );

@@ -134,11 +134,14 @@ function createIdentify(
     if (user === device) return [];
     const known = recent.get(device);
     if (known?.user === user && !isEarlier(timestamp, known.timestamp)) return [];
-    if (recent.size >= recentMax) recent.clear();
-    recent.set(device, { user, timestamp });
     const properties = { $anon_distinct_id: device, ...marks };
     const event = writer.generated(['identify', device, user], '$identify', user, timestamp, properties);
-    return links.isNew(event.uuid, microsOf(timestamp)) ? [event] : [];
+    const isNew = links.isNew(event.uuid, microsOf(timestamp));
+    if (links.has(event.uuid)) {
+      if (recent.size >= recentMax) recent.clear();
+      recent.set(device, { user, timestamp });
+    }
+    return isNew ? [event] : [];
   };
 }
 

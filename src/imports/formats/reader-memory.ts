@@ -1,4 +1,4 @@
-import { createOccurrences, type IdCounter } from './occurrences.ts';
+import { createOccurrences, type IdCounter, type Occurrences } from './occurrences.ts';
 
 /**
  * What a reader remembers of the records before: all by which its answers depend on their order. Whoever reads records in pieces,
@@ -9,6 +9,8 @@ export interface ReaderMemory {
   occurrences(within: Within): IdCounter;
   /** Events that the reader makes once of what many records say, and those that were made already. */
   readonly links: Links;
+  /** A link that the reader made is left out after it; whether for the first time, for it counts once. */
+  leaveOut(uuid: string, reason: string): boolean;
 }
 
 /** Of what the same ids are counted. */
@@ -29,26 +31,33 @@ export interface Links {
 /** Names of made events of which the latest stays; of others the earliest does. */
 export const latestStay: ReadonlySet<string> = new Set(['$groupidentify']);
 
-/** Of all records that the reader gets. `file`: who moves on to another file, raises its number. */
-export function createReaderMemory(file: { readonly number: number } = { number: 0 }): ReaderMemory {
-  return {
-    occurrences: (within) => (within === 'run' ? createOccurrences() : countedInFile(file)),
-    links: createLinks(),
-  };
+/** Of all records that the reader gets. */
+export function createReaderMemory(): ReaderMemory {
+  return { occurrences: () => createOccurrences(), links: createLinks(), leaveOut: createLeftOutLinks().add };
 }
 
-export function createLinks(): Links {
+/** For a reader that shall say of each record what that says itself. */
+export const noMemory: ReaderMemory = {
+  occurrences: () => ({ next: () => 1 }),
+  links: { isNew: () => true, isLatest: () => true, has: () => false },
+  leaveOut: () => true,
+};
+
+/** `before`: times of those that were made before this one begins, µs since the epoch. */
+export function createLinks(
+  before: ReadonlyMap<string, { readonly earliest: number; readonly latest: number }> = new Map(),
+): Links {
   const earliest = new Map<string, number>();
   const latest = new Map<string, number>();
   return {
     isNew: (uuid, micros = Infinity) => {
-      const known = earliest.get(uuid);
+      const known = earliest.get(uuid) ?? before.get(uuid)?.earliest;
       if (known !== undefined && micros >= known) return false;
       earliest.set(uuid, micros);
       return true;
     },
     isLatest: (uuid, micros) => {
-      const known = latest.get(uuid);
+      const known = latest.get(uuid) ?? before.get(uuid)?.latest;
       if (known !== undefined && micros <= known) return false;
       latest.set(uuid, micros);
       return true;
@@ -57,14 +66,21 @@ export function createLinks(): Links {
   };
 }
 
-function countedInFile(file: { readonly number: number }): IdCounter {
-  const counted = createOccurrences();
-  let { number } = file;
+/** Links that were left out, by reason; some 35 bytes each. */
+export interface LeftOutLinks {
+  /** Whether it is the first time. */
+  add(uuid: string, reason: string): boolean;
+  list(): readonly (readonly [reason: string, links: Occurrences])[];
+}
+
+export function createLeftOutLinks(): LeftOutLinks {
+  const byReason = new Map<string, Occurrences>();
   return {
-    next: (uuid) => {
-      if (number !== file.number) counted.clear();
-      number = file.number;
-      return counted.next(uuid);
+    add: (uuid, reason) => {
+      const known = byReason.get(reason) ?? createOccurrences();
+      byReason.set(reason, known);
+      return known.next(uuid) === 1;
     },
+    list: () => [...byReason],
   };
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseExactValues } from '../../base/exact-json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { RunOptions } from '../run/run.ts';
+import { transformEvents } from '../stages/check/transform-events.ts';
 import { TransformError, type Transform, type TransformOutcome } from '../transform.ts';
 import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
 import { chosenReaderOf } from './chosen-reader-of.ts';
@@ -80,7 +81,10 @@ interface Tried {
 async function runOnce(transform: Transform, events: readonly WireEvent[]): Promise<Tried> {
   const opened = await transform.open();
   try {
-    return { outcomes: events.length === 0 ? [] : await opened.run(events), refused: opened.refused };
+    return {
+      outcomes: events.length === 0 ? [] : await transformEvents(transform, opened, events),
+      refused: opened.refused,
+    };
   } finally {
     await opened.close();
   }

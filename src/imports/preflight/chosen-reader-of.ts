@@ -14,7 +14,7 @@ export function chosenReaderOf(
   const format = findFormat(slug);
   if (format === undefined) throw new FormatOptionsError(`this program has no format "${slug}"`);
   const table = names === undefined ? format.names : parseNames(format.names, names);
-  return createChosenReader(() => format.createReader(formatOptions, table), choice, {
+  return createChosenReader((memory) => format.createReader(formatOptions, table, memory), choice, {
     tables,
     times: format.times,
     now,

@@ -7,6 +7,7 @@ import type { RunOptions } from '../run/run.ts';
 import { SourceWaitError, type Source } from '../source.ts';
 import type { Staging } from '../staging.ts';
 import type { EndpointFacts, Target } from '../target.ts';
+import { transformOf } from '../../../test/support/transform-double.ts';
 import { TransformError, type Transform, type TransformOutcome } from '../transform.ts';
 import { createPreflight, type CreatePreflightDeps } from './preflight.ts';
 
@@ -202,16 +203,8 @@ describe('the preflight of an import', () => {
   });
 });
 
-/** Made of a function; a new one for every piece. */
-function codeOf(create: () => (event: WireEvent) => TransformOutcome, refused: readonly string[] = []): Transform {
-  return {
-    name: 'T',
-    open: async () => {
-      const run = create();
-      return { refused: new Set(refused), run: async (events) => events.map(run), close: async () => undefined };
-    },
-  };
-}
+const codeOf = (create: () => (event: WireEvent) => TransformOutcome, refused: readonly string[] = []): Transform =>
+  transformOf(create, { refused: new Set(refused) });
 
 describe('the look at a transform before an import', () => {
   const kept = (event: WireEvent): TransformOutcome => ({ kind: 'kept', event });
@@ -239,10 +232,10 @@ describe('the look at a transform before an import', () => {
     ],
     [
       'cannot be set up',
-      { name: 'T', open: () => Promise.reject(new TransformError('no table')) },
+      { ...codeOf(() => kept), open: () => Promise.reject(new TransformError('no table')) },
       { level: 'problem', code: 'transform_failed', message: 'no table' },
     ],
-    ['never comes to an end', { name: 'T', open: hangs }, { level: 'warning', code: 'transform_slow' }],
+    ['never comes to an end', { ...codeOf(() => kept), open: hangs }, { level: 'warning', code: 'transform_slow' }],
   ];
 
   it.each(cases)('says of code that %s so', async (_what, transform, found) => {

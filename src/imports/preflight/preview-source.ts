@@ -7,7 +7,8 @@ import type { Source, SourceFault } from '../source.ts';
 import { createConverter, type ConvertEvent } from '../stages/check/convert-event.ts';
 import { readTablesNow } from '../stages/check/read-tables.ts';
 import type { OpenRunTransform } from '../stages/check/run-transform.ts';
-import type { OpenTransform } from '../transform.ts';
+import { transformEvents } from '../stages/check/transform-events.ts';
+import type { TransformOutcome } from '../transform.ts';
 import { chosenReaderOf } from './chosen-reader-of.ts';
 import { bestFormat, recordsOfFiles } from './sample-source.ts';
 
@@ -75,6 +76,7 @@ export async function previewSource(
   const found = await recordsOfFiles(source, parts, { signal, ...(foreign && { foreign }) }, max);
   const transform = options.transform && (await deps.openTransform(options.transform, now()));
   const opened = await transform?.open();
+  const run = transform && opened && ((events: readonly WireEvent[]) => transformEvents(transform, opened, events));
   try {
     const convert = createConverter({
       runId: 'preview',
@@ -92,7 +94,7 @@ export async function previewSource(
           left += 1;
           continue;
         }
-        const record = await previewRecord(line, { read, convert, transform: opened });
+        const record = await previewRecord(line, { read, convert, run });
         shown.push({ part, ...record });
         chars += charsOf(record);
       }
@@ -117,12 +119,13 @@ export async function previewSource(
 interface Reading {
   readonly read: RecordReader;
   readonly convert: ConvertEvent;
-  readonly transform: OpenTransform | undefined;
+  /** Of the transform; undefined: there is none. */
+  readonly run: ((events: readonly WireEvent[]) => Promise<readonly TransformOutcome[]>) | undefined;
 }
 
 type Shown = Omit<PreviewRecord, 'part'>;
 
-async function previewRecord(line: string, { read, convert, transform }: Reading): Promise<Shown> {
+async function previewRecord(line: string, { read, convert, run }: Reading): Promise<Shown> {
   const isLong = line.length > recordCharsMax;
   const about = { original: line.slice(0, recordCharsMax), events: [], leftOut: [] };
   let record: unknown;
@@ -137,21 +140,20 @@ async function previewRecord(line: string, { read, convert, transform }: Reading
   if (result.kind === 'unreadable') return { ...shown, outcome: 'rejected', reason: result.reason };
   const leftOut = result.chosen?.leftOut ?? [];
   if (result.kind === 'skipped') return { ...shown, leftOut, outcome: 'skipped', reason: result.reason };
-  const events = await transformed(result.events, convert, transform);
+  const events = await transformed(result.events, { convert, run });
   return { ...shown, leftOut, events, outcome: 'events', reason: null };
 }
 
 async function transformed(
   events: readonly WireEvent[],
-  convert: ConvertEvent,
-  transform: OpenTransform | undefined,
+  { convert, run }: Pick<Reading, 'convert' | 'run'>,
 ): Promise<PreviewEvent[]> {
   const judged = (event: WireEvent): PreviewEvent => {
     const verdict = convert(event);
     return { event, refused: verdict.kind === 'refused' ? { code: verdict.code, reason: verdict.reason } : null };
   };
-  if (transform === undefined || events.length === 0) return events.map(judged);
-  const outcomes = await transform.run(events);
+  if (run === undefined || events.length === 0) return events.map(judged);
+  const outcomes = await run(events);
   return outcomes.map((outcome, index): PreviewEvent => {
     if (outcome.kind === 'kept') return judged(outcome.event);
     if (outcome.kind === 'dropped') return { event: null, refused: null };

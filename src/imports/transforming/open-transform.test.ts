@@ -3,6 +3,7 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { TransformError, type TransformOutcome } from '../transform.ts';
+import { transformEvents } from '../stages/check/transform-events.ts';
 import { openTransform, type TransformPlace } from './open-transform.ts';
 
 const unused = (): never => {
@@ -30,7 +31,7 @@ async function run(
   const subject = { code, fields: code.fields, settings, attachments: new Map(), configId: 0 };
   const transform = openTransform({ ...place, ...more }, subject, { name: slug, projectId: 1, receivedAt: 0 });
   const opened = await transform.open();
-  const outcomes = await opened.run(events);
+  const outcomes = await transformEvents(transform, opened, events);
   return { outcomes, refused: opened.refused };
 }
 

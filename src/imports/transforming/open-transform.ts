@@ -5,9 +5,9 @@ import { withoutSecrets } from '../../plugins/mask-secrets.ts';
 import type { TransformationPlugin } from '../../plugins/plugin.ts';
 import type { OutboundFetch } from '../../outbound/outbound.ts';
 import type { Sandbox, SandboxProgram } from '../../sandbox/sandbox.ts';
-import { TransformError, type Transform } from '../transform.ts';
+import { TransformError, type Transform, type TransformAbout } from '../transform.ts';
 import { openBuiltInRunner } from './built-in-runner.ts';
-import { createTransform, type TransformOptions } from './create-transform.ts';
+import { createTransform } from './create-transform.ts';
 import { openSandboxRunner } from './sandbox-runner.ts';
 
 /** What code of either kind runs with. */
@@ -31,7 +31,7 @@ export interface TransformSubject {
 }
 
 /** Throws TransformError, when a setting is missing. */
-export function openTransform(place: TransformPlace, subject: TransformSubject, options: TransformOptions): Transform {
+export function openTransform(place: TransformPlace, subject: TransformSubject, options: TransformAbout): Transform {
   const { code, fields, attachments, configId } = subject;
   const missing = missingRequired(fields, subject.settings, new Set(attachments.keys()));
   if (missing.length > 0) {

@@ -5,13 +5,7 @@ import { findUnmapped } from './find-unmapped.ts';
 import { paced } from './paced-progress.ts';
 import { openReader, type ReaderOptions } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
-import {
-  beforeOf,
-  createSegmentMemory,
-  type Before,
-  type KnownBefore,
-  type SegmentMemories,
-} from './segment-memory.ts';
+import { createSegmentMemory, type Before, type KnownBefore, type SegmentMemories } from './segment-memory.ts';
 import { createPairs } from './shared-devices.ts';
 import type { CheckTools } from './check-tools.ts';
 import type { Deferred } from './deferred-events.ts';
@@ -42,7 +36,7 @@ export interface SegmentTask {
   readonly held: ReadonlyMap<number, RejectedRecord> | undefined;
   /** ms since the epoch. */
   readonly now: number;
-  /** What the segments before have counted, where this one is checked again for that; undefined: nothing that matters. */
+  /** What is known of the segments before, where this one is checked again for that; undefined: nothing that matters. */
   readonly before: KnownBefore | undefined;
 }
 
@@ -62,11 +56,13 @@ export interface HandOver {
   readonly deferred: Deferred;
   /** Anonymous ids and persons that were tied together, each pair once: two texts each. */
   readonly devices: readonly string[];
+  /** Of each table to join: whether an event had a row in it. */
+  readonly joined: readonly boolean[];
 }
 
 /**
  * Checks one segment without looking at any other, so that it does not matter which thread does it, or when. `tools` are used by
- * one at a time. `before`: in place of the task's. `onLines` is told how far it is.
+ * one at a time. `before`: what is counted already, in place of the task's. `onLines` is told how far it is.
  */
 export async function checkAlone(
   { runId, projectId, wantsFacts, reader, eventBytesMax, progressMs }: AloneSetup,
@@ -83,9 +79,10 @@ export async function checkAlone(
     readonly before?: Before;
   },
 ): Promise<CheckedSegment> {
-  const memory = createSegmentMemory(before ?? (task.before && beforeOf(task.before)));
+  const memory = createSegmentMemory(task.before, before);
   const devices = createPairs();
-  const { format, names, read } = openReader(reader, [], memory);
+  for (const table of tools.tables) table.isMatched = false;
+  const { format, names, read } = openReader(reader, tools.tables, memory);
   const own = {
     runId,
     read,
@@ -98,13 +95,14 @@ export async function checkAlone(
     ...own,
     plain: createPlainConverter({ ...own, machine: tools.machine }),
     links: memory.links,
+    memory,
     rows: createSegmentRows({ runId, projectId, wantsFacts, sourceBytes: task.lines.length }),
     devices,
     times: format.times,
     sampled: new Set<string>(),
     signal,
     held: new Map(task.held === undefined ? [] : [[task.part, task.held]]),
-    transform: undefined,
+    transform: tools.transform,
     onLines: paced(progressMs, onLines),
   };
   const { part, linesBefore, firstPlace } = task;
@@ -114,6 +112,11 @@ export async function checkAlone(
     found: deps.rows.take(tally.names),
     findings: JSON.stringify(tally.findings()),
     rejected: rejected.count > 0 ? rejected.finish() : [],
-    handOver: { memories: memory.handOver(), deferred, devices: devices.list() },
+    handOver: {
+      memories: memory.handOver(),
+      deferred,
+      devices: devices.list(),
+      joined: tools.tables.map(({ isMatched }) => isMatched),
+    },
   };
 }

@@ -59,7 +59,7 @@ describe('the progress of a check', () => {
     expect(shown.at(-1)).toEqual(whole);
   });
 
-  it('grows within a segment that is read in order, for a choice', async () => {
+  it('grows within a segment of a run with a choice', async () => {
     await using test = await checkTest({ format: 'mixpanel', choice: { padded_ids: 'trim' } });
     await test.stage('part', lines, perSegment);
     const shown = await shownBy(test, 1);

@@ -27,7 +27,7 @@ export interface Checked {
   readonly changed: number;
   readonly options: LoadConditions & Pick<RunOptions, 'choice' | 'format' | 'formatOptions'>;
   /** Of the joins of the choice, in their order. */
-  readonly tables: readonly JoinTable[];
+  readonly tables: readonly Omit<JoinTable, 'rows'>[];
   readonly words: AdviceWords;
   /** Of the format. */
   readonly times: RecordTimes | undefined;

@@ -24,6 +24,7 @@ import { lineEnd, readLine, segmentLines, tooDeepReason, type SegmentLine } from
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
 import type { SharedDevices } from './shared-devices.ts';
 import { createSegmentLinks, packedLinkName, type SegmentLinks } from './segment-links.ts';
+import type { SegmentMemory } from './segment-memory.ts';
 import type { SegmentRows } from './segment-rows.ts';
 import { addedOnce } from './stored-events.ts';
 import { transformRecords, type ReadRecord } from './transform-records.ts';
@@ -34,8 +35,10 @@ export interface SegmentCheckDeps {
   readonly read: RecordReader;
   /** Of the format. */
   readonly slug: string;
-  /** Links that the reader makes once in the segment; undefined: it makes them once in the run. */
-  readonly links: Pick<Links, 'has'> | undefined;
+  /** Links that the reader makes once in the segment. */
+  readonly links: Pick<Links, 'has'>;
+  /** Of the reader. */
+  readonly memory: Pick<SegmentMemory, 'leaveOut' | 'became' | 'links'>;
   /** Takes plain records without making objects of them; undefined: all are read. */
   readonly plain: PlainConverter | undefined;
   readonly rows: SegmentRows;
@@ -169,7 +172,7 @@ async function transformed(
   transform: Transform,
   { counter, records }: { readonly counter: Counter; readonly records: Iterable<ReadRecord> },
 ): Promise<void> {
-  for await (const { line, text, result, failures } of transformRecords(transform, records, deps.signal)) {
+  for await (const { line, text, result, failures } of transformRecords(transform, records, deps)) {
     for (const failure of failures) counter.refuse(failure, line, text);
     for (const event of counter.settle(result, line, text, failures.length)) counter.take(event, line, () => text);
   }
@@ -285,7 +288,7 @@ function createReject({ part }: SegmentPlace, { tally, rejected }: Found): Rejec
 }
 
 function isLinkOf(links: SegmentCheckDeps['links'], { uuid }: WireEvent): boolean {
-  return typeof uuid === 'string' && links?.has(uuid) === true;
+  return typeof uuid === 'string' && links.has(uuid);
 }
 
 const unheard = { onKey: (): void => {}, onNestedKey: (): void => {} };
@@ -345,39 +348,6 @@ function noteUnreadableTime({ times }: SegmentCheckDeps, tally: SegmentTally, te
 function settleBlank(tally: SegmentTally, reason: string, held: RejectedRecord | undefined): void {
   if (held === undefined) tally.skip(reason);
   else tally.reject(held, 'unreadable');
-}
-
-/** Takes what is checked already through the reader, which has to remember it, and writes nothing. */
-export async function replaySegment(deps: SegmentCheckDeps, lines: Buffer): Promise<void> {
-  if (deps.transform !== undefined) {
-    for await (const { result } of transformRecords(deps.transform, readAgain(deps, lines), deps.signal)) {
-      if (result.kind === 'events') noteDevices(deps.devices, result.events);
-    }
-    return;
-  }
-  let count = 0;
-  for (const each of segmentLines(lines)) {
-    count += 1;
-    if (count % recordsPerTurn === 0) {
-      deps.onLines?.(count);
-      await turn(deps.signal);
-    }
-    if (each.kind !== 'record') continue;
-    const result = readSafely(deps.read, each.record);
-    if (result.kind === 'events') noteDevices(deps.devices, result.events);
-  }
-}
-
-function* readAgain(
-  { read, onLines }: Pick<SegmentCheckDeps, 'read' | 'onLines'>,
-  lines: Buffer,
-): Generator<ReadRecord> {
-  let count = 0;
-  for (const each of segmentLines(lines)) {
-    count += 1;
-    if (count % recordsPerTurn === 0) onLines?.(count);
-    if (each.kind === 'record') yield { line: 0, text: '', result: readSafely(read, each.record) };
-  }
 }
 
 async function turn(signal: AbortSignal): Promise<void> {

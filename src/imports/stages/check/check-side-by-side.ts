@@ -1,20 +1,41 @@
-import type { StoredPart } from '../../run/leased-run.ts';
+import type { LeasedRun, StoredPart } from '../../run/leased-run.ts';
 import type { Run } from '../../run/run.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { placesPerRecord } from './check-segment.ts';
 import { inOrder } from '../load/in-order.ts';
 import type { CheckedSegment, HandOver, SegmentTask } from './check-alone.ts';
-import type { Checking } from './check-in-order.ts';
+import type { HeldLines } from './add-faults.ts';
+import type { CheckProgress } from './check-progress.ts';
+import type { Ready } from './check-stage.ts';
 import type { OnLines } from './check-segment.ts';
 import type { CheckWorkers } from './check-workers.ts';
 import { createPlaces } from './places.ts';
 import { handOverOf } from './hand-over-file.ts';
 import { createMemorySum, type MemorySum } from './segment-memory.ts';
-import { addPairs } from './shared-devices.ts';
+import type { RepeatedLinks } from './repeated-links.ts';
+import type { RunRows } from './run-rows.ts';
+import { addPairs, type SharedDevices } from './shared-devices.ts';
 import { writeChecked, type SegmentRef } from './write-checked.ts';
+
+/** Checking the segments of a run. */
+export interface Checking {
+  readonly deps: Ready;
+  readonly leased: LeasedRun;
+  readonly parts: readonly StoredPart[];
+  readonly progress: CheckProgress;
+  readonly held: HeldLines;
+  /** Gets the ids that are tied together. */
+  readonly devices: SharedDevices;
+  /** Gets the links that segments made. */
+  readonly links: RepeatedLinks;
+  readonly rows: RunRows;
+  readonly wantsFacts: boolean;
+}
 
 interface CheckingSideBySide extends Checking {
   readonly workers: CheckWorkers;
+  /** Gets marks for the tables in which events have rows. */
+  readonly tables: readonly { isMatched: boolean }[];
 }
 
 interface SegmentPlace extends SegmentRef {
@@ -27,9 +48,10 @@ interface SegmentPlace extends SegmentRef {
 
 /**
  * Each segment is checked alone, several of them at a time; what they found is put on record in the order of the source. So the
- * results do not depend on how many there are at a time, and a check that was interrupted goes on with any number.
+ * results do not depend on how many there are at a time, and a check that was interrupted goes on with any number. Returns what is to be
+ * added to the findings of all.
  */
-export async function checkSideBySide(checking: CheckingSideBySide): Promise<void> {
+export async function checkSideBySide(checking: CheckingSideBySide): Promise<Pick<MemorySum, 'addTo'>> {
   const { deps, leased, parts, progress, rows, workers } = checking;
   const sum = createMemorySum();
   let current: StoredPart | undefined;
@@ -71,13 +93,14 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<voi
     },
     done: async ({ place, found }) => {
       enter(place.part);
-      const before = workers.threads === 1 ? undefined : sum.known(found.handOver.memories);
+      const before = sum.known(found.handOver.memories, workers.threads > 1);
       const settled = before === undefined ? found : await check(place, before);
       await writeChecked({ ...deps, rows }, leased, place, settled);
       add(checking, sum, place, settled.handOver);
     },
     onFailure: () => stop.abort(new Error('another segment could not be checked')),
   });
+  return sum;
 }
 
 function placesOf(createdAt: number, parts: readonly StoredPart[]): readonly SegmentPlace[] {
@@ -96,7 +119,7 @@ function placesOf(createdAt: number, parts: readonly StoredPart[]): readonly Seg
  * `received_at` of the first line of each part, µs since the epoch. They end when the run was created (ms), so that none lies in the
  * future, and a run that was created later has later ones.
  */
-export function firstPlaces(createdAt: number, parts: readonly StoredPart[]): ReadonlyMap<StoredPart, number> {
+function firstPlaces(createdAt: number, parts: readonly StoredPart[]): ReadonlyMap<StoredPart, number> {
   const linesOf = ({ segments }: StoredPart): number => segments.reduce((sum, { records }) => sum + records, 0);
   const lines = parts.reduce((sum, part) => sum + linesOf(part), 0);
   const places = new Map<StoredPart, number>();
@@ -122,7 +145,7 @@ function taskOf(
 }
 
 function add(
-  { links, devices, progress }: CheckingSideBySide,
+  { links, devices, tables, progress }: CheckingSideBySide,
   sum: MemorySum,
   { part, index, number }: SegmentPlace,
   handOver: HandOver,
@@ -130,6 +153,7 @@ function add(
   sum.add(handOver.memories);
   links.add(number, handOver.deferred);
   addPairs(devices, handOver.devices);
+  for (const [at, table] of tables.entries()) table.isMatched ||= handOver.joined[at] === true;
   const segment = part.segments[index];
   if (segment !== undefined) progress.segment(segment);
   if (index === part.segments.length - 1) progress.part();

@@ -356,8 +356,8 @@ describe('the check', () => {
   });
 
   it.each([
-    ['side by side', {}],
-    ['in order', { choice: { sample: 0.5 } }],
+    ['as they are', {}],
+    ['with a choice', { choice: { sample: 0.5 } }],
   ])('segments that an earlier version has checked are checked anew, %s', async (_way, options) => {
     await using whole = await checkTest({ format: 'mixpanel', ...options });
     await using test = await checkTest({ format: 'mixpanel', ...options });

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { RunStore } from '../../../eventstore/run-tables.ts';
-import { readTables, type TableDeps } from './read-tables.ts';
+import { readTables, tableOf, tablesBytesMax, type TableDeps } from './read-tables.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { recordsIn, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
 import { readLeftOut } from '../export/left-out-files.ts';
@@ -17,8 +17,7 @@ import { createCheckProgress } from './check-progress.ts';
 import { runsToReplace } from './assert-check-passed.ts';
 import { countsDiffer } from './check-failure.ts';
 import { checkResult } from './check-result.ts';
-import { checkInOrder, type Checking } from './check-in-order.ts';
-import { checkSideBySide, lackFiles } from './check-side-by-side.ts';
+import { checkSideBySide, lackFiles, type Checking } from './check-side-by-side.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
 import { addNoteCounts } from './note-tally.ts';
@@ -30,7 +29,7 @@ import { handOverOf } from './hand-over-file.ts';
 import { createRunRows, type RunRows } from './run-rows.ts';
 import { createSegmentRows, type DaySum } from './segment-rows.ts';
 import { settleDays, type WrittenRows } from './settle-days.ts';
-import { openCheckWorkers, type CheckWorkers } from './check-workers.ts';
+import { openCheckWorkers, type CheckWorkers, type WorkersOptions } from './check-workers.ts';
 import { createSharedDevices } from './shared-devices.ts';
 import { runTransform, type OpenRunTransform } from './run-transform.ts';
 import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-events.ts';
@@ -101,13 +100,12 @@ export type Ready = Required<
 export function createCheckStage(deps: CheckDeps): RunStage {
   const ready = readyOf(deps);
   return async (leased) => {
-    openReader(leased.run);
+    const { format } = openReader(leased.run);
     if (await isDone(ready, leased)) return;
-    const tables = await readTables(ready, leased);
-    const read = openReader(leased.run, tables);
+    const texts = await readTables(ready, leased);
+    // Their rows are in the threads.
+    const tables = texts.map(tableOf).map(({ column, repeated }) => ({ column, repeated, isMatched: false }));
     const transform = await runTransform(ready, leased.run);
-    // Choosing and transforming remember what they have seen, and go through the segments one after the other.
-    const isAlone = transform === undefined && leased.run.options.choice === undefined;
     const { run } = leased;
     const retry = createTargetRetry({ leased, clock: ready.clock });
     const rows = createRunRows({ projectId: run.projectId, runId: run.id }, { ...ready, retry });
@@ -119,12 +117,12 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const devices = createSharedDevices();
     const links = createRepeatedLinks();
     const checking = { deps: ready, leased, parts, progress, held, devices, links, rows, wantsFacts };
-    await using workers = openWorkers(checking);
-    if (isAlone) await checkSideBySide({ ...checking, workers });
-    else await checkInOrder({ ...checking, reader: read, transform });
+    await using workers = openWorkers(checking, { tables: texts, transform });
+    const memories = await checkSideBySide({ ...checking, tables, workers });
     const sum = createSum();
     const sums = await readAll(ready.staging, run.id, parts, sum);
     links.addTo(sum, ready.clock.now());
+    memories.addTo(sum);
     const faults = await addFaults(ready.staging, run.id, parts, sum.errors);
     const replaced = await replacedRuns(ready, leased, parts);
     const stored = await storedEvents(ready, leased, sum, replaced);
@@ -144,7 +142,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       changed,
       options: { ...leased.run.options, ...alreadyReplaced(leased.run) },
       words: ready.words,
-      times: read.format.times,
+      times: format.times,
       tables,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       replaces: replaced.length === 0 ? [] : ((await ready.planReplace?.(replaced)) ?? []),
@@ -178,16 +176,20 @@ function readyOf(deps: CheckDeps): Ready {
   };
 }
 
-/** As many as are asked for and worth their start. */
-function openWorkers({ deps, leased: { run, signal }, parts, wantsFacts }: Checking): CheckWorkers {
+/** As many as are asked for, worth their start, and no more than have room for the tables. */
+function openWorkers(
+  { deps, leased: { run, signal }, parts, wantsFacts }: Checking,
+  { tables, transform }: Pick<WorkersOptions, 'tables' | 'transform'>,
+): CheckWorkers {
   const { threads, eventBytesMax, limits } = deps;
-  const { format, formatOptions, names } = run.options;
-  const options = { format, formatOptions, ...(names !== undefined && { names }) };
+  const { format, formatOptions, names, choice } = run.options;
+  const options = { format, formatOptions, ...(names !== undefined && { names }), ...(choice && { choice }) };
   const { threadBytesMin, progressMs } = limits;
-  const { bytes } = sizeOf(parts);
+  const worth = Math.ceil(sizeOf(parts).bytes / threadBytesMin);
+  const room = Math.floor(tablesBytesMax / tables.reduce((sum, { text }) => sum + text.length, 1));
   const { id: runId, projectId, createdAt } = run;
   const setup = { runId, projectId, wantsFacts, reader: { options, createdAt }, eventBytesMax, progressMs };
-  return openCheckWorkers({ setup, signal }, Math.max(1, Math.min(threads, Math.ceil(bytes / threadBytesMin))));
+  return openCheckWorkers({ setup, tables, transform, signal }, Math.max(1, Math.min(threads, worth, room)));
 }
 
 async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Promise<readonly StoredPart[]> {

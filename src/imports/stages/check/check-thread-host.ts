@@ -1,14 +1,21 @@
 import { Worker } from 'node:worker_threads';
 import { throughputThreadLimits } from '../../../base/thread-limits.ts';
 import { asBuffer, isMovable } from '../../../base/free-memory.ts';
-import { callOver } from '../../../base/calls.ts';
+import { answerOver, callOver } from '../../../base/calls.ts';
+import type { Transform, TransformAbout } from '../../transform.ts';
 import { checkFailure, type CheckFailure } from './check-failure.ts';
 import type { AloneSetup, CheckedSegment, SegmentTask } from './check-alone.ts';
 import type { OnLines } from './check-segment.ts';
+import type { WorkersOptions } from './check-workers.ts';
+import type { TableText } from './read-tables.ts';
+import { answerTransform } from './transform-over.ts';
 
 /** What a thread is started with; structured clone. */
 export interface CheckThreadData {
   readonly setup: AloneSetup;
+  readonly tables: readonly TableText[];
+  /** Undefined: the run has none. */
+  readonly transform: TransformAbout | undefined;
 }
 
 /** What a thread says between calls: how many lines of the segment it has read. */
@@ -24,9 +31,13 @@ export interface CheckThread {
   close(): Promise<void>;
 }
 
-export function startCheckThread(data: CheckThreadData): CheckThread {
+/** `onFailure`: gets errors of the transform. */
+export function startCheckThread(
+  { setup, tables, transform }: WorkersOptions,
+  onFailure: (error: Error) => void,
+): CheckThread {
   const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
-    workerData: data,
+    workerData: { setup, tables, transform: transform && aboutOf(transform) } satisfies CheckThreadData,
     resourceLimits: throughputThreadLimits,
   });
   const port = {
@@ -34,6 +45,8 @@ export function startCheckThread(data: CheckThreadData): CheckThread {
     on: (event: 'message', listener: (message: unknown) => void) => worker.on(event, listener),
   };
   const call = callOver(port);
+  const code = answerTransform(transform, onFailure);
+  answerOver(port, code.answers);
   /** Who wants to know how far the segment is that the thread checks. */
   let tell: OnLines | undefined;
   port.on('message', (message) => {
@@ -58,8 +71,13 @@ export function startCheckThread(data: CheckThreadData): CheckThread {
     ended,
     close: async () => {
       await worker.terminate();
+      await code.close();
     },
   };
+}
+
+function aboutOf({ name, projectId, receivedAt }: Transform): TransformAbout {
+  return { name, projectId, receivedAt };
 }
 
 function isLinesRead(message: unknown): message is LinesRead {

@@ -4,6 +4,8 @@ import { CheckFailure } from './check-failure.ts';
 import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } from './check-alone.ts';
 import type { OnLines } from './check-segment.ts';
 import { startCheckThread, type CheckThread } from './check-thread-host.ts';
+import type { Transform } from '../../transform.ts';
+import type { TableText } from './read-tables.ts';
 import type { Before } from './segment-memory.ts';
 import { createCheckTools } from './check-tools.ts';
 
@@ -17,6 +19,9 @@ export interface CheckWorkers extends AsyncDisposable {
 
 export interface WorkersOptions {
   readonly setup: AloneSetup;
+  /** Tables to join, in the order of the choice's joins. */
+  readonly tables: readonly TableText[];
+  readonly transform: Transform | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -24,8 +29,8 @@ export function openCheckWorkers(options: WorkersOptions, threads: number): Chec
   return threads === 1 ? ownWorker(options) : threadWorkers(options, threads);
 }
 
-function ownWorker({ setup, signal }: WorkersOptions): CheckWorkers {
-  const tools = createCheckTools();
+function ownWorker({ setup, tables, transform, signal }: WorkersOptions): CheckWorkers {
+  const tools = createCheckTools(tables, transform);
   return {
     threads: 1,
     check: (task, before, onLines) => checkAlone(setup, task, { tools, signal, onLines, before }),
@@ -34,9 +39,10 @@ function ownWorker({ setup, signal }: WorkersOptions): CheckWorkers {
 }
 
 /** A thread that ends by itself makes what all of them have in hand fail. */
-function threadWorkers({ setup, signal }: WorkersOptions, count: number): CheckWorkers {
-  const threads = Array.from({ length: count }, () => startCheckThread({ setup }));
+function threadWorkers(options: WorkersOptions, count: number): CheckWorkers {
+  const { signal } = options;
   const interruption = createInterruption();
+  const threads = Array.from({ length: count }, () => startCheckThread(options, interruption.interrupt));
   for (const thread of threads) thread.ended.catch(interruption.interrupt);
   const onAbort = (): void => interruption.interrupt(reasonOf(signal));
   if (signal.aborted) onAbort();

@@ -1,6 +1,6 @@
 import type { ImportChoice } from '../../../contract/import-choice.ts';
 import { oddValueKeys, oddValues, type OddValue, type RuleOf } from '../../../contract/odd-values.ts';
-import { fits } from '../../choosing/ruled-reader.ts';
+import { fits } from '../../choosing/reject-odd.ts';
 import type { RecordTimes } from '../../formats/format.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { OddFinding } from '../../run/results.ts';

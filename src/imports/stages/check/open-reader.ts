@@ -11,8 +11,6 @@ export interface OpenedReader {
   readonly format: Format;
   readonly names: NameTable;
   readonly read: RecordReader;
-  /** What is read next is of another file; of a reader that has no memory of its own, its owner says so to that. */
-  readonly startFile: () => void;
   /** Those that were made so far. */
   readonly links: Pick<Links, 'has'>;
 }
@@ -23,8 +21,12 @@ export interface ReaderOptions {
   readonly createdAt: number;
 }
 
-/** A new reader by the options of the run. `memory`: for one without a choice; left out: one of its own. Throws RunFailedError. */
-export function openReader(run: ReaderOptions, tables: readonly JoinTable[] = [], memory?: ReaderMemory): OpenedReader {
+/** A new reader by the options of the run. Throws RunFailedError. */
+export function openReader(
+  run: ReaderOptions,
+  tables: readonly JoinTable[] = [],
+  memory: ReaderMemory = createReaderMemory(),
+): OpenedReader {
   const { format: slug, formatOptions, names: given, choice } = run.options;
   const format = findFormat(slug);
   if (format === undefined) {
@@ -35,19 +37,9 @@ export function openReader(run: ReaderOptions, tables: readonly JoinTable[] = []
   }
   try {
     const names = given === undefined ? format.names : parseNames(format.names, given);
-    const rules = { tables, times: format.times, now: run.createdAt };
-    const file = { number: 0 };
-    const memories: ReaderMemory[] = [];
-    const create = (): RecordReader => {
-      const own = memory ?? createReaderMemory(file);
-      memories.push(own);
-      return format.createReader(formatOptions, names, own);
-    };
-    const links = { has: (uuid: string) => memories.some((each) => each.links.has(uuid)) };
-    const startFile = (): void => {
-      file.number += 1;
-    };
-    return { format, names, read: createChosenReader(create, choice, rules), startFile, links };
+    const rules = { tables, times: format.times, now: run.createdAt, memory };
+    const create = (of: ReaderMemory): RecordReader => format.createReader(formatOptions, names, of);
+    return { format, names, read: createChosenReader(create, choice, rules), links: memory.links };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
     throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAnew', cause });

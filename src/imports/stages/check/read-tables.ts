@@ -10,8 +10,8 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
-/** All tables are in memory while the records are checked. */
-const tablesBytesMax = 256 << 20;
+/** All tables are in the memory of each thread while the records are checked. */
+export const tablesBytesMax = 256 << 20;
 
 export interface TableDeps {
   readonly staging: Staging;
@@ -19,12 +19,19 @@ export interface TableDeps {
   readonly openTable?: ((path: string) => Promise<Source>) | undefined;
 }
 
+/** A table as it is staged; structured clone. */
+export interface TableText {
+  readonly join: Join;
+  /** JSON lines. */
+  readonly text: Uint8Array;
+}
+
 /**
  * The tables that a run joins. Each is staged at its first reading: a check that goes on later has the rows that it began with.
  * Throws RunFailedError.
  */
-export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<JoinTable[]> {
-  const tables: JoinTable[] = [];
+export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<TableText[]> {
+  const tables: TableText[] = [];
   let bytes = 0;
   for (const [index, join] of (leased.run.options.choice?.join ?? []).entries()) {
     const key = stagingKeys.table(leased.run.id, index);
@@ -39,12 +46,12 @@ export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<Jo
         { advice: 'startAnew' },
       );
     }
-    tables.push(tableOf(text, join));
+    tables.push({ join, text });
   }
   return tables;
 }
 
-/** The same without a run: read where they are, and kept nowhere. Throws RunFailedError, SourceError, SourceWaitError. */
+/** The tables without a run: read where they are, and kept nowhere. Throws RunFailedError, SourceError, SourceWaitError. */
 export async function readTablesNow(
   joins: readonly Join[],
   openTable: (path: string) => Promise<Source>,
@@ -60,7 +67,7 @@ export async function readTablesNow(
       if (bytes <= tablesBytesMax) continue;
       throw new SourceError(`${join.table}: expected a table of at most ${tablesBytesMax >> 20} MiB as JSON lines`);
     }
-    tables.push(tableOf(Buffer.concat(chunks), join));
+    tables.push(tableOf({ join, text: Buffer.concat(chunks) }));
   }
   return tables;
 }
@@ -102,9 +109,10 @@ async function readTable(staging: Staging, key: string): Promise<Buffer> {
   return packed.length === 0 ? packed : await decompress(packed, { maxOutputLength: tablesBytesMax + 1 });
 }
 
-function tableOf(text: Buffer, join: Join): JoinTable {
+/** Throws RunFailedError, when there is no row that could be found. */
+export function tableOf({ text, join }: TableText): JoinTable {
   const { table, on, columns } = join;
-  const lines = text.toString().split('\n');
+  const lines = Buffer.from(text.buffer, text.byteOffset, text.length).toString().split('\n');
   const column = join.first_column === true ? firstColumn(lines, join) : (join.column ?? on);
   const isTaken = columns === undefined ? () => true : createMatcher(columns);
   const rows = new Map<string, Properties>();

@@ -23,7 +23,7 @@ export async function runTransform(
   const judged = <Result>(work: () => Promise<Result>): Promise<Result> => judgeErrors(work, words);
   const found = await judged(() => openTransform(transform, run.createdAt));
   return {
-    name: found.name,
+    ...found,
     open: async () => {
       const opened = await judged(() => found.open());
       return {

@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { Transform, TransformOutcome } from '../../transform.ts';
+import { transformOf } from '../../../../test/support/transform-double.ts';
+import { createSegmentMemory } from './segment-memory.ts';
 import { transformRecords, type ReadRecord } from './transform-records.ts';
 
 function eventOf(n: number): WireEvent {
@@ -21,29 +23,33 @@ interface Watched extends Transform {
   readonly closed: () => number;
 }
 
-/** Stands for the sandbox where that does not fail on request. */
 function watched(outcomeOf: (event: WireEvent) => TransformOutcome): Watched {
   const sizes: number[] = [];
   let closed = 0;
+  const transform = transformOf(() => outcomeOf);
   return {
-    name: 'T',
+    ...transform,
     sizes,
     closed: () => closed,
-    open: async () => ({
-      refused: new Set(),
-      run: async (events) => {
-        sizes.push(events.length);
-        return events.map(outcomeOf);
-      },
-      close: async () => {
-        closed += 1;
-      },
-    }),
+    open: async () => {
+      const opened = await transform.open();
+      return {
+        ...opened,
+        run: async (events) => {
+          sizes.push(events.length);
+          return await opened.run(events);
+        },
+        close: async () => {
+          closed += 1;
+        },
+      };
+    },
   };
 }
 
 const kept = (event: WireEvent): TransformOutcome => ({ kind: 'kept', event });
-const never = new AbortController().signal;
+const memory = createSegmentMemory();
+const never = { signal: new AbortController().signal, memory };
 
 describe('records on their way through a transform', () => {
   it('come in their order, their events many at a time', async () => {
@@ -81,7 +87,7 @@ describe('records on their way through a transform', () => {
     const stop = new AbortController();
     const transform = watched(kept);
     const all = async (): Promise<void> => {
-      for await (const { line } of transformRecords(transform, records(1000), stop.signal)) {
+      for await (const { line } of transformRecords(transform, records(1000), { signal: stop.signal, memory })) {
         if (line === 255) stop.abort(new Error('paused'));
       }
     };

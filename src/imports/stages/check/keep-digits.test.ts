@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseExactValues } from '../../base/exact-json.ts';
-import type { Json } from '../formats/read-values.ts';
+import { parseExactValues } from '../../../base/exact-json.ts';
+import type { Json } from '../../formats/read-values.ts';
 import { keepDigits } from './keep-digits.ts';
 
 const big = '12345678901234567890123';

@@ -1,6 +1,6 @@
-import { exactNumber, mayHoldExact } from '../../base/exact-json.ts';
-import { isObject } from '../../base/json.ts';
-import { setMember, type Json, type Properties } from '../formats/read-values.ts';
+import { exactNumber, mayHoldExact } from '../../../base/exact-json.ts';
+import { isObject } from '../../../base/json.ts';
+import { setMember, type Json, type Properties } from '../../formats/read-values.ts';
 
 /**
  * Numbers of more digits than JavaScript holds reach the code of a transform rounded. Where it leaves one in its place, the digits
