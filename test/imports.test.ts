@@ -47,7 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'imports/assemble.ts': words`contract base metadata eventstore imports imports/run imports/stages imports/preflight`,
   'plugins/built-in': words`contract base metadata plugins plugins/transformations imports/sources imports/run`,
   transform: words`contract base live telemetry metadata outbound plugins sandbox plugins/services plugins/configs`,
-  'imports/transforming': words`contract base outbound batch imports plugins sandbox plugins/services imports/formats transform`,
+  'imports/transforming': words`base outbound imports plugins sandbox plugins/services transform`,
   jobs: words`contract base telemetry metadata batch plugins sandbox plugins/services plugins/configs`,
   persons: words`contract base metadata`,
   pipeline: words`contract base config live telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
