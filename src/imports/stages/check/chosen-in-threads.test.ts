@@ -119,15 +119,18 @@ async function checkAll(test: CheckTest, code: Code | undefined, { threads, cras
   }
 }
 
-describe('a check with a choice or a transform has the same result', () => {
-  it.each(cases)('in one segment and in many: $name, $what', async ({ name, of }) => {
+describe('a choice or a transform in pieces', () => {
+  it.each(cases)('$name, $what: a check has the same result in one segment and in many', async ({ name, of }) => {
     const expected = await found(name, of, { perSegment: whole, threads: 1 });
     expect(await found(name, of, { perSegment: 60, threads: 1 })).toEqual(expected);
   });
 
-  it.each(askedEverywhere)('in any number of threads, also after crashes: %s', async (_what, of) => {
-    const expected = await found('mixpanel', of, { perSegment: whole, threads: 1 });
-    expect(await found('mixpanel', of, { perSegment: 25, threads: 3 })).toEqual(expected);
-    expect(await found('mixpanel', of, { perSegment: 40, threads: 2, crashEvery: 2 })).toEqual(expected);
-  });
+  it.each(askedEverywhere)(
+    '%s: a check has the same result in any number of threads, also after crashes',
+    async (_what, of) => {
+      const expected = await found('mixpanel', of, { perSegment: whole, threads: 1 });
+      expect(await found('mixpanel', of, { perSegment: 25, threads: 3 })).toEqual(expected);
+      expect(await found('mixpanel', of, { perSegment: 40, threads: 2, crashEvery: 2 })).toEqual(expected);
+    },
+  );
 });
