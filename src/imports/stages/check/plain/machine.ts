@@ -153,7 +153,14 @@ function machineOf({ exports, memory }: Wasm<Exports>, who: { asked: Asked | und
       words = new Int32Array(memory.buffer);
     },
     set: (values) => {
-      for (const [name, value] of Object.entries(values)) exports[name as Variable].value = value;
+      for (const [name, value] of Object.entries(values)) variableOf(exports, name as Variable).value = value;
     },
   };
+}
+
+/** Throws where the module was built of other sources than this program. */
+function variableOf(exports: Exports, name: Variable): { value: number } {
+  const variable = exports[name] as { value: number } | undefined;
+  if (variable !== undefined) return variable;
+  throw new Error(`expected dist/convert.wasm to have the variable ${name}, got an older build; run \`npm run build\``);
 }
