@@ -74,9 +74,9 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     convert: (part, line, text, converted) => {
       counts.converted += 1;
       if (converted.length === 0) return;
-      if (isFull() || text.length > sampleCharsMax || isDeep(text)) return;
+      if (isFull() || text.length > sampleCharsMax) return;
       const key = sampleKey(converted);
-      if (sampled.has(key)) return;
+      if (sampled.has(key) || isDeep(text)) return;
       sampled.add(key);
       samples.push({ part, line, source: parseExactValues(text), events: converted });
     },

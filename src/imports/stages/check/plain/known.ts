@@ -19,10 +19,9 @@ export interface KnownName {
   tally: SegmentTally | undefined;
 }
 
-/** Whom an event belongs to, with what is known of them. */
-export interface KnownIdentity {
+/** Whom an event belongs to, with what is known of them: the hash of the id, among others. */
+export interface KnownIdentity extends Words {
   readonly distinctId: string;
-  readonly hash: Words;
   readonly link: PlainIdentity['link'];
   count: IdCount | undefined;
   tally: SegmentTally | undefined;
@@ -60,9 +59,9 @@ export function knownIdentity(
   if (link !== undefined && !(isPlainId(link.user) && isPlainId(link.device))) return undefined;
   const fragment = fragments.of(properties);
   if (fragment === undefined) return undefined;
-  const hash = { low: 0, high: 0 };
-  hashText(distinctId, hash);
-  return { known: { distinctId, hash, link, count: undefined, tally: undefined }, fragment };
+  const known = { distinctId, low: 0, high: 0, link, count: undefined, tally: undefined };
+  hashText(distinctId, known);
+  return { known, fragment };
 }
 
 /** Neither cut nor trimmed by anybody. */

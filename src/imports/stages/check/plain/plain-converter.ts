@@ -229,7 +229,7 @@ class Converter implements PlainConverter, Asked {
     }
     const entry = entryOf(name, tally);
     const count = countOf(identity, tally);
-    tally.events.count(entry, identity.hash, count, micros);
+    tally.events.count(entry, identity, count, micros);
     ledger.stored(line);
     made.micros[row] = micros;
     made.places[row] = placeOf(line, index);
