@@ -20,7 +20,7 @@ export function inflateBody({ encoding, body }: KeptBody, bytesMax: number): Buf
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (encoding === 'identity') return bytes;
   if (encoding === 'zstd-ndjson') {
-    const lines = zstdDecompressSync(bytes, { maxOutputLength: linesMax, chunkSize: linesChunk });
+    const lines = inflateLines(body);
     const array = arrayOfLines(lines);
     freeMemory(lines);
     return array;
@@ -29,4 +29,9 @@ export function inflateBody({ encoding, body }: KeptBody, bytesMax: number): Buf
   const stated = bytes.length >= 18 ? bytes.readUInt32LE(bytes.length - 4) : 0;
   const chunkSize = Math.min(Math.max(stated + 1, 1024), bytesMax, chunkMax);
   return gunzipSync(bytes, { maxOutputLength: bytesMax, chunkSize });
+}
+
+/** The lines of a body of the encoding `zstd-ndjson`. */
+export function inflateLines(body: Uint8Array): Buffer {
+  return zstdDecompressSync(body, { maxOutputLength: linesMax, chunkSize: linesChunk });
 }

@@ -97,7 +97,7 @@ const columns = `component UInt32,
   event LowCardinality(String),
   distinct_id String,
   uuid UUID,
-  properties String CODEC(ZSTD(1))`;
+  properties String`;
 
 export function orderSql(change: OrderChange, form: SchemaForm): readonly string[] {
   const { run } = change;

@@ -21,6 +21,9 @@ export class ProjectIds {
   old = new Map<string, Person>();
   /** How many of the old were asked for, and are young again. */
   asked = 0;
+  /** The last one that was found: most facts of an import come right after one of the same id. */
+  #lastId: string | undefined;
+  #last: Person | undefined;
 
   constructor(projectId: number) {
     this.projectId = projectId;
@@ -28,6 +31,29 @@ export class ProjectIds {
 
   /** Undefined: not in memory. Costs one map look-up when the id was used lately. */
   get(distinctId: string): Person | undefined {
+    if (distinctId === this.#lastId && this.#last?.mergedInto === null) return this.#last;
+    const found = this.#find(distinctId);
+    this.#lastId = found && distinctId;
+    this.#last = found;
+    return found;
+  }
+
+  set(distinctId: string, person: Person): void {
+    this.young.set(distinctId, person);
+    this.#lastId = undefined;
+  }
+
+  /** A new generation: what is young is old, and what was old is returned. */
+  rotate(): ReadonlyMap<string, Person> {
+    const gone = this.old;
+    this.old = this.young;
+    this.young = new Map();
+    this.asked = 0;
+    this.#lastId = undefined;
+    return gone;
+  }
+
+  #find(distinctId: string): Person | undefined {
     const found = this.young.get(distinctId);
     if (found !== undefined) return found.mergedInto === null ? found : current(found);
     const known = this.old.get(distinctId);
@@ -331,7 +357,7 @@ export class PersonStore {
   }
 
   #put(ids: ProjectIds, distinctId: string, person: Person): void {
-    ids.young.set(distinctId, person);
+    ids.set(distinctId, person);
     this.#cameCount++;
     this.#bytes += idBytes + distinctId.length;
   }
@@ -382,10 +408,7 @@ export class PersonStore {
     const kept = new Map<string, Person>();
     for (const person of this.#byUuid.values()) if (this.#isUnstored(person)) kept.set(person.uuid, person);
     for (const [projectId, ids] of this.#projects) {
-      const gone = ids.old;
-      ids.old = ids.young;
-      ids.young = new Map();
-      ids.asked = 0;
+      const gone = ids.rotate();
       for (const [id, person] of gone) if (this.#isUnstored(current(person))) ids.young.set(id, person);
       for (const person of ids.old.values()) keepChain(kept, person);
       for (const person of ids.young.values()) keepChain(kept, person);

@@ -206,9 +206,12 @@ async function send({ live = [], events, as, perRecord, times = 1 }: Sent): Prom
     of: readonly SourceEvent[],
     more: { readonly rowsStored?: RowsStored } = {},
   ) => {
+    const isLines = more.rowsStored === 'persons';
     for (let from = 0; from < of.length; from += perRecord) {
       const some = of.slice(from, from + perRecord);
-      await bench.append(lane, `[${some.map((each) => lineOf(each, lane === 'live' ? '' : undefined)).join(',')}]`, {
+      const lines = some.map((each) => lineOf(each, lane === 'live' ? '' : undefined));
+      await bench.append(lane, isLines ? lines.join('\n') : `[${lines.join(',')}]`, {
+        ...(isLines && { encoding: 'zstd-ndjson' }),
         projectId,
         events: some.length,
         ...more,

@@ -1,3 +1,4 @@
+import { freeMemory } from '../base/free-memory.ts';
 import { inflateBody } from '../batch/inflate-body.ts';
 import type { ScanLimits } from '../batch/limits.ts';
 import { scanBatch } from '../batch/scan.ts';
@@ -24,9 +25,12 @@ export const state = { raw: 0, spliced: 1, row: 2, draft: 3, ended: 4 } as const
 /** A record on its way, with what is known of its events so far. */
 export interface OpenRecord {
   readonly context: RecordContext;
+  /** Of facts that are drafts at once (open-facts.ts) made when it is asked for. */
   readonly scan: ScannedBatch;
-  /** Whether the JSON text is a copy of this record's own, unpacked from what the log gave. */
-  readonly isUnpacked: boolean;
+  /** Of JSON. */
+  readonly bytes: number;
+  /** Gives memory back: nobody looks at the record any more. */
+  free(): void;
   /** Absent: all events. */
   readonly selection: Selection | undefined;
   /** Of each event, one of `state`. */
@@ -49,7 +53,7 @@ export function draftsInOrder({ drafts }: OpenRecord): (index: number) => EventD
   };
 }
 
-interface OpenOptions {
+export interface OpenOptions {
   readonly selection?: Selection | undefined;
   /** Of its body, unpacked. Absent: it is made. */
   readonly scan?: ScannedBatch | undefined;
@@ -62,8 +66,26 @@ export function openRecord(
   limits: BodyLimits,
   { selection, scan = scanRecord(record, limits) }: OpenOptions = {},
 ): OpenRecord {
-  const { header, seq } = record;
-  const context: RecordContext = {
+  const { header } = record;
+  const context = contextOf(lane, record);
+  return {
+    context,
+    scan,
+    bytes: scan.json.length,
+    free: () => {
+      // Not what the log gave.
+      if (header.encoding !== 'identity') freeMemory(scan.json);
+      freeMemory(scan.spans);
+    },
+    selection,
+    states: new Uint8Array(scan.count),
+    splicer: createSplicer(context, scan),
+    drafts: [],
+  };
+}
+
+export function contextOf(lane: Lane, { header, seq }: IntactRecord): RecordContext {
+  return {
     lane,
     seq,
     projectId: header.projectId,
@@ -74,17 +96,8 @@ export function openRecord(
     rowsStored: header.rowsStored,
     occurrences: new Map(),
   };
-  return {
-    context,
-    scan,
-    isUnpacked: header.encoding !== 'identity',
-    selection,
-    states: new Uint8Array(scan.count),
-    splicer: createSplicer(context, scan),
-    drafts: [],
-  };
 }
 
-function scanRecord({ header: { encoding }, body }: IntactRecord, limits: BodyLimits): ScannedBatch {
+export function scanRecord({ header: { encoding }, body }: IntactRecord, limits: BodyLimits): ScannedBatch {
   return scanBatch(inflateBody({ encoding, body }, limits.inflatedBytesMax), limits.scan);
 }

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import { freeMemory } from '../base/free-memory.ts';
 import type { ScanReceiver } from '../batch/scan-relay.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
 import type { RowMemory } from '../eventstore/rows.ts';
@@ -14,6 +13,7 @@ import type { Tap } from '../live/tap.ts';
 import { createKnownProjects } from './known-projects.ts';
 import { LiveNotes } from './live-notes.ts';
 import { Observers } from './observers.ts';
+import { isOfFacts, openFacts } from './open-facts.ts';
 import { openRecord, type BodyLimits, type OpenRecord } from './open-record.ts';
 import { createOrder, type Order } from './order.ts';
 import { deadLetter, failure } from './outcome.ts';
@@ -174,7 +174,7 @@ export class WindowBuilder {
       const record = this.#open(input, found);
       end = found.seq;
       if (record !== undefined) {
-        bytes += record.scan.json.length;
+        bytes += record.bytes;
         const isWaitOver = await this.#take(record);
         isTimeUp = isWaitOver && performance.now() - startedAt > waitedMsMax;
       }
@@ -194,7 +194,8 @@ export class WindowBuilder {
     this.#results.received(record);
     try {
       const scan = this.#deps.scans?.take(lane, record.seq);
-      return openRecord(lane, record, this.#deps.limits, { selection, scan });
+      const open = isOfFacts(record) ? openFacts : openRecord;
+      return open(lane, record, this.#deps.limits, { selection, scan });
     } catch (error) {
       this.#results.endRecord(lane, record, failure(error));
       return undefined;
@@ -205,7 +206,7 @@ export class WindowBuilder {
   async #take(record: OpenRecord): Promise<boolean> {
     run(this.#order.read, record);
     this.#waiting.push(record);
-    this.#waitingBytes += record.scan.json.length;
+    this.#waitingBytes += record.bytes;
     const isQueued = !this.#queue.isEmpty;
     if (!isQueued) this.#understand();
     const wantsAny = isQueued || this.#persons.wantsAny || this.#groups.wantsAny;
@@ -229,8 +230,7 @@ export class WindowBuilder {
     }
     for (const record of this.#waiting) {
       run(this.#order.store, record);
-      if (record.isUnpacked) freeMemory(record.scan.json);
-      freeMemory(record.scan.spans);
+      record.free();
       await this.#breathe();
     }
     this.#clearWaiting();

@@ -1,8 +1,8 @@
 /** Real SQLite metadata unless another store is given, the memory log, and an event store in memory. */
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { isoMicros } from '../../src/base/clock.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
-import type { Lane, RecordHeader } from '../../src/eventlog/eventlog.ts';
+import type { BodyEncoding, Lane, RecordHeader } from '../../src/eventlog/eventlog.ts';
 import { bumpConfigRevision } from '../../src/metadata/config-revision.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { createOrganization } from '../../src/metadata/organizations.ts';
@@ -20,6 +20,12 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { tempMetadata } from './metadata.ts';
 import { startPipeline, type LiveReaders, type Pipeline, type PipelineDeps } from '../../src/pipeline/consumer.ts';
 import { createRecordingStore } from './event-store-double.ts';
+
+const pack: Readonly<Record<BodyEncoding, (body: Buffer) => Uint8Array>> = {
+  identity: (body) => body,
+  gzip: (body) => gzipSync(body),
+  'zstd-ndjson': (body) => zstdCompressSync(body),
+};
 
 export const receivedAt = Date.UTC(2026, 10, 20, 12);
 const startedAt = receivedAt + 1000;
@@ -135,7 +141,7 @@ function createRunner(log: MemoryLog, parts: Omit<PipelineDeps, 'failpoint'>) {
       const full: RecordHeader = { receivedAt, encoding: 'identity', events: 1, requestId: 'r', ...header };
       last[lane] = await log.writer.append(lane, {
         header: full,
-        body: full.encoding === 'gzip' ? gzipSync(json) : json,
+        body: pack[full.encoding](json),
       });
       return last[lane];
     },

@@ -4,12 +4,13 @@ import type { Step, StepDeps } from '../step.ts';
 /** Notes what the events say of persons and groups that other slots change, too; see profile-notes.ts. */
 export function noteProfiles({ projects, notes }: Pick<StepDeps, 'projects' | 'notes'>): Step {
   return (record) => {
-    const { states, splicer, context } = record;
+    const { states, context } = record;
     const { projectId, receivedAt } = context;
     if (!projects.isShared(projectId)) return;
     const draftOf = draftsInOrder(record);
     for (let index = 0; index < states.length; index++) {
       if (states[index] === state.spliced) {
+        const { splicer } = record;
         notes.touch(projectId, splicer.distinctId(index), splicer.micros[index] as number);
       } else if (states[index] === state.draft) notes.change(draftOf(index), receivedAt);
     }

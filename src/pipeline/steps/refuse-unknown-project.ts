@@ -9,7 +9,7 @@ export function refuseUnknownProject({ projects, results }: Pick<StepDeps, 'proj
     if (projects.has(context.projectId)) return;
     const outcome = deadLetter('project_not_found', `there is no project ${context.projectId}`);
     for (let index = 0; index < states.length; index++) {
-      if (states[index] === state.raw) results.end(record, index, outcome);
+      if (states[index] !== state.ended) results.end(record, index, outcome);
     }
   };
 }

@@ -6,10 +6,11 @@ import type { Step, StepDeps } from '../step.ts';
 /** Announces the persons that the events need, where these are this slot's own. A spliced event whose person is known, no younger, and learns nothing only needs its row. */
 export function wantForSpliced({ persons, projects }: Pick<StepDeps, 'persons' | 'projects'>): Step {
   return (record) => {
-    const { states, splicer, context, scan } = record;
+    const { states, context } = record;
     if (projects.isShared(context.projectId)) return;
     for (let index = 0; index < states.length; index++) {
       if (states[index] !== state.spliced) continue;
+      const { splicer, scan } = record;
       const says = saysOfPerson(scan, index);
       if (!says && hasOlderPerson(persons, record, index)) {
         states[index] = state.row;
