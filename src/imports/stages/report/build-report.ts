@@ -1,7 +1,7 @@
 import { isHeldByCheck } from '../../run/check-problems.ts';
 import { stagesOf } from '../../run/eta.ts';
 import { type StoredPart } from '../../run/leased-run.ts';
-import { isLoaded, type StoredDay } from '../../run/import-day.ts';
+import { isAdmitted, isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import { isoTime, toOptionsRecord } from '../../run/run-record.ts';
 import type { Run, Stage, StageProgress } from '../../run/run.ts';
@@ -48,7 +48,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     replaced,
   });
   const off = lines.filter(({ holds }) => !holds).map(({ name }) => name);
-  const judged = withMissing(judge({ run, check, verify, isLoaded, off }), check);
+  const judged = withMissing(judge({ run, days, check, verify, isLoaded, off }), check);
   return {
     version: 1,
     made_at: new Date(now).toISOString(),
@@ -121,7 +121,7 @@ function hasLoaded(run: Run, days: readonly StoredDay[], check: CheckResult | un
   return isPast && days.every(isLoaded);
 }
 
-interface Judged extends Pick<ReportSources, 'run' | 'check' | 'verify'> {
+interface Judged extends Pick<ReportSources, 'run' | 'days' | 'check' | 'verify'> {
   readonly isLoaded: boolean;
   /** Names of the sums that do not agree. */
   readonly off: readonly string[];
@@ -129,7 +129,7 @@ interface Judged extends Pick<ReportSources, 'run' | 'check' | 'verify'> {
 
 type Judgement = Pick<ReportResult, 'verdict' | 'summary'>;
 
-function judge({ run, check, verify, isLoaded, off }: Judged): Judgement {
+function judge({ run, days, check, verify, isLoaded, off }: Judged): Judgement {
   if (off.length > 0) {
     const compared = verify?.verdict === 'different' ? ` ${verify.detail}` : '';
     return { verdict: 'different', summary: `These sums do not agree: ${off.join('; ')}.${compared}` };
@@ -138,7 +138,7 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Judgement {
     return { verdict: 'checked', summary: `The check ${check.verdict}. Nothing was sent, and nothing was to be.` };
   }
   if (!isLoaded) {
-    return { verdict: 'unfinished', summary: unfinished(run) };
+    return { verdict: 'unfinished', summary: unfinished(run, days) };
   }
   if (verify === undefined || verify.verdict === 'unreadable') {
     const why = verify === undefined ? 'The store has not been looked into.' : verify.detail;
@@ -169,13 +169,13 @@ function missingOf(check: CheckResult | undefined): readonly string[] {
   return (check?.notes ?? []).filter(({ kind }) => kind === 'incomplete').map(({ detail }) => detail);
 }
 
-function unfinished(run: Run): string {
+function unfinished(run: Run, days: readonly StoredDay[]): string {
   const { state, stage, reason, waiting } = run;
   switch (state) {
     case 'failed':
       return `The run has failed in the stage ${stage}${isHeldByCheck(run) ? '; its problems say why.' : `: ${reason}`}`;
     case 'cancelled':
-      return `The run was cancelled in the stage ${stage}; what was loaded until then stays.`;
+      return `The run was cancelled in the stage ${stage}; what was loaded until then stays.${halfLoaded(days)}`;
     case 'paused':
       return `The run is not finished: it is paused in the stage ${stage}.`;
     default: {
@@ -183,6 +183,14 @@ function unfinished(run: Run): string {
       return `The run is not finished: it is in the stage ${stage}${why}.`;
     }
   }
+}
+
+/** Days whose rows may be there before persons and groups have learned from them. */
+function halfLoaded(days: readonly StoredDay[]): string {
+  const count = days.filter((day) => !isLoaded(day) && isAdmitted(day)).length;
+  if (count === 0) return '';
+  const of = count === 1 ? '1 more day' : `${count} more days`;
+  return ` Events of ${of} may be there, of which persons and groups have not learned yet; undo the run to take them back.`;
 }
 
 function stageLine(stage: Stage, progress: StageProgress | undefined, now: number): StageLine {

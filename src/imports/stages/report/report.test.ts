@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { StoredDay } from '../../run/import-day.ts';
+import type { Run } from '../../run/run.ts';
 import { buildReport, type ReportSources } from './build-report.ts';
 import { reportPage } from './report-page.ts';
 import type { ReportResult } from './report.ts';
@@ -54,6 +56,22 @@ describe('the report of a run', () => {
     const off = report.balance.filter(({ holds }) => !holds).map(({ name }) => name);
     expect(off.some((name) => name.startsWith(sum))).toBe(true);
     expect(report.verdict).toBe('different');
+  });
+
+  it('says of a cancelled load which days may be there without what persons learn of them', () => {
+    const small = exactSources({ days: 4, names: 2 });
+    const run: Run = { ...small.run, stage: 'load', state: 'cancelled' };
+    const days = small.days.map((day, n) => (n < 2 ? Object.assign({}, day, { framesLoaded: 0, rejected: 0 }) : day));
+    const [first, second, ...others] = days as [StoredDay, StoredDay, ...StoredDay[]];
+    const stays = 'The run was cancelled in the stage load; what was loaded until then stays.';
+    const summaryOf = (of: readonly StoredDay[]): string =>
+      buildReport({ ...small, run, days: of, verify: undefined }).summary;
+    const admitted = (day: StoredDay): StoredDay => ({ ...day, accepted: day.events });
+    expect(summaryOf([{ ...first, accepted: 0 }, { ...second, accepted: 1 }, ...others])).toBe(stays);
+    expect(summaryOf([admitted(first), { ...second, accepted: 0 }, ...others])).toBe(
+      `${stays} Events of 1 more day may be there, of which persons and groups have not learned yet; undo the run to take them back.`,
+    );
+    expect(summaryOf([admitted(first), admitted(second), ...others])).toContain('Events of 2 more days may be there');
   });
 
   it('says what is not done: a check only, an unfinished load, a store that nobody may read', () => {
