@@ -1,6 +1,7 @@
 import { isObject } from '../../base/json.ts';
 import { groupEvents } from '../../contract/profile-events.ts';
 import { groupKeyLengthMax, groupNameOf, groupTypesIn } from '../../batch/group-names.ts';
+import { groupRefusal, groupSetOf } from '../../batch/profile-refusals.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 
@@ -17,19 +18,17 @@ function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome {
   const typeName = groupNameOf(properties['$group_type']);
   const key = groupNameOf(properties['$group_key'], Infinity);
   if (typeName === undefined || key === undefined) return undefined;
-  const given = properties['$group_set'] ?? {};
-  // PHP's empty map.
-  const set = Array.isArray(given) && given.length === 0 ? {} : given;
-  if (!isObject(set)) {
-    const got = JSON.stringify(set).slice(0, 40);
-    const detail = `expected "$group_set" to be an object, got: ${got}`;
-    return deadLetter('invalid_group_set', detail, 'properties.$group_set');
-  }
+  const refusal = groupRefusal(draft.event, properties);
+  if (refusal !== undefined) return deadLetter(refusal.code, refusal.detail, refusal.attr);
+  const set = groupSetOf(properties);
   if (key.length > groupKeyLengthMax) {
     const details = { eventUuid: draft.uuid, groupType: typeName, groupKey: key.slice(0, 60), length: key.length };
     draft.warnings.push({ type: 'group_key_too_long', details });
     return undefined;
   }
-  draft.groups = { typeNames: [...new Set([...typeNames, typeName])], update: { typeName, key, set } };
+  draft.groups = {
+    typeNames: [...new Set([...typeNames, typeName])],
+    update: { typeName, key, set: isObject(set) ? set : {} },
+  };
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { profileEvents, saysNothing } from '../../contract/profile-events.ts';
+import { saysNothing } from '../../contract/profile-events.ts';
 import { identityProperty, runProperty } from '../../contract/wire-event.ts';
 import type { MergeRule } from '../../persons/merge-persons.ts';
 import { noChanges, unsetNames, type PropertyChanges } from '../../persons/registers.ts';
@@ -6,6 +6,7 @@ import { isObject, type JsonObject } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 import { otherIdIn } from '../../batch/other-id.ts';
+import { profileRefusal } from '../../batch/profile-refusals.ts';
 import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-properties.ts';
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
@@ -14,14 +15,8 @@ export function settleProfile(draft: EventDraft): Outcome {
   const flag = Object.hasOwn(properties, profileFlag) ? properties[profileFlag] : undefined;
   removeKeys(draft, unstoredKeys(draft.event, properties));
   if (flag === false) {
-    if (profileEvents.has(draft.event)) {
-      return deadLetter(
-        'invalid_event_when_process_person_profile_is_false',
-        `expected "${profileFlag}" to be absent or true on ${draft.event}, got: false`,
-        `properties.${profileFlag}`,
-      );
-    }
-    return undefined;
+    const refusal = profileRefusal(draft.event, properties);
+    return refusal && deadLetter(refusal.code, refusal.detail, refusal.attr);
   }
   if (flag !== undefined && flag !== true) {
     const details = { eventUuid: draft.uuid, distinctId: draft.distinctId, value: shownFlag(flag).slice(0, 60) };

@@ -66,6 +66,22 @@ function marked(event: WireEvent): string {
 }
 
 describe('converted events', () => {
+  it.each([
+    [
+      '$identify',
+      { $anon_distinct_id: 'a', $process_person_profile: false },
+      'invalid_event_when_process_person_profile_is_false',
+    ],
+    ['$groupidentify', { $group_type: 'team', $group_key: 't1', $group_set: 'pro' }, 'invalid_group_set'],
+    ['$groupidentify', { $group_type: 'team', $group_key: 't1', $group_set: [] }, undefined],
+    ['seen', { $process_person_profile: false, $group_set: 'pro' }, undefined],
+  ])('%s that the pipeline would refuse is refused before it has a row: %j', (event, properties, code) => {
+    const uuid = '0190a000-0000-4000-8000-00000000000f';
+    const timestamp = '2024-03-01T12:00:00Z';
+    const converted = convert({ uuid, event, distinct_id: 'u1', timestamp, properties });
+    expect(converted.kind === 'refused' ? converted.code : undefined).toBe(code);
+  });
+
   it('are refused exactly where the door refuses them, with its code; what is ready passes the door', () => {
     fc.assert(
       fc.property(wireEvents, (event) => {

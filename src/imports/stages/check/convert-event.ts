@@ -2,7 +2,9 @@ import { isStorableTime, isTooFarAhead, ownTime } from '../../../batch/event-tim
 import { nameCharsMax, scanLimits, type ScanLimits } from '../../../batch/limits.ts';
 import { scanBatch } from '../../../batch/scan.ts';
 import { distinctIdText, fieldFrom, fieldTo } from '../../../batch/spans.ts';
+import { groupRefusal, profileRefusal, type ProfileRefusal } from '../../../batch/profile-refusals.ts';
 import { validateEvent } from '../../../batch/validate.ts';
+import { profileEvents } from '../../../contract/profile-events.ts';
 import { runMark } from '../../checksum.ts';
 import { unstoredKeys, withoutKeys } from '../../../batch/stored-properties.ts';
 import { canonicalUuid } from '../../../base/uuids.ts';
@@ -71,6 +73,9 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
     text: '',
   };
   return (event) => {
+    // The pipeline would refuse it, whose rows may be stored by then.
+    const refusal = refusalOf(event);
+    if (refusal !== undefined) return refused(refusal.code, refusal.detail);
     const isPlain = isPlainForm(event.properties, names) && hasPlainFields(event);
     const time = isPlain ? readTime(event.timestamp) : undefined;
     if (time !== undefined && isStorableTime(time.micros) && !isTooFarAhead(time.micros, now())) {
@@ -95,6 +100,11 @@ function hasPlainFields({ uuid, event, distinct_id: id, properties }: WireEvent)
     return false;
   const first = id.charCodeAt(0);
   return first > 0x20 && first < 0x80;
+}
+
+function refusalOf({ event, properties }: WireEvent): ProfileRefusal | undefined {
+  if (!profileEvents.has(event)) return undefined;
+  return profileRefusal(event, properties) ?? groupRefusal(event, properties);
 }
 
 function fits(json: string, bytesMax: number): boolean {
