@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -50,6 +51,7 @@ export async function benchImports(bench: ImportBench): Promise<string> {
 async function benchFormat(slug: string, bench: ImportBench): Promise<string> {
   const plan = Object.hasOwn(plans, slug) ? plans[slug] : undefined;
   if (plan === undefined) throw new Error(`expected one of ${Object.keys(plans).join(', ')}, got: ${slug}`);
+  const [busy = 0] = loadavg();
   const dir = benchDataDir();
   const file = join(dir.path, 'export.ndjson');
   await pipeline(Readable.from(lines(plan, bench.records)), createWriteStream(file));
@@ -80,6 +82,7 @@ async function benchFormat(slug: string, bench: ImportBench): Promise<string> {
     saveImportCosts(
       slug,
       bench.threads.at(-1) ?? 1,
+      busy,
       rounds.flatMap(({ runs }) => runs.slice(-1)),
     );
   return showRounds(`${slug}${bench.isTransformed ? ', one transformation' : ''}`, bench.threads, rounds);

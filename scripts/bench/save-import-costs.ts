@@ -6,14 +6,17 @@ import { median } from './load.ts';
 
 const file = new URL('../../docs/large-imports.json', import.meta.url);
 
-/** Medians of runs with the same number of threads, in the place of those of the format; `npm run docs` makes tables of them. */
-export function saveImportCosts(format: string, threads: number, runs: readonly ImportFigures[]): void {
+/**
+ * Medians of runs with the same number of threads, in the place of those of the format; `npm run docs` makes tables of them.
+ * `busy`: the load average of the machine when it began.
+ */
+export function saveImportCosts(format: string, threads: number, busy: number, runs: readonly ImportFigures[]): void {
   const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as LargeImports) : { formats: {} };
-  const formats = { ...known.formats, [format]: costsOf(threads, runs) };
+  const formats = { ...known.formats, [format]: { ...costsOf(threads, runs), busy: Number(busy.toFixed(1)) } };
   writeFileSync(file, `${JSON.stringify({ formats }, undefined, 2)}\n`);
 }
 
-function costsOf(threads: number, runs: readonly ImportFigures[]): ImportCosts {
+function costsOf(threads: number, runs: readonly ImportFigures[]): Omit<ImportCosts, 'busy'> {
   const middle = (figure: (run: ImportFigures) => number): number => Number(median(runs.map(figure)).toPrecision(3));
   const micros = (of: (stage: StageFigures) => number): StageMicros => ({
     export: middle(({ stages, events }) => (of(stages.export) * 1e6) / events),

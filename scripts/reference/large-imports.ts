@@ -15,6 +15,8 @@ export interface ImportCosts {
   readonly events: number;
   /** Of the check, on a machine with as many cores. */
   readonly threads: number;
+  /** Load average of the machine when it began: others at work beside it make stages longer. */
+  readonly busy: number;
   /** CPU time of an event by stage, and how long it took. */
   readonly cpuMicros: StageMicros;
   readonly wallMicros: StageMicros;
@@ -60,8 +62,10 @@ export function importCostTable({ formats }: LargeImports): string {
       row('staged and in the table, bytes', ({ bytes }) => bytes.checked.toFixed(0)),
       row('the same with persons, in the end, bytes', ({ bytes }) => bytes.ended.toFixed(0)),
       row('peak memory of all processes, MB', ({ peakMegabytes }) => peakMegabytes.toFixed(0)),
-      row('measured', ({ measured, version, events, threads }) =>
-        [measured, version, `${(events / 1e6).toFixed(1)} M events`, `${threads} threads`].join(', '),
+      row('measured', ({ measured, version, events, threads, busy }) =>
+        [measured, version, `${(events / 1e6).toFixed(1)} M events`, `${threads} threads`, `load average ${busy}`].join(
+          ', ',
+        ),
       ),
     ],
   );
