@@ -109,4 +109,20 @@ describe('a run with a choice', () => {
     expect(totals).toMatchObject({ records: 5, converted: 5, events: 6, duplicates: 0 });
     expect((totals.events_read ?? 6) - sum(totals.left_out)).toBe(6);
   });
+
+  it.each([1, 3])('a link is made at the earliest record that is taken, with %d threads', async (threads) => {
+    const choice = { time: { from: '2024-01-04T00:00:00Z' } };
+    await using test = await checkTest({ format: 'mixpanel', choice });
+    const at = (day: number): string => {
+      const time = Date.UTC(2024, 0, day) / 1000;
+      const ids = { distinct_id: 'u1', $user_id: 'u1', $device_id: 'd1', $insert_id: `i${day}` };
+      return JSON.stringify({ event: 'Order', properties: { time, ...ids } });
+    };
+    await test.stage('first', [2, 9, 1, 5].map(at), 1);
+    await test.stage('second', [7, 3, 6].map(at), 1);
+    const { totals } = await test.check({ limits: { threadBytesMin: 1 }, threads });
+    const links = (await test.events()).filter(({ event }) => event === '$identify');
+    expect(links.map(({ timestamp }) => timestamp.slice(0, 10))).toEqual(['2024-01-05']);
+    expect(totals).toMatchObject({ events_read: 8, events: 5, left_out: { 'before the time range': 3 } });
+  });
 });
