@@ -92,13 +92,13 @@ class Identity {
   linkedMicros: f64;
 }
 
-/** A row, for the program. Offsets are those of the columns; of the objects from the start of the column of properties. */
+/** A row as the program reads it. Offsets count from the start of their column. */
 class Row {
   name: i32;
   identity: i32;
   /** From 0, in the call. */
   line: u32;
-  /** 1: it tells of a link; 2: its properties say more of groups or persons than the objects below. */
+  /** Bit 1: the record links two ids; bit 2: the properties say more about groups or persons than `$set` and `$set_once`. */
   flags: u32;
   sumLow: u32;
   sumHigh: u32;
@@ -108,12 +108,12 @@ class Row {
   id: u32;
   properties: u32;
   propertiesBytes: u32;
-  /** `$set` and `$set_once`; ends of 0: there is none. */
+  /** `$set` and `$set_once`; an end of 0 means that there is none. */
   setFrom: u32;
   setTo: u32;
   onceFrom: u32;
   onceTo: u32;
-  /** Equal for objects with the same keys that are null at the same ones. */
+  /** Shapes of these objects (convert/shapes.ts). */
   setShapeLow: u32;
   setShapeHigh: u32;
   onceShapeLow: u32;
@@ -128,10 +128,10 @@ const SPECIAL: u32 = 2;
 /** Rows and lines of a call, at most. */
 const ROWS_MAX: u32 = 1024;
 const LINES_MAX: u32 = 4096;
-/** When there are so many bytes of properties, the block is full; there is room for one event more. */
+/** A block with so many bytes of properties is full; the column has room for one more event. */
 const PROPERTIES_FULL: usize = 1 << 20;
 
-/** Where the columns stand: Native's layout without the constant ones. */
+/** Addresses of the columns, in the layout of Native. Constant columns are left to the program. */
 export let rows: usize = 0;
 export let uuids: usize = 0;
 export let times: usize = 0;
@@ -141,10 +141,10 @@ export let ids: usize = 0;
 export let propertiesColumn: usize = 0;
 /** Numbers of the names of skipped records. */
 export let skipped: usize = 0;
-/** By number of a name of a property that is heard: how often. */
+/** Occurrences of the property names that the program counts, by their number. */
 export let heardCounts: usize = 0;
 
-/** What a call came to, for the program: whole numbers of 32 bits. */
+/** Result of a call, as 32-bit words. */
 class Block {
   rows: u32;
   /** Lines that were converted or skipped. */
@@ -161,7 +161,7 @@ class Block {
   isLinked: u32;
 }
 
-/** The end of the lines, or a full block; an odd record; one of which a sample may be wanted. */
+/** Reasons to stop: end of the lines or a full block; an odd record; a record that may be wanted as a sample. */
 const END: u32 = 0;
 const ODD: u32 = 1;
 const UNSAMPLED: u32 = 2;
@@ -216,7 +216,7 @@ export function convert(from: usize, to: usize): usize {
   return at;
 }
 
-/** Takes a record; gives why it does not. */
+/** Converts one record; returns END, or the reason why it was not converted. */
 function take(made: Block, from: usize, to: usize): u32 {
   if (!read(from, to)) return ODD;
   const known = changetype<Name>(name);
@@ -292,7 +292,7 @@ function addRow(made: Block, isLinked: bool): void {
   made.rows += 1;
 }
 
-/** The engine keeps two halves, each with its last bytes first. */
+/** The engine stores a UUID as two little-endian halves. */
 function putUuid(at: usize): void {
   store<u32>(at, load<u32>(uuidWords + 4));
   store<u32>(at + 4, load<u32>(uuidWords));
@@ -304,7 +304,7 @@ function putText(at: usize, from: usize, bytes: u32): usize {
   return copyTo(putLength(at, bytes), from, bytes);
 }
 
-/** Seven bits a byte, the lowest first. */
+/** LEB128. */
 function putLength(start: usize, length: u32): usize {
   let at = start;
   let rest = length;
@@ -317,7 +317,7 @@ function lengthBytes(length: u32): usize {
   return length < 1 << 7 ? 1 : length < 1 << 14 ? 2 : length < 1 << 21 ? 3 : 4;
 }
 
-/** Bytes of most lengths. */
+/** Bytes that most lengths take. */
 const LENGTH_BYTES: usize = 2;
 
 function putProperties(made: Block, row: Row, belongsTo: Identity): void {

@@ -1,13 +1,13 @@
-// What objects have in common that say something of the same properties: their keys, in their order, and which of them are null.
+// The shape of an object: a hash of its keys in their order, and of which values are null.
 import { COMMA, byteAt, endOfValue, mixed, textEnd } from './bytes';
 
-/** Of objects whose shape is not known: each has its own. */
+/** Counts objects whose shape could not be determined; each of them gets a shape of its own. */
 let unknown: u64 = 0;
 
 export let shapeLow: u32 = 0;
 export let shapeHigh: u32 = 0;
 
-/** Of an object as this code wrote it. Its result is in the variables above. */
+/** Hashes the object that begins at `from`, as this code wrote it, into the variables above. */
 export function shapeOf(from: usize): void {
   let hash: u64 = 1;
   let at = from;

@@ -14,7 +14,8 @@ export function* posthogRecords(seed: number, count: number, recordsPerVisit = 1
     const ms = startMs + index * 7001;
     const event = draw.chance(0.03) ? '$identify' : draw.pick(['$pageview', '$autocapture', 'Order Done']);
     const ids = { distinct_id: `user-${user}`, person_id: personId(user) };
-    const isKnown = draw.chance(0.6);
+    // PostHog refuses an $identify without a person.
+    const isKnown = draw.chance(0.6) || event === '$identify';
     const properties = propertiesOf(draw, ids.distinct_id, isKnown);
     const person_properties = isKnown
       ? { plan: draw.pick(['free', 'pro']), $browser: 'Firefox', $initial_referrer: '$direct' }

@@ -11,7 +11,7 @@ import { rowWords as word, says, wordsPerRow, type ConvertedRows } from './conve
 export interface ColumnFacts {
   /** `at`: where these rows begin in the columns of the segment. */
   add(rows: ConvertedRows, at: ColumnsEnd & { readonly row: number }): void;
-  /** Writes the facts of `rows`, all that were added, and forgets them. */
+  /** Writes the facts of all added rows, whose columns `rows` still has, and clears them. */
   write(rows: EventRowWriter, facts: EventRowWriter): void;
 }
 
@@ -20,10 +20,10 @@ type ColumnsEnd = EventRowWriter['end'];
 const kinds = { first: 0, set: 1, once: 2 } as const;
 type Kind = (typeof kinds)[keyof typeof kinds];
 
-/** Words of a claim: doubles. */
+/** Fields of a claim, all doubles. */
 const claim = { micros: 0, place: 1, row: 2, event: 3, id: 4, from: 5, to: 6, kind: 7 } as const;
 const claimWords = 8;
-/** Words of what claims are compared by: whose, what for, and the shape of what it says. */
+/** Fields that identify a claim: the id, the kind, and the shape of the object. */
 const keyWords = 4;
 const none = -1;
 
@@ -68,12 +68,12 @@ class Claims {
   words = new Float64Array(1024 * claimWords);
   count = 0;
   #keys = new Uint32Array(1024 * keyWords);
-  /** Of each claim the next one at the same time of which it is not known which counts; `none`: there is none. */
+  /** Next claim with the same time, where the order of arrival decides between them; `none`: there is no other. */
   ties = new Int32Array(1024);
-  /** Claims by the hash of their keys, and one more; 0: free. */
+  /** Open addressing: index of a claim plus one; 0 marks a free slot. */
   #slots = new Int32Array(4096);
   #found = 0;
-  /** The event that claims. */
+  /** The row being added. */
   readonly #hand = new Float64Array(claimWords);
 
   hold(
@@ -90,7 +90,7 @@ class Claims {
     hand[claim.id] = id;
   }
 
-  /** `low`, `high`: equal for what says the same; `from`, `to`: where it stands in the column of properties. */
+  /** `low`, `high`: the shape of the object; `from`, `to`: its bytes in the column of properties. */
   claim(id: number, kind: Kind, low: number, high: number, from: number, to: number): void {
     const hand = this.#hand;
     hand[claim.from] = from;
@@ -127,7 +127,7 @@ class Claims {
     this.#slots.fill(0);
   }
 
-  /** Above 0: the event counts, and the known one does not; 0: both do. */
+  /** Above 0: the row being added replaces the known claim; 0: both are kept; below 0: the known claim stays. */
   #order(known: number, kind: Kind): number {
     const at = known * claimWords;
     const later = (this.#hand[claim.micros] as number) - (this.words[at + claim.micros] as number);
@@ -201,7 +201,7 @@ const names: ReadonlyMap<number, Uint8Array> = new Map([
   [kinds.once, Buffer.from('"$set_once":')],
 ]);
 
-/** One fact for each row with claims, in the order of the rows. */
+/** Writes one fact for each row with claims, in the order of the rows. */
 function writeFacts(
   claims: Claims,
   rows: EventRowWriter,

@@ -1,6 +1,6 @@
 import type { RowColumns } from '../../../eventstore/rows.ts';
 
-/** Rows as the converter makes them of records. Views on its memory, valid until it converts more. */
+/** Rows as the converter makes them. Views on its memory, valid until the next call of `convert`. */
 export interface ConvertedRows {
   readonly columns: RowColumns;
   /** Of each row the words of `Row` in assembly/convert.ts; see `rowWords`. */
@@ -13,20 +13,20 @@ export interface ConvertedRows {
   readonly names: Int32Array;
   /** Numbers of their distinct_ids in the segment. */
   readonly ids: Int32Array;
-  /** What they say of persons: one of `says`. */
+  /** What each row says about persons: one of `says`. */
   readonly says: Uint8Array;
 }
 
 export const says = {
-  /** That the person is there. */
+  /** Only that the person exists. */
   nothing: 0,
-  /** `$set` and `$set_once` too, and nothing else. */
+  /** `$set` and `$set_once` as well, and nothing else. */
   properties: 1,
-  /** More: their properties have to be read. */
+  /** More than that: the properties have to be parsed. */
   more: 2,
 } as const;
 
-/** Words of `Row` in assembly/convert.ts, of which two are its time. */
+/** Offsets of the 32-bit words of `Row` in assembly/convert.ts; its time, a double, follows them. */
 export const rowWords = {
   name: 0,
   identity: 1,
@@ -50,7 +50,7 @@ export const rowWords = {
   onceShapeHigh: 19,
 } as const;
 export const wordsPerRow = 22;
-/** Index of the time in doubles. */
+/** Index of the time in a row of doubles. */
 export const microsOfRow = 10;
 export const rowFlags = { tellsOfLink: 1, special: 2 } as const;
 /** Rows that are converted at once, at most. */

@@ -4,8 +4,8 @@ import { contentWords, identityWords, runMark } from '../../checksum.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
 
 /**
- * Links of a segment that the converter came across, `$identify` events: the earliest of each two ids. They are as many as there are
- * persons, so they are no objects. Structured clone.
+ * The `$identify` events that the converter derives in a segment, the earliest for each pair of ids. There may be as many as persons, so
+ * they are kept as columns instead of objects. Structured clone.
  */
 export interface PackedLinks {
   readonly count: number;
@@ -17,7 +17,7 @@ export interface PackedLinks {
   readonly micros: Float64Array;
   /** `received_at`, µs since the epoch. */
   readonly places: Float64Array;
-  /** What they add to the checksums (src/imports/checksum.ts), four words each. */
+  /** Their share of the checksums (src/imports/checksum.ts), four words each. */
   readonly sums: Uint32Array;
   /** UTF-8 of the distinct_id and of the properties of each, one behind the other. */
   readonly texts: Uint8Array;
@@ -26,9 +26,9 @@ export interface PackedLinks {
 }
 
 export interface SegmentLinks {
-  /** A new link, or an earlier time of a known one. */
+  /** Adds a link, or replaces the time and place of a known one with earlier ones. */
   add(event: WireEvent, micros: number, place: number): void;
-  /** How often `add` was called. */
+  /** Number of calls of `add`. */
   readonly added: number;
   pack(): PackedLinks;
 }

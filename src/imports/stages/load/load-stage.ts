@@ -50,7 +50,7 @@ const noneUndone: EarlierRuns['undone'] = async () => new Set();
 const inFlightDefault = 4;
 /** Each page costs the engine a look at the whole day. */
 const pageBytesDefault = 16 << 20;
-const sliceFactsDefault = 100_000;
+const sliceFactsDefault = 25_000;
 
 /**
  * Loads the days oldest first. A target that takes tables gets a month at once, as its rows lie in the table of the run, and what these
