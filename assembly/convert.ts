@@ -74,7 +74,7 @@ class Name {
   flags: u32;
 }
 
-/** Records of this name are read as objects until there is a sample; the same of those that tell of a link. */
+/** Records of this name go to the reader until there is a sample of them; likewise those that link two ids. */
 const SAMPLED: u32 = 1;
 const SAMPLED_LINKED: u32 = 2;
 /** Events of this name are not stored. */
@@ -223,7 +223,7 @@ function take(made: Block, from: usize, to: usize): u32 {
   const belongsTo = changetype<Identity>(identity);
   const isLinked = <f64>micros < belongsTo.linkedMicros;
   if ((known.flags & SKIPPED) != 0) {
-    // Whether such a record tells of a link, and whether it counts, is the reader's to say.
+    // The reader decides whether such a record links two ids, and whether it counts.
     if (isLinked || isUuidCounted()) return ODD;
     store<i32>(skipped + ((<usize>made.skipped) << 2), known.number);
     made.skipped += 1;
