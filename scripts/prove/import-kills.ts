@@ -102,7 +102,7 @@ interface Life {
   readonly name: string;
   /** Without the runs that are taken back. */
   readonly isSpared?: boolean;
-  /** Undefined: nobody disturbs it. */
+  /** Undefined: nothing is killed. */
   readonly killer?: Killer;
   readonly runMs?: number;
 }

@@ -27,7 +27,7 @@ export function runFactTests(store: () => RunStore): void {
     await insertSegment(store(), run, '1', [...facts.slice(0, 40), ...others], 'facts');
     await insertSegment(store(), run, '0', [runRow(run, 0)]);
     const [first, second] = [crc32(idOf(1)), crc32(idOf(4))];
-    // Of two ids that are named together, the facts come by time alone. Nobody has the third.
+    // Facts of two ids that a merge names come in order of time. No merge names the third.
     const pairs = [Uint32Array.of(first, 5, 77, 9), Uint32Array.of(second, 5)];
     const componentOf = ({ distinctId: id }: EventRow): number => ([idOf(1), idOf(4)].includes(id) ? 5 : crc32(id));
     const expected = facts.toSorted(

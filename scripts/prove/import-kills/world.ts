@@ -121,7 +121,7 @@ export function startLive(service: ProofService, events: readonly WireEvent[]): 
       if (!isStopping) await pause(200);
     }
   })();
-  // Told by `stop`; until then nobody waits for it.
+  // `stop` awaits it and throws its error.
   work.catch(() => undefined);
   return {
     stop: async () => {
@@ -131,7 +131,7 @@ export function startLive(service: ProofService, events: readonly WireEvent[]): 
   };
 }
 
-/** False: nobody answered, which is what a kill looks like from here. */
+/** False: there was no answer, as after a kill. */
 async function sent(service: ProofService, batch: readonly WireEvent[]): Promise<boolean> {
   try {
     await sendLive(service, proofKeys, batch);
