@@ -1,5 +1,5 @@
 /**
- * JSON (RFC 8259) over bytes in memory, as src/batch/json-syntax.ts has it: a function takes the place of the first byte of a thing
+ * JSON (RFC 8259) over bytes in memory, as src/wire/batch/json-syntax.ts has it: a function takes the place of the first byte of a thing
  * and gives the place after its last one, or 0 where what stands there is not JSON (or deeper than `limitDepth` allows). It neither
  * says why nor checks UTF-8.
  *

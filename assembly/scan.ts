@@ -1,6 +1,6 @@
 /**
- * The inner loop of src/batch/scan.ts: finds the fields of the events in an array, by the same rules (src/batch/scan-event.ts), and
- * leaves to it every array with something unusual in it. What it has to find in memory, and where: src/batch/fast-scan.ts.
+ * The inner loop of src/wire/batch/scan.ts: finds the fields of the events in an array, by the same rules (src/wire/batch/scan-event.ts), and
+ * leaves to it every array with something unusual in it. What it has to find in memory, and where: src/wire/batch/fast-scan.ts.
  */
 import {
   BACKSLASH,
@@ -36,7 +36,7 @@ const TABLE_BYTES: i32 = <i32>(PLACES_BYTES + ENTRIES_MAX * ENTRY_BYTES);
 
 /** Keys of an event; they mean the first cell of their span. */
 export const eventKeys: usize = memory.data(TABLE_BYTES);
-/** Keys of its properties; they mean one of the numbers of `propertyKey` in src/batch/event-keys.ts. */
+/** Keys of its properties; they mean one of the numbers of `propertyKey` in src/wire/batch/event-keys.ts. */
 export const propertyKeys: usize = memory.data(TABLE_BYTES);
 export const tablesEnd: usize = __heap_base;
 
@@ -48,7 +48,7 @@ const PROPERTY_SET: u32 = 5;
 const PROPERTY_SET_ONCE: u32 = 6;
 const PROPERTY_UNSET: u32 = 7;
 
-/** Cells of a row, `span` of src/batch/scanned-batch.ts. */
+/** Cells of a row, `span` of src/wire/batch/scanned-batch.ts. */
 const CELL_BYTES: usize = 4;
 const EVENT: usize = 0;
 const NAME: usize = 2;

@@ -1,10 +1,10 @@
 /** The service, for whoever starts it: parses nothing, opens nothing, hands the settings to service/. */
-import type { Settings } from './config/settings.ts';
-import { createService, type Service } from './service/start.ts';
-import { createLog, stderrLines, type Log } from './telemetry/log.ts';
-import { createMetrics } from './telemetry/metrics.ts';
+import type { Settings } from './server/config/settings.ts';
+import { createService, type Service } from './server/service/start.ts';
+import { createLog, stderrLines, type Log } from './server/telemetry/log.ts';
+import { createMetrics } from './server/telemetry/metrics.ts';
 
-export type { StartedService } from './service/start.ts';
+export type { StartedService } from './server/service/start.ts';
 
 export interface Millrace extends Service {
   readonly log: Log;

@@ -9,7 +9,7 @@ const made = mkdtempSync(join(tmpdir(), 'millrace-assembly-'));
 afterAll(() => rmSync(made, { recursive: true }));
 
 it('what is built of assembly/ is built of these sources', { timeout: 120_000 }, async () => {
-  const { href } = new URL('../scripts/build-assembly.js', import.meta.url);
+  const { href } = new URL('../tools/build-assembly.js', import.meta.url);
   const { buildAssembly } = (await import(href)) as { buildAssembly: (to: string) => Promise<void> };
   await buildAssembly(relative(root, made));
   const names = readdirSync(made);

@@ -1,9 +1,9 @@
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { settingDefinitions, type SettingDefinition } from '../src/config/settings.ts';
-import { rolesProblem } from '../src/service/roles.ts';
-import { loadSettings } from '../src/config/load.ts';
+import { settingDefinitions, type SettingDefinition } from '../src/server/config/settings.ts';
+import { rolesProblem } from '../src/server/service/roles.ts';
+import { loadSettings } from '../src/server/config/load.ts';
 import { hasHelm, renderByHand, renderByHelm, type Manifest } from './support/render-chart.ts';
 import { read } from './source-tree.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { testTotals } from '../scripts/test-totals.ts';
+import { testTotals } from '../tools/test-totals.ts';
 
 describe('the totals of a CI run', () => {
   it.each([

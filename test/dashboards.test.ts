@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { metricDefinitions, type MetricName } from '../src/telemetry/metrics.ts';
+import { metricDefinitions, type MetricName } from '../src/server/telemetry/metrics.ts';
 import { read } from './source-tree.ts';
 
 /** What whoever scrapes adds to every series. */

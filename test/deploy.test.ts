@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../src/cli/exit-codes.ts';
-import { settingDefinitions } from '../src/config/settings.ts';
+import { settingDefinitions } from '../src/server/config/settings.ts';
 import { read } from './source-tree.ts';
 
 const compose = read('deploy/compose.yml');

@@ -2,17 +2,17 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { headingAnchor } from '../docs/.vitepress/heading-anchor.ts';
-import { docPages } from '../scripts/generate-docs.ts';
-import { pageSections, withSection } from '../scripts/reference/page-sections.ts';
+import { docPages } from '../tools/generate-docs.ts';
+import { pageSections, withSection } from '../tools/reference/page-sections.ts';
 import { allFiles, read, root } from './source-tree.ts';
-import { settingDefinitions } from '../src/config/settings.ts';
-import { capturePaths, captureV1Errors, captureV1Path } from '../src/contract/capture.ts';
-import { apiErrors, captureErrorCodes } from '../src/contract/errors.ts';
-import { allScopes } from '../src/contract/scopes.ts';
-import { ingestionWarnings } from '../src/contract/warnings.ts';
+import { settingDefinitions } from '../src/server/config/settings.ts';
+import { capturePaths, captureV1Errors, captureV1Path } from '../src/wire/contract/capture.ts';
+import { apiErrors, captureErrorCodes } from '../src/wire/contract/errors.ts';
+import { allScopes } from '../src/wire/contract/scopes.ts';
+import { ingestionWarnings } from '../src/wire/contract/warnings.ts';
 import { formats } from '../src/imports/formats/registry.ts';
 import { builtInPlugins } from '../src/plugins/built-in/registry.ts';
-import { metricDefinitions } from '../src/telemetry/metrics.ts';
+import { metricDefinitions } from '../src/server/telemetry/metrics.ts';
 
 const pages = allFiles().filter((path) => path.endsWith('.md'));
 

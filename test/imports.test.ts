@@ -11,90 +11,93 @@ function words(text: TemplateStringsArray): string[] {
  * exact: an arrow that nobody uses is removed.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  contract: [],
+  'wire/contract': [],
   base: [],
-  config: words`base`,
-  telemetry: [],
-  kafka: [],
-  live: words`base contract`,
-  metadata: words`contract base telemetry`,
-  eventlog: words`base kafka`,
-  eventstore: words`base telemetry`,
-  outbound: words`base`,
-  batch: words`contract base eventlog`,
-  http: words`contract base config telemetry metadata eventlog eventstore`,
-  capture: words`contract base config telemetry eventlog batch http`,
-  notices: words`contract base telemetry metadata outbound`,
-  imports: words`contract base outbound`,
-  plugins: words`contract base telemetry outbound batch imports`,
-  sandbox: words`base telemetry metadata outbound plugins`,
-  'plugins/services': words`base telemetry metadata outbound batch plugins sandbox`,
-  'plugins/configs': words`contract base metadata plugins`,
-  'plugins/packages': words`contract base metadata outbound plugins sandbox plugins/configs`,
+  'server/config': words`base`,
+  'server/telemetry': [],
+  'log/kafka-connection': [],
+  'pipeline/live': words`base wire/contract`,
+  'stores/metadata': words`wire/contract base server/telemetry`,
+  log: words`base log/kafka-connection`,
+  'stores/events': words`base server/telemetry`,
+  'plugins/outbound': words`base`,
+  'wire/batch': words`wire/contract base log`,
+  'server/http': words`wire/contract base server/config server/telemetry stores/metadata log stores/events`,
+  'wire/capture': words`wire/contract base server/config server/telemetry log wire/batch server/http`,
+  'queue/notices': words`wire/contract base server/telemetry stores/metadata plugins/outbound`,
+  imports: words`wire/contract base plugins/outbound`,
+  plugins: words`wire/contract base server/telemetry plugins/outbound wire/batch imports`,
+  'plugins/sandbox': words`base server/telemetry stores/metadata plugins/outbound plugins`,
+  'plugins/services': words`base server/telemetry stores/metadata plugins/outbound wire/batch plugins plugins/sandbox`,
+  'plugins/configs': words`wire/contract base stores/metadata plugins`,
+  'plugins/packages': words`wire/contract base stores/metadata plugins/outbound plugins plugins/sandbox plugins/configs`,
   'plugins/transformations': words`base plugins`,
-  'imports/formats': words`contract base`,
-  'imports/choosing': words`contract base batch imports plugins/transformations imports/formats`,
+  'imports/formats': words`wire/contract base`,
+  'imports/choosing': words`wire/contract base wire/batch imports plugins/transformations imports/formats`,
   'imports/records': words`base imports`,
   'imports/s3': [],
-  'imports/sources': words`base kafka outbound imports plugins imports/records imports/s3`,
+  'imports/sources': words`base log/kafka-connection plugins/outbound imports plugins imports/records imports/s3`,
   'imports/staging': words`imports imports/s3`,
-  'imports/targets': words`contract base metadata eventstore outbound batch capture imports`,
-  'imports/uploads': words`base metadata imports`,
-  'imports/run': words`contract base telemetry metadata eventstore notices imports plugins plugins/configs imports/formats imports/choosing imports/uploads`,
-  'imports/schedules': words`contract base telemetry metadata plugins plugins/configs imports/run`,
-  'imports/stages': words`contract base metadata eventstore batch imports imports/formats imports/choosing imports/records imports/targets imports/run`,
-  'imports/preflight': words`base contract imports plugins imports/formats imports/choosing imports/run imports/stages`,
-  'imports/assemble.ts': words`contract base metadata eventstore imports imports/run imports/stages imports/preflight`,
-  'plugins/built-in': words`contract base metadata plugins plugins/transformations imports/sources imports/run`,
-  transform: words`contract base live telemetry metadata outbound plugins sandbox plugins/services plugins/configs`,
-  'imports/transforming': words`base outbound imports plugins sandbox plugins/services transform`,
-  jobs: words`contract base telemetry metadata batch plugins sandbox plugins/services plugins/configs`,
-  persons: words`contract base metadata`,
-  pipeline: words`contract base config live telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
-  api: words`contract base live metadata eventstore batch http notices imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/schedules imports/uploads imports/stages imports/preflight transform jobs persons pipeline`,
-  move: words`base metadata eventstore`,
-  backup: words`base imports`,
-  service: words`contract base config kafka live telemetry metadata eventlog eventstore move backup outbound batch http capture notices imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
-  cli: words`contract base config telemetry metadata eventstore outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service move backup`,
+  'imports/targets': words`wire/contract base stores/metadata stores/events plugins/outbound wire/batch wire/capture imports`,
+  'imports/uploads': words`base stores/metadata imports`,
+  'imports/run': words`wire/contract base server/telemetry stores/metadata stores/events queue/notices imports plugins plugins/configs imports/formats imports/choosing imports/uploads`,
+  'imports/schedules': words`wire/contract base server/telemetry stores/metadata plugins plugins/configs imports/run`,
+  'imports/stages': words`wire/contract base stores/metadata stores/events wire/batch imports imports/formats imports/choosing imports/records imports/targets imports/run`,
+  'imports/preflight': words`base wire/contract imports plugins imports/formats imports/choosing imports/run imports/stages`,
+  'imports/assemble.ts': words`wire/contract base stores/metadata stores/events imports imports/run imports/stages imports/preflight`,
+  'plugins/built-in': words`wire/contract base stores/metadata plugins plugins/transformations imports/sources imports/run`,
+  'pipeline/transform': words`wire/contract base pipeline/live server/telemetry stores/metadata plugins/outbound plugins plugins/sandbox plugins/services plugins/configs`,
+  'imports/transforming': words`base plugins/outbound imports plugins plugins/sandbox plugins/services pipeline/transform`,
+  'queue/jobs': words`wire/contract base server/telemetry stores/metadata wire/batch plugins plugins/sandbox plugins/services plugins/configs`,
+  'pipeline/persons': words`wire/contract base stores/metadata`,
+  pipeline: words`wire/contract base server/config pipeline/live server/telemetry stores/metadata log stores/events wire/batch plugins/services pipeline/transform queue/jobs pipeline/persons`,
+  'server/api': words`wire/contract base pipeline/live stores/metadata stores/events wire/batch server/http queue/notices imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/schedules imports/uploads imports/stages imports/preflight pipeline/transform queue/jobs pipeline/persons pipeline`,
+  'stores/move': words`base stores/metadata stores/events`,
+  'stores/backup': words`base imports`,
+  'server/service': words`wire/contract base server/config log/kafka-connection pipeline/live server/telemetry stores/metadata log stores/events stores/move stores/backup plugins/outbound wire/batch server/http wire/capture queue/notices imports plugins plugins/sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in pipeline/transform queue/jobs pipeline server/api imports/transforming`,
+  cli: words`wire/contract base server/config server/telemetry stores/metadata stores/events plugins/outbound imports plugins plugins/sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in pipeline/transform imports/transforming server/service stores/move stores/backup`,
 };
 const rooms = Object.keys(mayImport);
 
 /** Adapters of the ports: beside their own folder only this file knows them, and tests. */
 const adapters =
-  /^src\/(eventlog\/(sqlite|kafka)|eventstore\/(chdb|clickhouse)|metadata\/(sqlite|postgres)|imports\/staging\/)/;
-const stores = 'src/service/stores.ts';
+  /^src\/(log\/(sqlite|kafka)\/|stores\/(events\/(chdb|clickhouse)|metadata\/(sqlite|postgres))|imports\/staging\/)/;
+const stores = 'src/server/service/stores.ts';
 /** The composition root, and the files outside of it that know one of its files. */
-const isRoot = (path: string): boolean => path.startsWith('src/service/') || path === 'src/main.ts';
+const isRoot = (path: string): boolean => path.startsWith('src/server/service/') || path === 'src/main.ts';
 const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
   'src/main.ts': ['src/cli/commands/serve.ts'],
-  'src/service/move.ts': ['src/cli/commands/move.ts'],
-  'src/service/backup.ts': ['src/cli/backup-options.ts', 'src/cli/commands/backup.ts'],
-  'src/service/restore.ts': ['src/cli/commands/restore.ts'],
+  'src/server/service/move.ts': ['src/cli/commands/move.ts'],
+  'src/server/service/backup.ts': ['src/cli/backup-options.ts', 'src/cli/commands/backup.ts'],
+  'src/server/service/restore.ts': ['src/cli/commands/restore.ts'],
   [stores]: ['src/cli/with-metadata.ts', 'src/cli/import/local-store.ts', 'src/cli/import/local-tables.ts'],
-  'src/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
+  'src/server/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
 };
 
 /** Vendor clients and the only places that may name them. */
 const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
-  [/^chdb$/, /^src\/eventstore\/chdb\//],
-  [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\/server\.ts$/],
-  [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/],
+  [/^chdb$/, /^src\/stores\/events\/chdb\//],
+  [/^@clickhouse\/client$/, /^src\/stores\/events\/clickhouse\/server\.ts$/],
+  [
+    /^pg$/,
+    /^src\/(stores\/metadata\/postgres|plugins\/sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/,
+  ],
   [
     /^node:sqlite$/,
-    /^src\/(base\/sqlite-snapshot\.ts$|metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-process\.ts$)/,
+    /^src\/(base\/sqlite-snapshot\.ts$|stores\/metadata\/sqlite|log\/sqlite\/|imports\/sources\/sqlite-process\.ts$)/,
   ],
-  [/^@platformatic\/kafka$/, /^src\/(kafka|eventlog\/kafka)\/|^src\/imports\/sources\/kafka-[^/]+\.ts$/],
+  [/^@platformatic\/kafka$/, /^src\/log\/(kafka-connection|kafka)\/|^src\/imports\/sources\/kafka-[^/]+\.ts$/],
   [/^@duckdb\/node-api$/, /^src\/imports\/sources\/duckdb-(process|rows)\.ts$/],
-  [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],
+  [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(server\/(http|api)\/|wire\/capture\/routes[^/]*\.ts$)/],
   [/^commander$/, /^src\/cli\//],
   [/^yaml$/, /^src\/cli\/(files\/|write-yaml)/],
-  [/^pino$/, /^src\/telemetry\/log\.ts$/],
-  [/^prom-client$/, /^src\/telemetry\/metrics\.ts$/],
-  [/^ajv/, /^src\/(http|plugins)\//],
-  [/^isolated-vm$/, /^src\/sandbox\//],
-  [/^esbuild$/, /^src\/(sandbox|plugins\/packages)\//],
-  [/^undici$/, /^src\/outbound\//],
-  [/^nodemailer$/, /^src\/notices\/send\/email\.ts$/],
+  [/^pino$/, /^src\/server\/telemetry\/log\.ts$/],
+  [/^prom-client$/, /^src\/server\/telemetry\/metrics\.ts$/],
+  [/^ajv/, /^src\/(server\/http|plugins)\//],
+  [/^isolated-vm$/, /^src\/plugins\/sandbox\//],
+  [/^esbuild$/, /^src\/(plugins\/sandbox|plugins\/packages)\//],
+  [/^undici$/, /^src\/plugins\/outbound\//],
+  [/^nodemailer$/, /^src\/queue\/notices\/send\/email\.ts$/],
   [/^maxmind$/, /^src\/plugins\/geoip\.ts$/],
   [/^tar$/, /^src\/(plugins\/packages|imports\/records)\//],
   [/^xz-decompress$/, /^src\/imports\/records\//],
@@ -106,7 +109,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
 ];
 
 /** Entries of processes of their own, which end themselves. */
-const processEntries = new Set(['src/eventstore/chdb/process.ts', 'src/imports/sources/duckdb-process.ts']);
+const processEntries = new Set(['src/stores/events/chdb/process.ts', 'src/imports/sources/duckdb-process.ts']);
 
 const sources = parseFiles(
   allFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts') && !isTestSide(path)),
@@ -118,10 +121,10 @@ const consoleSources = parseFiles(
 );
 /** Plain tables and rules of the contract that a browser may load; of the others it takes the types alone. */
 const tablesForBrowsers =
-  /^src\/contract\/(errors|warnings|scopes|roles|odd-values|import-schedule-limits|skipped-reasons)\.ts$/;
+  /^src\/wire\/contract\/(errors|warnings|scopes|roles|odd-values|import-schedule-limits|skipped-reasons)\.ts$/;
 
 function isTestSide(path: string): boolean {
-  return /(\.(test|fixture)|[/-]conformance)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);
+  return /\.(test|fixture)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);
 }
 
 /** The room of a file: the longest row of the table that its path begins with; undefined: straight in src. */
@@ -243,7 +246,7 @@ describe('who may import whom', () => {
     const abroad = consoleSources.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target !== undefined && !target.startsWith('console/src/'))
-        .filter(({ target = '', typeOnly }) => !(typeOnly ? /^src\/contract\// : tablesForBrowsers).test(target))
+        .filter(({ target = '', typeOnly }) => !(typeOnly ? /^src\/wire\/contract\// : tablesForBrowsers).test(target))
         .map(({ line, specifier }) => `${path}:${line} imports ${specifier}`),
     );
     expect(abroad).toEqual([]);
@@ -264,8 +267,8 @@ describe('who may import whom', () => {
     expect(found).toEqual([]);
   });
 
-  it('the environment is read in src/config only', () => {
-    expect(uses('process', 'env', /^src\/config\//)).toEqual([]);
+  it('the environment is read in src/server/config only', () => {
+    expect(uses('process', 'env', /^src\/server\/config\//)).toEqual([]);
   });
 
   it('only the command line ends the process', () => {

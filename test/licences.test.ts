@@ -6,7 +6,7 @@ import {
   shippedByMillrace,
   shippedPackages,
   type Lock,
-} from '../scripts/licences.ts';
+} from '../tools/licences.ts';
 
 /** What may be installed with Millrace: licences that ask for no more than to be named. */
 const allowed = new Set([

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { lockIntegrity, lockPlatforms, withoutIntegrity, type LockFile } from '../scripts/lock-platforms.ts';
+import { lockIntegrity, lockPlatforms, withoutIntegrity, type LockFile } from '../tools/lock-platforms.ts';
 import { read } from './source-tree.ts';
 
 const lock = JSON.parse(read('package-lock.json')) as LockFile;
 const libraries = Object.entries(lock.packages).filter(([path]) => path.startsWith('node_modules/@chdb/lib-'));
 
 describe('the lock file installs everywhere', () => {
-  it('names the embedded event store for every platform; scripts/lock-platforms.ts adds what is missing', () => {
+  it('names the embedded event store for every platform; tools/lock-platforms.ts adds what is missing', () => {
     expect(libraries.map(([path]) => path.replace('node_modules/@chdb/lib-', '')).toSorted()).toEqual([
       'darwin-arm64',
       'darwin-x64',

@@ -1,8 +1,8 @@
 /** The judgement of `npm run prove -- soak`. */
 import { describe, expect, it } from 'vitest';
-import { fitLine, type Sample } from '../scripts/prove/soak/fit.ts';
-import { createHeaps } from '../scripts/prove/soak/heaps.ts';
-import { growthOf } from '../scripts/prove/soak/memory.ts';
+import { fitLine, type Sample } from '../tools/prove/soak/fit.ts';
+import { createHeaps } from '../tools/prove/soak/heaps.ts';
+import { growthOf } from '../tools/prove/soak/memory.ts';
 import { seededRandom } from './support/draw.ts';
 
 const noise = seededRandom(7);

@@ -1,8 +1,8 @@
 /** The account of `npm run prove -- storm` sees what a storm looks for: without these tests a proof that finds nothing shows nothing. */
 import { describe, expect, it } from 'vitest';
-import { makeEvent, type StormEvent } from '../scripts/prove/storm/events.ts';
-import { differencesOfLines, StormLedger, type StoredEvent } from '../scripts/prove/storm/ledger.ts';
-import { personLine, PersonOracle } from '../scripts/prove/storm/persons.ts';
+import { makeEvent, type StormEvent } from '../tools/prove/storm/events.ts';
+import { differencesOfLines, StormLedger, type StoredEvent } from '../tools/prove/storm/ledger.ts';
+import { personLine, PersonOracle } from '../tools/prove/storm/persons.ts';
 import { createDraw } from './support/draw.ts';
 
 const draw = createDraw(1);

@@ -11,8 +11,6 @@ const lineLengthMax = 120;
  */
 const longFunctions: Readonly<Record<string, number>> = {};
 
-/** Suites that every adapter of a port passes; they lie beside it. */
-const isSuite = (path: string): boolean => /[/-]conformance\.ts$/.test(path);
 const isFixture = (path: string): boolean => path.endsWith('.fixture.ts');
 /** What a product exports, as every test of imports may use it. */
 const isSampleOfFormat = /^src\/imports\/formats\/[^/]+\/records\.fixture\.ts$/;
@@ -96,7 +94,7 @@ describe('the house is tidy', () => {
   it('no module of src keeps state: what is remembered belongs to an object that somebody creates', () => {
     // What runs inside an isolate is a module of that isolate.
     const shared = ({ path }: SourceFile): boolean =>
-      path.startsWith('src/') && !path.startsWith('src/sandbox/guest/') && !isSuite(path) && !isTest(path);
+      path.startsWith('src/') && !path.startsWith('src/plugins/sandbox/guest/') && !isTest(path);
     const state = /^(export )?(let |const \w+(: [^=]+)? = new (Map|Set|WeakMap|WeakSet|LRUCache)(<.*>)?\((\{.*)?\))/;
     const readonly = /^(export )?const \w+: Readonly(Map|Set)</;
     const found = sources
@@ -126,10 +124,9 @@ describe('the house is tidy', () => {
   });
 
   it('no file of src is there for tests only: the program or a script reaches it', () => {
-    const reached = reachedFrom([...byPath.keys()].filter((path) => /^(bin|scripts)\/|^src\/main\.ts$/.test(path)));
+    const reached = reachedFrom([...byPath.keys()].filter((path) => /^(bin|tools)\/|^src\/main\.ts$/.test(path)));
     // Declarations are read by the type checker alone.
-    const testSide = (path: string): boolean =>
-      isTest(path) || isFixture(path) || isSuite(path) || path.endsWith('.d.ts');
+    const testSide = (path: string): boolean => isTest(path) || isFixture(path) || path.endsWith('.d.ts');
     const unreached = [...byPath.keys()].filter((path) => path.startsWith('src/') && !reached.has(path));
     expect(unreached.filter((path) => !testSide(path))).toEqual([]);
   });
@@ -137,10 +134,8 @@ describe('the house is tidy', () => {
   it('no support of tests is dead: a test, a script or a suite uses it', () => {
     const setups = read('vitest.config.ts').matchAll(/globalSetup: \['([^']+)'\]/g);
     const called = new Set(Array.from(setups, ([, path]) => path));
-    const users = [...byPath.keys()].filter(
-      (path) => isTest(path) || /^(scripts|\.ci)\//.test(path) || called.has(path),
-    );
-    const support = [...byPath.keys()].filter((path) => path.startsWith('test/') || isFixture(path) || isSuite(path));
+    const users = [...byPath.keys()].filter((path) => isTest(path) || /^(tools|\.ci)\//.test(path) || called.has(path));
+    const support = [...byPath.keys()].filter((path) => path.startsWith('test/') || isFixture(path));
     const reached = reachedFrom(users);
     expect(support.filter((path) => !reached.has(path))).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { parseExact } from './exact-json.ts';
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError } from '../wire/contract/errors.ts';
 import { answerOver, callOver, CallError } from './calls.ts';
 
 const { port1, port2 } = new MessageChannel();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { epochMicros } from '../batch/timestamps.ts';
+import { epochMicros } from '../wire/batch/timestamps.ts';
 import { epochTime } from '../imports/formats/times.ts';
 import { epochUnit } from './epoch.ts';
 

@@ -28,7 +28,7 @@ export interface Wasm<Exports> {
 }
 
 /**
- * A module of assembly/ with `pages` of memory, as the build has made it (scripts/build-assembly.js); undefined: it has not.
+ * A module of assembly/ with `pages` of memory, as the build has made it (tools/build-assembly.js); undefined: it has not.
  * `Exports`: what its source exports. `imports`: the functions that it declares.
  */
 export function openWasm<Exports>(name: string, pages: number, imports: WasmImports = {}): Wasm<Exports> | undefined {

@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
-import type { BackupProgress } from '../backup/backup-progress.ts';
-import type { BackupCounts } from '../backup/manifest.ts';
-import type { Settings } from '../config/settings.ts';
-import type { BackupJob, BackupPlace } from '../service/backup.ts';
+import type { BackupProgress } from '../stores/backup/backup-progress.ts';
+import type { BackupCounts } from '../stores/backup/manifest.ts';
+import type { Settings } from '../server/config/settings.ts';
+import type { BackupJob, BackupPlace } from '../server/service/backup.ts';
 import { CommandError } from './exit-codes.ts';
 import { numberText, percent, startProgressLine } from './progress-line.ts';
 import { untilStopped } from './stop-signal.ts';
@@ -31,7 +31,7 @@ export async function runBackupJob<T>(
   terminal: Terminal,
   work: (job: BackupJob) => Promise<T>,
 ): Promise<T> {
-  const { createLog, stderrLines } = await import('../telemetry/log.ts');
+  const { createLog, stderrLines } = await import('../server/telemetry/log.ts');
   const shown = { step: 'looking at both sides', bytes: 0, total: 0 };
   const line = startProgressLine(
     () => (shown.total === 0 ? shown.step : `${shown.step}  ${percent(shown.bytes / shown.total)}`),

@@ -1,4 +1,4 @@
-import { familyPaths, type PluginRecord, type PluginVersionRecord } from '../contract/plugins.ts';
+import { familyPaths, type PluginRecord, type PluginVersionRecord } from '../wire/contract/plugins.ts';
 import { listAll, type ProjectApi } from './api-options.ts';
 import { CommandError } from './exit-codes.ts';
 import { packageBody } from './package-body.ts';

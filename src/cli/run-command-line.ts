@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { ConfigError } from '../config/load.ts';
+import { ConfigError } from '../server/config/load.ts';
 import type { CommandProcess } from './command-process.ts';
 import { CommandError, exitCodes, type ExitReason } from './exit-codes.ts';
 import { buildProgram } from './program.ts';

@@ -8,7 +8,7 @@ import { inFolder } from '../../test/support/guide-import.ts';
 import { kafkaBrokers } from '../../test/support/kafka-servers.ts';
 import { shareOf } from '../../test/support/page-commands.ts';
 import { describeOnPostgres } from '../../test/support/postgres-database.ts';
-import { freePort } from '../../scripts/with-server.ts';
+import { freePort } from '../../tools/with-server.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 

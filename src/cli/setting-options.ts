@@ -1,6 +1,11 @@
 import { Option, type Command } from 'commander';
-import { ConfigError, flagName, loadSettings, type LoadedSettings } from '../config/load.ts';
-import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from '../config/settings.ts';
+import { ConfigError, flagName, loadSettings, type LoadedSettings } from '../server/config/load.ts';
+import {
+  settingDefinitions,
+  type SettingDefinition,
+  type SettingName,
+  type Settings,
+} from '../server/config/settings.ts';
 import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
 import { addOutputOptions } from './output.ts';

@@ -1,4 +1,4 @@
-import type { ActivityEntry } from '../contract/activity.ts';
+import type { ActivityEntry } from '../wire/contract/activity.ts';
 import { showTable } from './output.ts';
 import type { Terminal } from './terminal.ts';
 

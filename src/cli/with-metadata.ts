@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
-import type { Settings } from '../config/settings.ts';
-import type { Metadata } from '../metadata/database.ts';
-import type { Dialect } from '../metadata/migrations/migration.ts';
-import { firstAdmin, type User } from '../metadata/users.ts';
-import { metadataFile, openMetadata } from '../service/stores.ts';
+import type { Settings } from '../server/config/settings.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import type { Dialect } from '../stores/metadata/migrations/migration.ts';
+import { firstAdmin, type User } from '../stores/metadata/users.ts';
+import { metadataFile, openMetadata } from '../server/service/stores.ts';
 import { CommandError } from './exit-codes.ts';
 
 // Takes longer to load than most commands take to run: only commands that need it load it.
-const loadMigrate = () => import('../metadata/migrate.ts');
+const loadMigrate = () => import('../stores/metadata/migrate.ts');
 
 type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
 
@@ -74,7 +74,7 @@ async function countLettersOfNobody(db: Metadata): Promise<number> {
 
 /** Without `db` when there is no store yet. */
 async function open(settings: StoreSettings): Promise<{ db?: Metadata; dialect: Dialect; file: string }> {
-  const { createLog } = await import('../telemetry/log.ts');
+  const { createLog } = await import('../server/telemetry/log.ts');
   const file = metadataFile(settings.dataDir);
   const isEmbedded = settings.databaseUrl === '';
   if (isEmbedded && !existsSync(file)) return { dialect: 'sqlite', file };

@@ -1,10 +1,10 @@
 /** The five stages of an import and what is looked at before them, put together once: for the service and for the command line. */
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
-import type { EventStore } from '../eventstore/eventstore.ts';
-import type { RunStore } from '../eventstore/run-tables.ts';
-import type { Metadata } from '../metadata/database.ts';
-import type { PreflightResult } from '../contract/import-preflight.ts';
+import type { EventStore } from '../stores/events/eventstore.ts';
+import type { RunStore } from '../stores/events/run-tables.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import type { PreflightResult } from '../wire/contract/import-preflight.ts';
 import { withoutAgreement } from './preflight/check-agreement.ts';
 import { findingText, problemsText } from './preflight/findings.ts';
 import type { AgreementFacts, ProbedTarget } from './preflight/preflight-context.ts';

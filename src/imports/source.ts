@@ -1,4 +1,4 @@
-import type { OutboundStream } from '../outbound/outbound.ts';
+import type { OutboundStream } from '../plugins/outbound/outbound.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Sleep } from '../base/retry.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe } from 'vitest';
 import { openStaging } from './staging/open-staging.ts';
-import { stagingConformance } from './staging/staging-conformance.ts';
+import { stagingConformance } from '../../test/conformance/staging/staging.ts';
 
 const { BUCKET_ENDPOINT: endpoint, BUCKET_NAME: bucket } = process.env;
 const { BUCKET_ACCESS_KEY_ID: accessKeyId = '', BUCKET_SECRET_ACCESS_KEY: secretAccessKey = '' } = process.env;

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { testBucketServer } from '../../test/support/bucket-server.ts';
 import { openDirStaging } from './staging/dir-staging.ts';
 import { openStaging } from './staging/open-staging.ts';
-import { stagingConformance } from './staging/staging-conformance.ts';
+import { stagingConformance } from '../../test/conformance/staging/staging.ts';
 
 const undo: (() => Promise<void>)[] = [];
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };

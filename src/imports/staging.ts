@@ -2,7 +2,7 @@
  * Port: where the files of a run lie between the stages: a directory or an S3-compatible bucket. Keys are relative paths of
  * `[a-zA-Z0-9_.=-]` and `/`, and begin with the run's id.
  *
- * Promises (checked by staging-conformance.ts for every adapter)
+ * Promises (checked by test/conformance/staging for every adapter)
  * - `write` shows nothing until it resolves, and then everything, also after a kill; the same key again replaces it.
  * - `read` gives the bytes that were written.
  */

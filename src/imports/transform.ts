@@ -1,4 +1,4 @@
-import type { WireEvent } from '../contract/wire-event.ts';
+import type { WireEvent } from '../wire/contract/wire-event.ts';
 
 /**
  * Port to code of a user's own that changes events between their format and the check. What becomes of an event may depend on the

@@ -1,5 +1,5 @@
-import type { ChainEvent } from '../transform/chain-event.ts';
-import type { TransformChains } from '../transform/transform-chains.ts';
+import type { ChainEvent } from './transform/chain-event.ts';
+import type { TransformChains } from './transform/transform-chains.ts';
 
 /** So much work is put together, ms: a window must end soon after it began, for changes of configuration to count. */
 const workMsMax = 400;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { scanLimits } from '../batch/limits.ts';
-import { scanBatch } from '../batch/scan.ts';
-import { ScanReceiver, ScanSender } from '../batch/scan-relay.ts';
-import { StoreUnavailableError } from '../eventstore/eventstore.ts';
+import { scanLimits } from '../wire/batch/limits.ts';
+import { scanBatch } from '../wire/batch/scan.ts';
+import { ScanReceiver, ScanSender } from '../wire/batch/scan-relay.ts';
+import { StoreUnavailableError } from '../stores/events/eventstore.ts';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import { whileThere } from '../../test/support/slot-world.ts';
 import type { PipelineDeps } from './consumer.ts';

@@ -1,7 +1,7 @@
-import type { Lane } from '../eventlog/eventlog.ts';
-import type { Metadata } from '../metadata/database.ts';
-import { hasStoreAlone, type Queries } from '../metadata/queries.ts';
-import { holdSlot, type SlotHold } from '../metadata/slots.ts';
+import type { Lane } from '../log/eventlog.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import { hasStoreAlone, type Queries } from '../stores/metadata/queries.ts';
+import { holdSlot, type SlotHold } from '../stores/metadata/slots.ts';
 
 /** How far a lane of a slot has come. */
 export interface Cursor {

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
-import type { Database } from '../metadata/database.ts';
-import type { DeadLetterState } from '../metadata/dead-letter-tables.ts';
-import type { Queries } from '../metadata/queries.ts';
+import type { Database } from '../stores/metadata/database.ts';
+import type { DeadLetterState } from '../stores/metadata/dead-letter-tables.ts';
+import type { Queries } from '../stores/metadata/queries.ts';
 
 export type DeadLetter = Selectable<Database['dead_letters']>;
 export type ListedDeadLetter = Omit<DeadLetter, 'original' | 'project_id' | 'rows_stored'>;

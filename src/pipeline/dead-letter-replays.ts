@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
-import type { Database, Metadata } from '../metadata/database.ts';
-import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../metadata/lease.ts';
-import { inTransaction, type Queries } from '../metadata/queries.ts';
+import type { Database, Metadata } from '../stores/metadata/database.ts';
+import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../stores/metadata/lease.ts';
+import { inTransaction, type Queries } from '../stores/metadata/queries.ts';
 import { matchingDeadLetters, type DeadLetter, type DeadLetterFilter } from './dead-letter-queries.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { isoMicros } from '../base/clock.ts';
 import { derivedId } from '../base/ids.ts';
 import { canonicalUuid } from '../base/uuids.ts';
-import { span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
-import { distinctIdText, isNullAt, isStringAt, stringAt } from '../batch/spans.ts';
-import type { WarningType } from '../contract/warnings.ts';
-import type { Lane } from '../eventlog/eventlog.ts';
-import type { Queries } from '../metadata/queries.ts';
-import { storedId } from '../batch/stored-id.ts';
+import { span, spanStride, type ScannedBatch } from '../wire/batch/scanned-batch.ts';
+import { distinctIdText, isNullAt, isStringAt, stringAt } from '../wire/batch/spans.ts';
+import type { WarningType } from '../wire/contract/warnings.ts';
+import type { Lane } from '../log/eventlog.ts';
+import type { Queries } from '../stores/metadata/queries.ts';
+import { storedId } from '../wire/batch/stored-id.ts';
 
 /** An event that could not be stored, with its bytes as they came. */
 export interface DeadLetterRow {

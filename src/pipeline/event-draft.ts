@@ -1,10 +1,10 @@
 import { assert } from '../base/assert.ts';
-import type { WarningOccurrence } from '../contract/warnings.ts';
-import type { Lane, RowsStored } from '../eventlog/eventlog.ts';
-import type { MergeRequest } from '../persons/merge-persons.ts';
-import type { PropertyChanges } from '../persons/registers.ts';
+import type { WarningOccurrence } from '../wire/contract/warnings.ts';
+import type { Lane, RowsStored } from '../log/eventlog.ts';
+import type { MergeRequest } from './persons/merge-persons.ts';
+import type { PropertyChanges } from './persons/registers.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { ChainEvent } from '../transform/chain-event.ts';
+import type { ChainEvent } from './transform/chain-event.ts';
 
 /** What the events of one record share. */
 export interface RecordContext {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../server/telemetry/log.ts';
 import { createFailureLogs } from './failure-log.ts';
 
 function logged() {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../server/telemetry/log.ts';
 
 const repeatMs = 60_000;
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bumpConfigRevision } from '../metadata/config-revision.ts';
+import { bumpConfigRevision } from '../stores/metadata/config-revision.ts';
 import { memoryStorage } from '../../test/support/transformation-host.ts';
 import { definePlugin } from '../plugins/plugin.ts';
 import {
@@ -12,8 +12,8 @@ import {
   type InstanceSpec,
   type Sandbox,
   type SandboxEvent,
-} from '../sandbox/sandbox.ts';
-import type { StepDeps } from '../transform/make-step.ts';
+} from '../plugins/sandbox/sandbox.ts';
+import type { StepDeps } from './transform/make-step.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 const installed = definePlugin({

@@ -1,4 +1,4 @@
-import type { Queries } from '../metadata/queries.ts';
+import type { Queries } from '../stores/metadata/queries.ts';
 
 /** Which projects exist. Creating, deleting and spreading one changes the config revision, which empties the memory. */
 export interface KnownProjects {

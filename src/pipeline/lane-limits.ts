@@ -1,4 +1,4 @@
-import type { Lane, ReadLimits } from '../eventlog/eventlog.ts';
+import type { Lane, ReadLimits } from '../log/eventlog.ts';
 
 /** Body bytes read at once; most are compressed. */
 const bytesPerRead = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { liveStages, type LiveEvent } from '../contract/live-events.ts';
-import { Tap } from '../live/tap.ts';
-import type { Sightings, Watch } from '../live/watch.ts';
+import { liveStages, type LiveEvent } from '../wire/contract/live-events.ts';
+import { Tap } from './live/tap.ts';
+import type { Sightings, Watch } from './live/watch.ts';
 import { definePlugin, type TransformationPlugin } from '../plugins/plugin.ts';
 import { secretMask } from '../plugins/fields.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';

@@ -1,11 +1,11 @@
 import { isoMicros, isoOfMicros, type Clock } from '../base/clock.ts';
-import type { LiveStage } from '../contract/live-events.ts';
-import { fieldFrom, fieldTo, stringAt } from '../batch/spans.ts';
-import { showEvent, type Shown, type Snapshot, type Way } from '../live/show-event.ts';
-import type { Tap } from '../live/tap.ts';
-import type { Sightings } from '../live/watch.ts';
-import type { ChainEvent } from '../transform/chain-event.ts';
-import type { TransformChains } from '../transform/transform-chains.ts';
+import type { LiveStage } from '../wire/contract/live-events.ts';
+import { fieldFrom, fieldTo, stringAt } from '../wire/batch/spans.ts';
+import { showEvent, type Shown, type Snapshot, type Way } from './live/show-event.ts';
+import type { Tap } from './live/tap.ts';
+import type { Sightings } from './live/watch.ts';
+import type { ChainEvent } from './transform/chain-event.ts';
+import type { TransformChains } from './transform/transform-chains.ts';
 import type { DeadLetterRow } from './dead-letters.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
 import { state, type OpenRecord } from './open-record.ts';

@@ -1,5 +1,5 @@
-import type { Delivery, DeliveryEvent } from '../jobs/deliveries.ts';
-import { observing, type TransformConfig } from '../transform/transform-configs.ts';
+import type { Delivery, DeliveryEvent } from '../queue/jobs/deliveries.ts';
+import { observing, type TransformConfig } from './transform/transform-configs.ts';
 import { storedText, type EventDraft } from './event-draft.ts';
 import { isoOfMicros } from '../base/clock.ts';
 

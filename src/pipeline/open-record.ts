@@ -1,9 +1,9 @@
 import { freeMemory } from '../base/free-memory.ts';
-import { inflateBody } from '../batch/inflate-body.ts';
-import type { ScanLimits } from '../batch/limits.ts';
-import { scanBatch } from '../batch/scan.ts';
-import type { ScannedBatch } from '../batch/scanned-batch.ts';
-import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
+import { inflateBody } from '../wire/batch/inflate-body.ts';
+import type { ScanLimits } from '../wire/batch/limits.ts';
+import { scanBatch } from '../wire/batch/scan.ts';
+import type { ScannedBatch } from '../wire/batch/scanned-batch.ts';
+import type { IntactRecord, Lane } from '../log/eventlog.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
 import { createSplicer, type Splicer } from './splicer.ts';
 import type { Selection } from './window.ts';

@@ -1,4 +1,4 @@
-import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
+import type { WarningOccurrence, WarningType } from '../wire/contract/warnings.ts';
 
 /**
  * What a step says of an event. A step never throws for what is wrong with data.

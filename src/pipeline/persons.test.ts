@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nobodyIds, nobodyUuid } from '../base/nobody-ids.ts';
-import { findGroup, listGroupTypes } from '../persons/read-groups.ts';
+import { findGroup, listGroupTypes } from './persons/read-groups.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 let bench: Bench;

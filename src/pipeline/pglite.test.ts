@@ -1,10 +1,10 @@
 /** What the pipeline writes to the metadata store, on PostgreSQL's engine: the statements, the types and NUL in texts. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Metadata } from '../metadata/database.ts';
-import { findGroup } from '../persons/read-groups.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import { findGroup } from './persons/read-groups.ts';
 import { decideDeadLetters, listDeadLetters } from './dead-letter-queries.ts';
-import { testReplays } from './replay-conformance.ts';
+import { testReplays } from '../../test/conformance/pipeline/replay.ts';
 import { summarizeWarnings } from './read-warnings.ts';
 import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';

@@ -1,8 +1,8 @@
 /** What transformations keep, when windows fail and are processed again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lane } from '../eventlog/eventlog.ts';
+import type { Lane } from '../log/eventlog.ts';
 import { definePlugin } from '../plugins/plugin.ts';
-import type { Metadata } from '../metadata/database.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
 import { whileThere } from '../../test/support/slot-world.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 

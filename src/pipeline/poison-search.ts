@@ -1,11 +1,11 @@
 import type { Clock } from '../base/clock.ts';
-import type { EventLogReader, Lane, StoredRecord } from '../eventlog/eventlog.ts';
-import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
-import type { Metadata } from '../metadata/database.ts';
-import { SlotLostError, type SlotHold } from '../metadata/slots.ts';
-import { MetadataUnreadError } from '../metadata/unread-error.ts';
-import { ProfileConflictError } from '../persons/profile-conflict.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { EventLogReader, Lane, StoredRecord } from '../log/eventlog.ts';
+import { StoreUnavailableError, type EventStore } from '../stores/events/eventstore.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import { SlotLostError, type SlotHold } from '../stores/metadata/slots.ts';
+import { MetadataUnreadError } from '../stores/metadata/unread-error.ts';
+import { ProfileConflictError } from './persons/profile-conflict.ts';
+import type { Log } from '../server/telemetry/log.ts';
 import { bisect } from './bisect.ts';
 import { writeWindow } from './store-window.ts';
 import type { WindowBuilder } from './window-builder.ts';

@@ -1,11 +1,11 @@
 import { derivedId } from '../base/ids.ts';
-import type { AcceptedBatch } from '../batch/door.ts';
-import { BodySyntaxError } from '../batch/json-syntax.ts';
-import { scanLimits } from '../batch/limits.ts';
-import { scanBatch } from '../batch/scan.ts';
-import { fieldFrom, isNullAt } from '../batch/spans.ts';
-import { validateEvent } from '../batch/validate.ts';
-import type { WarningType } from '../contract/warnings.ts';
+import type { AcceptedBatch } from '../wire/batch/door.ts';
+import { BodySyntaxError } from '../wire/batch/json-syntax.ts';
+import { scanLimits } from '../wire/batch/limits.ts';
+import { scanBatch } from '../wire/batch/scan.ts';
+import { fieldFrom, isNullAt } from '../wire/batch/spans.ts';
+import { validateEvent } from '../wire/batch/validate.ts';
+import type { WarningType } from '../wire/contract/warnings.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { DeadLetter } from './dead-letter-queries.ts';
 

@@ -1,4 +1,4 @@
-import { noChanges } from '../persons/registers.ts';
+import { noChanges } from './persons/registers.ts';
 import type { EventDraft } from './event-draft.ts';
 
 /** What of an event concerns persons and groups. */

@@ -1,5 +1,5 @@
-import { ownTime, resolveTimestamp } from '../batch/event-time.ts';
-import { eventFlag, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
+import { ownTime, resolveTimestamp } from '../wire/batch/event-time.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../wire/batch/scanned-batch.ts';
 import {
   distinctIdText,
   fieldFrom,
@@ -9,13 +9,13 @@ import {
   isStringAt,
   stringAt,
   textAt,
-} from '../batch/spans.ts';
-import type { WarningOccurrence } from '../contract/warnings.ts';
+} from '../wire/batch/spans.ts';
+import type { WarningOccurrence } from '../wire/contract/warnings.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
 import { canonicalUuid } from '../base/uuids.ts';
 import { assignUuid } from './steps/assign-uuid.ts';
-import { storedId } from '../batch/stored-id.ts';
+import { storedId } from '../wire/batch/stored-id.ts';
 
 export type Parse = (text: string) => JsonValue;
 

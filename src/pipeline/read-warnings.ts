@@ -1,5 +1,5 @@
 import { inWords } from '../base/words.ts';
-import type { Queries } from '../metadata/queries.ts';
+import type { Queries } from '../stores/metadata/queries.ts';
 import { samplesMax } from './warning-tally.ts';
 
 /** Warnings of one type since a time. */

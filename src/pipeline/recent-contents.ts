@@ -1,5 +1,5 @@
-import { fieldFrom, fieldTo, isStringAt } from '../batch/spans.ts';
-import type { ScannedBatch } from '../batch/scanned-batch.ts';
+import { fieldFrom, fieldTo, isStringAt } from '../wire/batch/spans.ts';
+import type { ScannedBatch } from '../wire/batch/scanned-batch.ts';
 
 /**
  * Remembers of recent events who they are and what they held, as hashes of their bytes: 12 bytes each, in a table where a later event

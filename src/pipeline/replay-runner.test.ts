@@ -1,4 +1,4 @@
 import { tempMetadata } from '../../test/support/metadata.ts';
-import { testReplays } from './replay-conformance.ts';
+import { testReplays } from '../../test/conformance/pipeline/replay.ts';
 
 testReplays(tempMetadata);

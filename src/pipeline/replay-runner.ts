@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import type { Door } from '../batch/door.ts';
-import { createDatabaseClock, type DatabaseClock } from '../metadata/database-clock.ts';
-import type { Metadata } from '../metadata/database.ts';
-import { keepLease } from '../metadata/lease.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Door } from '../wire/batch/door.ts';
+import { createDatabaseClock, type DatabaseClock } from '../stores/metadata/database-clock.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import { keepLease } from '../stores/metadata/lease.ts';
+import type { Log } from '../server/telemetry/log.ts';
 import { decideDeadLetters, type DeadLetter } from './dead-letter-queries.ts';
 import {
   claimReplay,

@@ -1,12 +1,12 @@
 /** Records of events that have their rows already: see RecordHeader. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Tap } from '../live/tap.ts';
-import type { Sightings } from '../live/watch.ts';
-import { listGroupTypes } from '../persons/read-groups.ts';
+import { Tap } from './live/tap.ts';
+import type { Sightings } from './live/watch.ts';
+import { listGroupTypes } from './persons/read-groups.ts';
 import { definePlugin } from '../plugins/plugin.ts';
 import { prepareReplay } from './prepare-replay.ts';
-import type { RowsStored } from '../eventlog/eventlog.ts';
+import type { RowsStored } from '../log/eventlog.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 const spoil = definePlugin({

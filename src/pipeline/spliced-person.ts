@@ -1,8 +1,8 @@
 /** What an event that is copied as bytes has to do with its person. */
-import { span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
-import type { Saying } from '../persons/pending-changes.ts';
-import type { Person } from '../persons/person.ts';
-import type { PersonStore } from '../persons/person-store.ts';
+import { span, spanStride, type ScannedBatch } from '../wire/batch/scanned-batch.ts';
+import type { Saying } from './persons/pending-changes.ts';
+import type { Person } from './persons/person.ts';
+import type { PersonStore } from './persons/person-store.ts';
 import type { OpenRecord } from './open-record.ts';
 
 const openObject = 0x7b;

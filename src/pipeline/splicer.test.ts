@@ -1,12 +1,12 @@
 /** The fast path and the other one give the same row: the fast one may only take what the other leaves as it is. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scanLimits } from '../batch/limits.ts';
-import { validateEvent } from '../batch/validate.ts';
-import type { Lane } from '../eventlog/eventlog.ts';
-import { EventRowWriter } from '../eventstore/rows.ts';
+import { scanLimits } from '../wire/batch/limits.ts';
+import { validateEvent } from '../wire/batch/validate.ts';
+import type { Lane } from '../log/eventlog.ts';
+import { EventRowWriter } from '../stores/events/rows.ts';
 import { parseExact } from '../base/exact-json.ts';
-import { noChanges } from '../persons/registers.ts';
+import { noChanges } from './persons/registers.ts';
 import { openRecord, type OpenRecord } from './open-record.ts';
 import { receivedAt, uuid } from '../../test/support/pipeline.ts';
 import { decodeRows } from '../../test/support/event-store-double.ts';

@@ -1,13 +1,13 @@
-import { isStorableTime, isTooFarAhead } from '../batch/event-time.ts';
-import { eventFlag, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
-import { plainText } from '../batch/spans.ts';
-import { dayMicros, parseIsoBytes } from '../batch/timestamps.ts';
-import type { EventRowWriter } from '../eventstore/rows.ts';
+import { isStorableTime, isTooFarAhead } from '../wire/batch/event-time.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../wire/batch/scanned-batch.ts';
+import { plainText } from '../wire/batch/spans.ts';
+import { dayMicros, parseIsoBytes } from '../wire/batch/timestamps.ts';
+import type { EventRowWriter } from '../stores/events/rows.ts';
 import type { RecordContext } from './event-draft.ts';
-import { distinctIdCharsMax } from '../batch/limits.ts';
-import { notEventNames } from '../batch/not-events.ts';
+import { distinctIdCharsMax } from '../wire/batch/limits.ts';
+import { notEventNames } from '../wire/batch/not-events.ts';
 import { saysOfPerson } from './spliced-person.ts';
-import { profileEvents, saysNothing } from '../contract/profile-events.ts';
+import { profileEvents, saysNothing } from '../wire/contract/profile-events.ts';
 
 /**
  * The fast path: an event of which nobody needs the properties goes into its row as the bytes that came, without an

@@ -1,6 +1,6 @@
-import type { GroupStore } from '../persons/group-store.ts';
-import type { PersonStore } from '../persons/person-store.ts';
-import type { TransformChains } from '../transform/transform-chains.ts';
+import type { GroupStore } from './persons/group-store.ts';
+import type { PersonStore } from './persons/person-store.ts';
+import type { TransformChains } from './transform/transform-chains.ts';
 import type { ChainQueue } from './chain-queue.ts';
 import type { KnownProjects } from './known-projects.ts';
 import type { LiveNotes } from './live-notes.ts';

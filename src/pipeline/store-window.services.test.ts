@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { windowOf } from '../../test/support/window.ts';
 import { describeOnPostgres } from '../../test/support/postgres-database.ts';
-import { migrate } from '../metadata/migrate.ts';
-import { createOrganization } from '../metadata/organizations.ts';
-import { createProject, deleteProject } from '../metadata/projects.ts';
+import { migrate } from '../stores/metadata/migrate.ts';
+import { createOrganization } from '../stores/metadata/organizations.ts';
+import { createProject, deleteProject } from '../stores/metadata/projects.ts';
 import { writeWindow } from './store-window.ts';
 
 describeOnPostgres('deleting a project while a window is written, on PostgreSQL', ({ db }) => {

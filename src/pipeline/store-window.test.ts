@@ -1,8 +1,8 @@
 /** A project that is deleted while its events are on their way, on both engines of the metadata store. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Metadata } from '../metadata/database.ts';
-import { createProject, deleteProject, getProject } from '../metadata/projects.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import { createProject, deleteProject, getProject } from '../stores/metadata/projects.ts';
 import { definePlugin, type TransformEvent } from '../plugins/plugin.ts';
 import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';

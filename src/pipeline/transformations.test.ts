@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bumpConfigRevision } from '../metadata/config-revision.ts';
+import { bumpConfigRevision } from '../stores/metadata/config-revision.ts';
 import { setConfigError } from '../plugins/configs/set-config-error.ts';
 import { definePlugin, SettingsError, type TransformationPlugin, type TransformEvent } from '../plugins/plugin.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';

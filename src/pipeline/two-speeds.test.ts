@@ -3,10 +3,10 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 import { fetchImport } from '../../test/support/plugin-rows.ts';
-import { scanLimits } from '../batch/limits.ts';
-import type { Lane } from '../eventlog/eventlog.ts';
-import { bumpConfigRevision } from '../metadata/config-revision.ts';
-import { createProject } from '../metadata/projects.ts';
+import { scanLimits } from '../wire/batch/limits.ts';
+import type { Lane } from '../log/eventlog.ts';
+import { bumpConfigRevision } from '../stores/metadata/config-revision.ts';
+import { createProject } from '../stores/metadata/projects.ts';
 import { openRecord } from './open-record.ts';
 import { saysOfPerson } from './spliced-person.ts';
 

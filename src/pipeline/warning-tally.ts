@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { hourMs } from '../base/time.ts';
 import { isoMicros } from '../base/clock.ts';
-import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
-import type { Queries } from '../metadata/queries.ts';
+import type { WarningOccurrence, WarningType } from '../wire/contract/warnings.ts';
+import type { Queries } from '../stores/metadata/queries.ts';
 
 export const samplesMax = 5;
 

@@ -1,5 +1,5 @@
-import type { WarningType } from '../contract/warnings.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { WarningType } from '../wire/contract/warnings.ts';
+import type { Metrics } from '../server/telemetry/metrics.ts';
 import type { Window } from './window.ts';
 
 const component = 'pipeline';

@@ -1,5 +1,5 @@
-import { hasStoreAlone, type Queries } from '../metadata/queries.ts';
-import { paddedChunks } from '../persons/chunks.ts';
+import { hasStoreAlone, type Queries } from '../stores/metadata/queries.ts';
+import { paddedChunks } from './persons/chunks.ts';
 import { noProject } from './dead-letters.ts';
 import { projectOf } from './profile-notes.ts';
 import type { Window } from './window.ts';

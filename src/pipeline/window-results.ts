@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
-import type { DamagedRecord, IntactRecord, Lane } from '../eventlog/eventlog.ts';
+import type { WarningOccurrence, WarningType } from '../wire/contract/warnings.ts';
+import type { DamagedRecord, IntactRecord, Lane } from '../log/eventlog.ts';
 import { deadEvent, deadRecord, noProject, type DeadLetterRow } from './dead-letters.ts';
 import type { RecordContext } from './event-draft.ts';
 import { state, type OpenRecord } from './open-record.ts';

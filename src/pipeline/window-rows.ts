@@ -1,5 +1,5 @@
-import type { RowBatch } from '../eventstore/eventstore.ts';
-import { EventRowWriter, type RowMemory } from '../eventstore/rows.ts';
+import type { RowBatch } from '../stores/events/eventstore.ts';
+import { EventRowWriter, type RowMemory } from '../stores/events/rows.ts';
 
 /** The rows of a window: one batch, or several where their number is bounded. */
 export class WindowRows {

@@ -1,14 +1,14 @@
-import type { Lane, StoredRecord } from '../eventlog/eventlog.ts';
-import type { RowBatch } from '../eventstore/eventstore.ts';
-import type { GroupChanges } from '../persons/group-rows.ts';
-import type { PersonChanges } from '../persons/person-rows.ts';
-import type { ChainChanges } from '../transform/transform-chains.ts';
-import type { WarningType } from '../contract/warnings.ts';
+import type { Lane, StoredRecord } from '../log/eventlog.ts';
+import type { RowBatch } from '../stores/events/eventstore.ts';
+import type { GroupChanges } from './persons/group-rows.ts';
+import type { PersonChanges } from './persons/person-rows.ts';
+import type { ChainChanges } from './transform/transform-chains.ts';
+import type { WarningType } from '../wire/contract/warnings.ts';
 import type { StorageChanges } from '../plugins/services/storage-changes.ts';
 import type { ProfileNote } from './profile-notes.ts';
 import type { DeadLetterRow } from './dead-letters.ts';
-import type { Sightings } from '../live/watch.ts';
-import type { Delivery } from '../jobs/deliveries.ts';
+import type { Sightings } from './live/watch.ts';
+import type { Delivery } from '../queue/jobs/deliveries.ts';
 import type { WarningCount } from './warning-tally.ts';
 
 /** What to do with one event when not all of a range shall be processed: see poison-search.ts. */

@@ -1,9 +1,9 @@
-import type { Queries } from '../metadata/queries.ts';
-import { writeSharedGroups } from '../persons/group-rows.ts';
-import { GroupStore } from '../persons/group-store.ts';
-import { PersonStore } from '../persons/person-store.ts';
-import { noChanges } from '../persons/registers.ts';
-import { writeSharedPersons } from '../persons/shared-person-rows.ts';
+import type { Queries } from '../stores/metadata/queries.ts';
+import { writeSharedGroups } from './persons/group-rows.ts';
+import { GroupStore } from './persons/group-store.ts';
+import { PersonStore } from './persons/person-store.ts';
+import { noChanges } from './persons/registers.ts';
+import { writeSharedPersons } from './persons/shared-person-rows.ts';
 import type { ProfileDraft, ProfileNote } from './profile-notes.ts';
 import { updateGroups } from './steps/update-groups.ts';
 import { updatePerson } from './steps/update-persons.ts';

@@ -1,4 +1,4 @@
-import type { FieldError } from '../contract/errors.ts';
+import type { FieldError } from '../wire/contract/errors.ts';
 import { secretMask, type FieldCondition, type PluginField, type SettingValues } from './fields.ts';
 import type { JsonValue } from '../base/json.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../base/json.ts';
-import type { FieldType } from '../contract/plugin-fields.ts';
+import type { FieldType } from '../wire/contract/plugin-fields.ts';
 
 /** One setting of a plugin, as in the published `plugin.json` config schema. */
 export interface PluginField {

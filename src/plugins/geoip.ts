@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { Reader, type CityResponse } from 'maxmind';
 import type { GeoIp } from './host.ts';
-import type { WarnLog } from '../telemetry/log.ts';
+import type { WarnLog } from '../server/telemetry/log.ts';
 
 /** The GeoIP database as it is now; both fields change when the file does. */
 export interface GeoIpSource {

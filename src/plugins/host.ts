@@ -1,5 +1,5 @@
 import type { JsonValue } from '../base/json.ts';
-import type { OutboundFetch } from '../outbound/outbound.ts';
+import type { OutboundFetch } from './outbound/outbound.ts';
 
 /** What the service offers to a plugin at work, built in or in the sandbox. Each is made for one config. */
 

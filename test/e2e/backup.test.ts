@@ -22,7 +22,7 @@ import {
   untilStored,
   type TestServer,
 } from '../support/server.ts';
-import { untilDrained } from '../../scripts/bench/server.ts';
+import { untilDrained } from '../../tools/bench/server.ts';
 
 interface Report {
   readonly files: number;

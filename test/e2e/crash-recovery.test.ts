@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
 import { apiGet, startServer, tempDataDir, untilSettled, type TestServer } from '../support/server.ts';
-import { randomFrom } from '../../scripts/bench/events.ts';
+import { randomFrom } from '../../tools/bench/events.ts';
 
 const seed = 20_261_120;
 

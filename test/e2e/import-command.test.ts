@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { ImportRunRecord, ImportRunsRecord } from '../../src/contract/import-runs.ts';
+import type { ImportRunRecord, ImportRunsRecord } from '../../src/wire/contract/import-runs.ts';
 import { spawnCommand } from '../support/command.ts';
 import { count, mixpanelLines, newImport, resultOf } from '../support/import-command.ts';
 import { apiSend } from '../support/import-runs.ts';

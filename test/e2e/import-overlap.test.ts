@@ -29,7 +29,7 @@ import {
   untilStored,
   type TestServer,
 } from '../support/server.ts';
-import { untilDrained } from '../../scripts/bench/server.ts';
+import { untilDrained } from '../../tools/bench/server.ts';
 
 let server: TestServer;
 let dataDir: Awaited<ReturnType<typeof tempDataDir>>;

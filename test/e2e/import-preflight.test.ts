@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PreflightResult } from '../../src/contract/import-preflight.ts';
+import type { PreflightResult } from '../../src/wire/contract/import-preflight.ts';
 import { exitCodes, type ExitReason } from '../../src/cli/exit-codes.ts';
 import { testBucketServer } from '../support/bucket-server.ts';
 import { openCommandShell } from '../support/command-shell.ts';

@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { PreflightResult } from '../../src/contract/import-preflight.ts';
+import type { PreflightResult } from '../../src/wire/contract/import-preflight.ts';
 import type { VerifyResult } from '../../src/imports/run/results.ts';
 import type { ReportResult } from '../../src/imports/stages/report/report.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';

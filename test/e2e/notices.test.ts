@@ -64,7 +64,7 @@ describe('notices', { timeout: 300_000 }, () => {
     const deliveries = async (server: TestServer) =>
       dataOf<object[]>(onServer(server)('notices', 'deliveries', id, '--output', 'json'));
     const notice = { event: 'run_failed' };
-    // The attempt is written down: what is killed while it is being sent is claimed for two more minutes (src/notices/conformance.ts).
+    // The attempt is written down: what is killed while it is being sent is claimed for two more minutes (test/conformance/notices/notices.ts).
     const postponed = expect.objectContaining({
       notice: expect.objectContaining(notice),
       state: 'queued',

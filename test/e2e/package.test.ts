@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const isBuilt = existsSync(join(root, 'dist/millrace.js')) && existsSync(join(root, 'console/dist/index.html'));
 
-/** As npm lays it out, with the dependencies of this checkout instead of ones from the registry (scripts/prove/package.ts). */
+/** As npm lays it out, with the dependencies of this checkout instead of ones from the registry (tools/prove/package.ts). */
 async function install(directory: string): Promise<void> {
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], {
     cwd: root,

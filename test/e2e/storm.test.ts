@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openStorm, type Victim } from '../../scripts/prove/storm/run.ts';
+import { openStorm, type Victim } from '../../tools/prove/storm/run.ts';
 import { hasProc } from '../support/processes.ts';
 import { tempDataDir } from '../support/server.ts';
 

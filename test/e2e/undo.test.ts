@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { stateOfStopped } from '../support/project-state.ts';
 import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
-import { untilDrained } from '../../scripts/bench/server.ts';
+import { untilDrained } from '../../tools/bench/server.ts';
 import {
   createUndoConfigs,
   importAll,

@@ -1,5 +1,5 @@
 /**
- * A data directory that an earlier version has filled, killed while events waited in its log; scripts/make-earlier-data.ts
+ * A data directory that an earlier version has filled, killed while events waited in its log; tools/make-earlier-data.ts
  * made it. Real: the directory, and the whole program of today on it.
  */
 import { execFileSync } from 'node:child_process';

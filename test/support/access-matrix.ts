@@ -1,5 +1,5 @@
-import { allScopes, hasScope } from '../../src/contract/scopes.ts';
-import type { ApiRoute } from '../../src/http/api-route.ts';
+import { allScopes, hasScope } from '../../src/wire/contract/scopes.ts';
+import type { ApiRoute } from '../../src/server/http/api-route.ts';
 import type { TestApp } from './app.ts';
 
 /** One request that must be refused: what came is compared with what must come. */

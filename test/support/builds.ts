@@ -10,11 +10,11 @@ export const consoleDist = join(root, 'console/dist');
 
 /** Builds the service and the console unless what lies there is newer than the sources. Vitest calls it before the first e2e test. */
 export default function build(): void {
-  const isBuilt = ['src', 'assembly', 'scripts/build-server.js', 'package-lock.json'].every((path) =>
+  const isBuilt = ['src', 'assembly', 'tools/build-server.js', 'package-lock.json'].every((path) =>
     isNewer('dist/millrace.js', path),
   );
-  if (!isBuilt) run('scripts/build-server.js');
-  if (!isNewer('console/dist/index.html', 'console')) run('scripts/build-console.js');
+  if (!isBuilt) run('tools/build-server.js');
+  if (!isNewer('console/dist/index.html', 'console')) run('tools/build-console.js');
 }
 
 function run(script: string): void {

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '../../src/telemetry/log.ts';
-import { startChdb, type ChdbOptions, type ChdbSupervisor } from '../../src/eventstore/chdb/supervisor.ts';
-import { connectChdb } from '../../src/eventstore/chdb/connect-chdb.ts';
-import type { RunStore } from '../../src/eventstore/run-tables.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
+import { startChdb, type ChdbOptions, type ChdbSupervisor } from '../../src/stores/events/chdb/supervisor.ts';
+import { connectChdb } from '../../src/stores/events/chdb/connect-chdb.ts';
+import type { RunStore } from '../../src/stores/events/run-tables.ts';
 
 export interface TempChdb {
   readonly supervisor: ChdbSupervisor;

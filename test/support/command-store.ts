@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bootstrap } from '../../src/metadata/bootstrap.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { migrate } from '../../src/metadata/migrate.ts';
-import { openMetadata } from '../../src/service/stores.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { bootstrap } from '../../src/stores/metadata/bootstrap.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import { migrate } from '../../src/stores/metadata/migrate.ts';
+import { openMetadata } from '../../src/server/service/stores.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
 import { runCommand, type Finished } from './command.ts';
 
 export interface CommandStore extends AsyncDisposable {

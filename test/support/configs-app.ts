@@ -1,18 +1,18 @@
 import { startTestApp, type RouteContext, type TestApp } from './app.ts';
-import { familyPaths, type Family } from '../../src/contract/plugins.ts';
-import type { ApiRoute } from '../../src/http/api-route.ts';
-import type { Settings } from '../../src/config/settings.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
+import { familyPaths, type Family } from '../../src/wire/contract/plugins.ts';
+import type { ApiRoute } from '../../src/server/http/api-route.ts';
+import type { Settings } from '../../src/server/config/settings.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { testPlugins } from './plugin-rows.ts';
 import type { PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
 import { createRegistry } from '../../src/plugins/plugin-registry.ts';
 import { syncPlugins } from '../../src/plugins/built-in/sync-plugins.ts';
-import { activityLogRoutes } from '../../src/api/activity-log.ts';
-import { importScheduleRoutes } from '../../src/api/import-schedules.ts';
-import { jobRoutes } from '../../src/api/jobs.ts';
-import { pluginConfigRoutes } from '../../src/api/plugin-configs.ts';
-import { pluginRoutes } from '../../src/api/plugins.ts';
-import { projectRoutes } from '../../src/api/projects.ts';
+import { activityLogRoutes } from '../../src/server/api/activity-log.ts';
+import { importScheduleRoutes } from '../../src/server/api/import-schedules.ts';
+import { jobRoutes } from '../../src/server/api/jobs.ts';
+import { pluginConfigRoutes } from '../../src/server/api/plugin-configs.ts';
+import { pluginRoutes } from '../../src/server/api/plugins.ts';
+import { projectRoutes } from '../../src/server/api/projects.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
 
 export interface Answer {

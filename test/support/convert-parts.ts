@@ -35,7 +35,7 @@ export async function openConvertParts(
 ): Promise<ConvertParts> {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const made = mkdtempSync(join(tmpdir(), 'millrace-parts-'));
-  const { href } = new URL('../../scripts/build-assembly.js', import.meta.url);
+  const { href } = new URL('../../tools/build-assembly.js', import.meta.url);
   // Plain JavaScript, without types.
   const { buildAssembly } = (await import(href)) as {
     readonly buildAssembly: (to: string, names: readonly string[]) => Promise<void>;

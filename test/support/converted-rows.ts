@@ -1,10 +1,10 @@
-import { scanLimits } from '../../src/batch/limits.ts';
-import { scanBatch } from '../../src/batch/scan.ts';
-import { eventFlag } from '../../src/batch/scanned-batch.ts';
-import { fieldFrom, fieldTo, flagsOf } from '../../src/batch/spans.ts';
-import { dayMicros } from '../../src/batch/timestamps.ts';
-import { profileEvents, saysNothing } from '../../src/contract/profile-events.ts';
-import { EventRowWriter } from '../../src/eventstore/rows.ts';
+import { scanLimits } from '../../src/wire/batch/limits.ts';
+import { scanBatch } from '../../src/wire/batch/scan.ts';
+import { eventFlag } from '../../src/wire/batch/scanned-batch.ts';
+import { fieldFrom, fieldTo, flagsOf } from '../../src/wire/batch/spans.ts';
+import { dayMicros } from '../../src/wire/batch/timestamps.ts';
+import { profileEvents, saysNothing } from '../../src/wire/contract/profile-events.ts';
+import { EventRowWriter } from '../../src/stores/events/rows.ts';
 import {
   rowWords as word,
   says,

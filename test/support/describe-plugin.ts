@@ -1,5 +1,5 @@
 import { createContext, runInContext } from 'node:vm';
-import { SandboxError, type Described, type Sandbox, type SandboxProgram } from '../../src/sandbox/sandbox.ts';
+import { SandboxError, type Described, type Sandbox, type SandboxProgram } from '../../src/plugins/sandbox/sandbox.ts';
 
 /** For tests: what a script leaves behind, looked up in the order of published plugins. */
 export interface Loaded {

@@ -1,5 +1,5 @@
 /**
- * What scripts/make-earlier-data.ts puts into a data directory with an earlier version, and what the test of the upgrade
+ * What tools/make-earlier-data.ts puts into a data directory with an earlier version, and what the test of the upgrade
  * expects to find: one list for both.
  */
 

@@ -1,5 +1,5 @@
 /** An event store in memory: keeps rows as inserted, honours tokens, and reads as the real one does. */
-import type { EventStore, RowBatch } from '../../src/eventstore/eventstore.ts';
+import type { EventStore, RowBatch } from '../../src/stores/events/eventstore.ts';
 
 export interface StoredRow {
   readonly projectId: number;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Metadata } from '../../src/metadata/database.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
 
 interface Column {
   readonly name: string;

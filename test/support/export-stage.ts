@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tempMetadata } from './metadata.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { createRunWriter, type RunWriter } from '../../src/imports/run/run-writer.ts';
 import { readSegment } from '../../src/imports/stages/check/read-segment.ts';
 import { createRun, getRun } from '../../src/imports/run/run-store.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { parseExactValues } from '../../src/base/exact-json.ts';
 import type { Format, FormatOptions, RecordResult } from '../../src/imports/formats/format.ts';
-import type { WireEvent } from '../../src/contract/wire-event.ts';
+import type { WireEvent } from '../../src/wire/contract/wire-event.ts';
 
 export function readAll(format: Format, records: readonly unknown[], options: FormatOptions = {}): RecordResult[] {
   const read = format.createReader(options, format.names);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Format, FormatOptions } from '../../src/imports/formats/format.ts';
 import { findFormat } from '../../src/imports/formats/registry.ts';
-import type { WireEvent } from '../../src/contract/wire-event.ts';
+import type { WireEvent } from '../../src/wire/contract/wire-event.ts';
 import { amplitudeRecords } from '../../src/imports/formats/amplitude/records.fixture.ts';
 import { adobeColumns, adobeRecords, feedLine } from '../../src/imports/formats/adobe-analytics/records.fixture.ts';
 import { ga4Records } from '../../src/imports/formats/ga4/records.fixture.ts';

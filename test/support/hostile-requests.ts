@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { capturePaths, captureV1Path } from '../../src/contract/capture.ts';
+import { capturePaths, captureV1Path } from '../../src/wire/contract/capture.ts';
 
 /** A request that shows no key of the service, made to cost as much as it can. */
 export interface HostileRequest {

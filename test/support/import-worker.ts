@@ -5,7 +5,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectChdb } from '../../src/eventstore/chdb/connect-chdb.ts';
+import { connectChdb } from '../../src/stores/events/chdb/connect-chdb.ts';
 import { assembleStages } from '../../src/imports/assemble.ts';
 import { fieldWords } from '../../src/imports/run/advice-words.ts';
 import { startRunWorker } from '../../src/imports/run/run-worker.ts';
@@ -14,10 +14,10 @@ import { createDiskQuota } from '../../src/imports/stages/export/disk-quota.ts';
 import { openStaging } from '../../src/imports/staging/open-staging.ts';
 import { directRequest } from '../../src/imports/targets/http-request.ts';
 import { openHttpTarget } from '../../src/imports/targets/http-target.ts';
-import { openSqlite } from '../../src/metadata/sqlite.ts';
-import { createOutboundStream } from '../../src/outbound/stream.ts';
-import { parseAllowList } from '../../src/outbound/allow-list.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { openSqlite } from '../../src/stores/metadata/sqlite.ts';
+import { createOutboundStream } from '../../src/plugins/outbound/stream.ts';
+import { parseAllowList } from '../../src/plugins/outbound/allow-list.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
 
 export interface WorkerPlan {
   /** SQLite file of the runs. */

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestApp, type TestApp } from './app.ts';
 import { openStaging } from '../../src/imports/staging/open-staging.ts';
-import type { StoreReader } from '../../src/eventstore/eventstore.ts';
+import type { StoreReader } from '../../src/stores/events/eventstore.ts';
 import type { Staging } from '../../src/imports/staging.ts';
 import { definePlugin, importRunJobs, wrongSetting, type Plugin } from '../../src/plugins/plugin.ts';
 import { createRegistry } from '../../src/plugins/plugin-registry.ts';
 import { syncPlugins } from '../../src/plugins/built-in/sync-plugins.ts';
-import { activityLogRoutes } from '../../src/api/activity-log.ts';
-import { importRunRoutes } from '../../src/api/import-runs.ts';
-import { jobRoutes } from '../../src/api/jobs.ts';
-import { pluginConfigRoutes } from '../../src/api/plugin-configs.ts';
+import { activityLogRoutes } from '../../src/server/api/activity-log.ts';
+import { importRunRoutes } from '../../src/server/api/import-runs.ts';
+import { jobRoutes } from '../../src/server/api/jobs.ts';
+import { pluginConfigRoutes } from '../../src/server/api/plugin-configs.ts';
 
 /** A source of nothing, at any place but nowhere; what runs do with it is the worker's affair. */
 const testSource: Plugin = definePlugin({

@@ -1,6 +1,6 @@
-import type { PluginRecord } from '../../src/contract/plugins.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import type { Actor } from '../../src/metadata/activity.ts';
+import type { PluginRecord } from '../../src/wire/contract/plugins.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import type { Actor } from '../../src/stores/metadata/activity.ts';
 import { beginWork } from '../../src/plugins/configs/save-changes.ts';
 import { preparePlugin, type PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../src/plugins/packages/read-package.ts';

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach } from 'vitest';
-import type { Capabilities } from '../../src/contract/plugins.ts';
+import type { Capabilities } from '../../src/wire/contract/plugins.ts';
 import { isoMicros, type Clock } from '../../src/base/clock.ts';
-import { bumpConfigRevision } from '../../src/metadata/config-revision.ts';
-import type { DatabaseClock } from '../../src/metadata/database-clock.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { createOrganization } from '../../src/metadata/organizations.ts';
-import { createProject } from '../../src/metadata/projects.ts';
+import { bumpConfigRevision } from '../../src/stores/metadata/config-revision.ts';
+import type { DatabaseClock } from '../../src/stores/metadata/database-clock.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import { createOrganization } from '../../src/stores/metadata/organizations.ts';
+import { createProject } from '../../src/stores/metadata/projects.ts';
 import type { PluginField, SettingValues } from '../../src/plugins/fields.ts';
 import type { JsonValue } from '../../src/base/json.ts';
 import type {
@@ -15,11 +15,11 @@ import type {
   LogLine,
   Sandbox,
   SandboxInstance,
-} from '../../src/sandbox/sandbox.ts';
-import { SandboxError } from '../../src/sandbox/sandbox.ts';
-import type { DeliveryEvent } from '../../src/jobs/deliveries.ts';
-import type { InstalledPlugins } from '../../src/jobs/open-app.ts';
-import { claim, enqueue, findJob, listJobs, type Job, type NewJob } from '../../src/jobs/queue.ts';
+} from '../../src/plugins/sandbox/sandbox.ts';
+import { SandboxError } from '../../src/plugins/sandbox/sandbox.ts';
+import type { DeliveryEvent } from '../../src/queue/jobs/deliveries.ts';
+import type { InstalledPlugins } from '../../src/queue/jobs/open-app.ts';
+import { claim, enqueue, findJob, listJobs, type Job, type NewJob } from '../../src/queue/jobs/queue.ts';
 
 export const start = Date.parse('2026-11-20T10:00:00.000Z');
 

@@ -11,7 +11,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { freePort } from '../../scripts/with-server.ts';
+import { freePort } from '../../tools/with-server.ts';
 
 const version = '4.1.0';
 const javaMin = 17;

@@ -1,7 +1,7 @@
 /** Several Apache Kafka brokers for tests: on loopback only, a directory each in one that is given. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '../../scripts/with-server.ts';
+import { freePort } from '../../tools/with-server.ts';
 import { startKafkaNode, type KafkaJars, type KafkaNode } from './kafka-broker.ts';
 
 export interface KafkaClusterNode extends KafkaNode {

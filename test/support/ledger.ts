@@ -55,7 +55,7 @@ export class Ledger {
 
   /**
    * Live and historical batches in turn; historical ones spread over 36 months. Half of both are so large that capture hands them on to the
-   * pipeline in memory (src/batch/scan-relay.ts), the others go through the log alone.
+   * pipeline in memory (src/wire/batch/scan-relay.ts), the others go through the log alone.
    */
   private newBatch(): LedgerBatch {
     const number = this.made++;

@@ -1,5 +1,5 @@
 import { newId } from '../../src/base/ids.ts';
-import type { RecordSize } from '../../src/eventlog/backlog-queue.ts';
+import type { RecordSize } from '../../src/log/backlog-queue.ts';
 import {
   LogUnavailableError,
   type EventLogReader,
@@ -8,7 +8,7 @@ import {
   type LogRecord,
   type ReadLimits,
   type StoredRecord,
-} from '../../src/eventlog/eventlog.ts';
+} from '../../src/log/eventlog.ts';
 
 export interface MemoryLog {
   /** With the only slot as the default. */

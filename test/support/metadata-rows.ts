@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely';
-import type { Database, Metadata } from '../../src/metadata/database.ts';
-import { createOrganization } from '../../src/metadata/organizations.ts';
-import { createUser } from '../../src/metadata/users.ts';
+import type { Database, Metadata } from '../../src/stores/metadata/database.ts';
+import { createOrganization } from '../../src/stores/metadata/organizations.ts';
+import { createUser } from '../../src/stores/metadata/users.ts';
 
 /** The present of the tests, ms since the epoch. */
 export const now = Date.UTC(2026, 10, 20, 10);

@@ -4,9 +4,9 @@ import { copyFile, mkdtemp, readFile, readdir, rename, rm } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { migrate } from '../../src/metadata/migrate.ts';
-import { openSqlite } from '../../src/metadata/sqlite.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import { migrate } from '../../src/stores/metadata/migrate.ts';
+import { openSqlite } from '../../src/stores/metadata/sqlite.ts';
 
 export interface TempMetadata extends AsyncDisposable {
   readonly db: Metadata;
@@ -14,7 +14,7 @@ export interface TempMetadata extends AsyncDisposable {
   readonly file: string;
 }
 
-const metadataDir = join(import.meta.dirname, '../../src/metadata');
+const metadataDir = join(import.meta.dirname, '../../src/stores/metadata');
 
 /**
  * A migrated metadata store in a temp directory of its own, removed on disposal:

@@ -1,10 +1,10 @@
 import { isoMicros } from '../../src/base/clock.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { createOrganization } from '../../src/metadata/organizations.ts';
-import { createProject } from '../../src/metadata/projects.ts';
-import { noticeEventsOf } from '../../src/contract/notices.ts';
-import { createDestination, type Destination } from '../../src/notices/destinations.ts';
-import type { Told } from '../../src/notices/outbox.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import { createOrganization } from '../../src/stores/metadata/organizations.ts';
+import { createProject } from '../../src/stores/metadata/projects.ts';
+import { noticeEventsOf } from '../../src/wire/contract/notices.ts';
+import { createDestination, type Destination } from '../../src/queue/notices/destinations.ts';
+import type { Told } from '../../src/queue/notices/outbox.ts';
 import { now } from './metadata-rows.ts';
 
 export interface NoticeProject {

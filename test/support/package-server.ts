@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseAllowList } from '../../src/outbound/allow-list.ts';
-import type { OutboundFetch } from '../../src/outbound/outbound.ts';
-import { createOutboundFetch } from '../../src/outbound/safe-fetch.ts';
+import { parseAllowList } from '../../src/plugins/outbound/allow-list.ts';
+import type { OutboundFetch } from '../../src/plugins/outbound/outbound.ts';
+import { createOutboundFetch } from '../../src/plugins/outbound/safe-fetch.ts';
 
 /** For tests: an npm registry, public git hosts and plain addresses of archives, as one real HTTP server. */
 export interface PackageServer extends AsyncDisposable {

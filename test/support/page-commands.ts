@@ -70,7 +70,7 @@ export const notRun: readonly (Blocks & { readonly reason: string })[] = [
   {
     page: guide('operations'),
     heading: 'Moving to a cluster',
-    reason: 'stops a unit of systemd, and wants PostgreSQL and ClickHouse; src/move/move.services.test.ts moves',
+    reason: 'stops a unit of systemd, and wants PostgreSQL and ClickHouse; src/stores/move/move.services.test.ts moves',
   },
   { page: guide('operations'), heading: 'As a service of systemd', reason: 'installs a unit of systemd as root' },
   { page: 'CONTRIBUTING.md', reason: 'what a test run itself consists of' },

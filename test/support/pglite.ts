@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite, types } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect, type QueryCompiler } from 'kysely';
-import type { Database } from '../../src/metadata/database.ts';
-import { migrate } from '../../src/metadata/migrate.ts';
+import type { Database } from '../../src/stores/metadata/database.ts';
+import { migrate } from '../../src/stores/metadata/migrate.ts';
 import { schemaHash } from './metadata.ts';
 
 // As the PostgreSQL adapter reads them: 64-bit integers and sums as numbers.

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { openPostgres } from '../../src/metadata/postgres.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import { openPostgres } from '../../src/stores/metadata/postgres.ts';
 
 /** A database of its own on the server of DATABASE_URL, there while the tests run. */
 export interface PostgresDatabase {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { chmod, chown, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { freePort } from '../../scripts/with-server.ts';
+import { freePort } from '../../tools/with-server.ts';
 
 /** The system user that a server runs as; PostgreSQL refuses to run as root. */
 interface Account {

@@ -34,22 +34,22 @@ function pidsOf({ child }: Parent, ...files: readonly string[]): number[] {
 
 /** The process of the embedded event store; undefined while there is none. */
 export function storePid(server: Pick<TestServer, 'child'>): number | undefined {
-  return pidsOf(server, 'dist/store-process.js', 'src/eventstore/chdb/process.ts')[0];
+  return pidsOf(server, 'dist/store-process.js', 'src/stores/events/chdb/process.ts')[0];
 }
 
 /** The processes of plugins, as many as there are. */
 export function sandboxPids(server: Pick<TestServer, 'child'>): number[] {
-  return pidsOf(server, 'dist/plugin-process.js', 'src/sandbox/child/main.ts');
+  return pidsOf(server, 'dist/plugin-process.js', 'src/plugins/sandbox/child/main.ts');
 }
 
 /** The process of imports; undefined while there is none. */
 export function importPid(server: Pick<TestServer, 'child'>): number | undefined {
-  return pidsOf(server, 'dist/import-process.js', 'src/service/import-process.ts')[0];
+  return pidsOf(server, 'dist/import-process.js', 'src/server/service/import-process.ts')[0];
 }
 
 /** The processes of previews and preflights, one each. */
 export function lookPids(server: Parent): number[] {
-  return pidsOf(server, 'dist/import-look-process.js', 'src/service/import-look-process.ts');
+  return pidsOf(server, 'dist/import-look-process.js', 'src/server/service/import-look-process.ts');
 }
 
 /** What a process was started with, as every process of its user can read it. */

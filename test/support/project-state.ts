@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import type { EventStore } from '../../src/eventstore/eventstore.ts';
-import { usageByDay } from '../../src/eventstore/counts.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { openSqlite } from '../../src/metadata/sqlite.ts';
-import { personUuid } from '../../src/persons/person.ts';
-import { parseRegisters } from '../../src/persons/registers-text.ts';
+import type { EventStore } from '../../src/stores/events/eventstore.ts';
+import { usageByDay } from '../../src/stores/events/counts.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import { openSqlite } from '../../src/stores/metadata/sqlite.ts';
+import { personUuid } from '../../src/pipeline/persons/person.ts';
+import { parseRegisters } from '../../src/pipeline/persons/registers-text.ts';
 import { tempChdb } from './chdb.ts';
 
 /** Everything that a project has of events, persons and groups, in a form in which two projects can be compared. */

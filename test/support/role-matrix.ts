@@ -1,4 +1,4 @@
-import { roles, type Role } from '../../src/contract/roles.ts';
+import { roles, type Role } from '../../src/wire/contract/roles.ts';
 import type { TestApp } from './app.ts';
 
 /** One operation of the OpenAPI document. */

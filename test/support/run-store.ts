@@ -1,10 +1,10 @@
 import { afterAll } from 'vitest';
 import { isoOfMicros } from '../../src/base/clock.ts';
-import type { RunRef, StoreReader } from '../../src/eventstore/eventstore.ts';
-import type { EventRow } from '../../src/eventstore/rows.ts';
-import { readRunTableDay, runTableDays, type RunRowKey } from '../../src/eventstore/run-table-reads.ts';
-import type { RunTable } from '../../src/eventstore/run-table-names.ts';
-import type { RunStore } from '../../src/eventstore/run-tables.ts';
+import type { RunRef, StoreReader } from '../../src/stores/events/eventstore.ts';
+import type { EventRow } from '../../src/stores/events/rows.ts';
+import { readRunTableDay, runTableDays, type RunRowKey } from '../../src/stores/events/run-table-reads.ts';
+import type { RunTable } from '../../src/stores/events/run-table-names.ts';
+import type { RunStore } from '../../src/stores/events/run-tables.ts';
 import { tempChdb, type TempChdb } from './chdb.ts';
 
 let engine: Promise<TempChdb> | undefined;

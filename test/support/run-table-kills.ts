@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { StoreUnavailableError, type RunRef } from '../../src/eventstore/eventstore.ts';
-import type { EventRow } from '../../src/eventstore/rows.ts';
+import { StoreUnavailableError, type RunRef } from '../../src/stores/events/eventstore.ts';
+import type { EventRow } from '../../src/stores/events/rows.ts';
 import { until, type TempChdb } from './chdb.ts';
 import { countsOf, expectedCounts, insertSegment } from './run-table-rows.ts';
 

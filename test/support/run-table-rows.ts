@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { RunRef } from '../../src/eventstore/eventstore.ts';
-import { newProject } from '../../src/eventstore/conformance.ts';
-import { importedCounts } from '../../src/eventstore/import-reads.ts';
-import { EventRowWriter, type EventRow } from '../../src/eventstore/rows.ts';
-import { runTableCounts } from '../../src/eventstore/run-table-reads.ts';
-import type { RunTable } from '../../src/eventstore/run-table-names.ts';
-import type { RunStore } from '../../src/eventstore/run-tables.ts';
+import type { RunRef } from '../../src/stores/events/eventstore.ts';
+import { newProject } from '../../test/conformance/event-store/event-store.ts';
+import { importedCounts } from '../../src/stores/events/import-reads.ts';
+import { EventRowWriter, type EventRow } from '../../src/stores/events/rows.ts';
+import { runTableCounts } from '../../src/stores/events/run-table-reads.ts';
+import type { RunTable } from '../../src/stores/events/run-table-names.ts';
+import type { RunStore } from '../../src/stores/events/run-tables.ts';
 import { contentText, createChecksum, createContentChecksum, runMark } from '../../src/imports/checksum.ts';
 
 const allDays = { from: '1900-01-01', to: '2299-12-31' };

@@ -1,4 +1,4 @@
-import type { Metadata } from '../../src/metadata/database.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
 import type { NewRun } from '../../src/imports/run/run-store.ts';
 import type { RunOptions } from '../../src/imports/run/run.ts';
 

@@ -1,6 +1,6 @@
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
 import type { JsonValue } from '../../src/base/json.ts';
-import { createSandbox, type IsolatedSandbox, type SandboxOptions } from '../../src/sandbox/create-sandbox.ts';
+import { createSandbox, type IsolatedSandbox, type SandboxOptions } from '../../src/plugins/sandbox/create-sandbox.ts';
 import type {
   CapturedEvent,
   EventOutcome,
@@ -9,7 +9,7 @@ import type {
   LogLine,
   SandboxError,
   SandboxEvent,
-} from '../../src/sandbox/sandbox.ts';
+} from '../../src/plugins/sandbox/sandbox.ts';
 
 export function openTestSandbox(options: Partial<SandboxOptions> = {}): IsolatedSandbox {
   return createSandbox({

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
-import { freePort } from '../../scripts/with-server.ts';
+import { freePort } from '../../tools/with-server.ts';
 import { hasProc, storePid } from './processes.ts';
 import { personalKey, projectKey } from './server-keys.ts';
-import { untilDrained } from '../../scripts/bench/server.ts';
+import { untilDrained } from '../../tools/bench/server.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 

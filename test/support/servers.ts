@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const script = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}.ts`, import.meta.url));
+const script = (name: string): string => fileURLToPath(new URL(`../../tools/${name}.ts`, import.meta.url));
 /** Says what the servers are found by, then lasts as long as its input. */
 const tellAndWait = `console.log(JSON.stringify(process.env)); process.stdin.resume()`;
 

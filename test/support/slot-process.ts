@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { newId } from '../../src/base/ids.ts';
-import { openPostgres } from '../../src/metadata/postgres.ts';
-import { holdSlot, SlotLostError, type SlotHold } from '../../src/metadata/slots.ts';
+import { openPostgres } from '../../src/stores/metadata/postgres.ts';
+import { holdSlot, SlotLostError, type SlotHold } from '../../src/stores/metadata/slots.ts';
 import type { Pipeline } from '../../src/pipeline/consumer.ts';
 import { startSlotWorker } from '../../src/pipeline/slots/slot-worker.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
+import { createMetrics } from '../../src/server/telemetry/metrics.ts';
 
 const [url = '', slots = '1', leaseMs = '10000', clockMs = '0'] = process.argv.slice(2);
 const now = Date.now.bind(Date);

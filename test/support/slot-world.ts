@@ -1,23 +1,23 @@
 /** Workers that share slots of one log, each as a process of its own would: real leases and consumers, stores in memory beside `db`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../src/base/ids.ts';
-import type { EventLogReader, Lane } from '../../src/eventlog/eventlog.ts';
-import { partOf, slotOfPart } from '../../src/eventlog/slot-of.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { createOrganization } from '../../src/metadata/organizations.ts';
-import { createProject } from '../../src/metadata/projects.ts';
-import { spreadProject } from '../../src/metadata/spread-project.ts';
-import { makeSlots } from '../../src/metadata/slot-leases.ts';
-import type { SlotHold } from '../../src/metadata/slots.ts';
+import type { EventLogReader, Lane } from '../../src/log/eventlog.ts';
+import { partOf, slotOfPart } from '../../src/log/slot-of.ts';
+import type { Metadata } from '../../src/stores/metadata/database.ts';
+import { createOrganization } from '../../src/stores/metadata/organizations.ts';
+import { createProject } from '../../src/stores/metadata/projects.ts';
+import { spreadProject } from '../../src/stores/metadata/spread-project.ts';
+import { makeSlots } from '../../src/stores/metadata/slot-leases.ts';
+import type { SlotHold } from '../../src/stores/metadata/slots.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
 import { createSlotConsumers, type SlotConsumers } from '../../src/pipeline/slots/slot-consumers.ts';
 import { startSlotWorker, type SlotWorker } from '../../src/pipeline/slots/slot-worker.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
+import { createMetrics } from '../../src/server/telemetry/metrics.ts';
 import { createRecordingStore } from './event-store-double.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 import { addTransformation, receivedAt, stepDeps } from './pipeline.ts';
-import { makeStep } from '../../src/transform/make-step.ts';
+import { makeStep } from '../../src/pipeline/transform/make-step.ts';
 
 export interface SlotWorldOptions {
   /** Migrated; stays the caller's. */

@@ -1,6 +1,6 @@
-import type { EventStore } from '../../src/eventstore/eventstore.ts';
-import { parseMicros } from '../../src/eventstore/micros.ts';
-import { EventRowWriter } from '../../src/eventstore/rows.ts';
+import type { EventStore } from '../../src/stores/events/eventstore.ts';
+import { parseMicros } from '../../src/stores/events/micros.ts';
+import { EventRowWriter } from '../../src/stores/events/rows.ts';
 import type { ProjectDoor } from '../../src/imports/targets/project-door.ts';
 import type { SentEvent } from './batch-service.ts';
 

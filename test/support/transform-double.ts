@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../src/contract/wire-event.ts';
+import type { WireEvent } from '../../src/wire/contract/wire-event.ts';
 import type {
   CodeOutcome,
   HandedEvent,

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../src/base/json.ts';
 import type { TransformEvent } from '../../src/plugins/plugin.ts';
 import type { GeoIp, PluginCache, PluginStorage, TransformationHost } from '../../src/plugins/host.ts';
-import type { OutboundFetch } from '../../src/outbound/outbound.ts';
+import type { OutboundFetch } from '../../src/plugins/outbound/outbound.ts';
 
 /** A host in memory; parts can be given. Requests fail unless `fetch` is given. */
 export function testHost(parts: Partial<TransformationHost> = {}): TransformationHost {

@@ -1,6 +1,6 @@
 /**
  * Two services with the same history, one of which never saw the run that the other takes back: live events, three imports that
- * overlap, live events. For tests of quick size and for scripts/prove/import-kills.ts.
+ * overlap, live events. For tests of quick size and for tools/prove/import-kills.ts.
  */
 import { createReadStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFormat } from '../../src/imports/formats/registry.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
-import type { WireEvent } from '../../src/contract/wire-event.ts';
+import type { WireEvent } from '../../src/wire/contract/wire-event.ts';
 import { ageFile } from './age-files.ts';
 import { faultyRecords } from './planted-faults.ts';
 

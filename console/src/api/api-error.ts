@@ -1,4 +1,4 @@
-import type { ApiErrorBody, ApiErrorCode, FieldError } from '../../../src/contract/errors.ts';
+import type { ApiErrorBody, ApiErrorCode, FieldError } from '../../../src/wire/contract/errors.ts';
 
 /** `unreachable`: no answer at all. `unreadable`: an answer that is not the API's, as proxies give. */
 export type ErrorCode = ApiErrorCode | 'unreachable' | 'unreadable';

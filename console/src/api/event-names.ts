@@ -1,4 +1,4 @@
-import type { EventNamesRecord } from '../../../src/contract/names.ts';
+import type { EventNamesRecord } from '../../../src/wire/contract/names.ts';
 import { apiQuery, projectPath } from './queries.ts';
 
 /** Names of stored events, to choose from. */

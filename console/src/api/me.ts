@@ -1,4 +1,4 @@
-import type { Role } from '../../../src/contract/roles.ts';
+import type { Role } from '../../../src/wire/contract/roles.ts';
 import { apiQuery } from './queries.ts';
 
 export interface Me {

@@ -1,5 +1,5 @@
-import type { Page } from '../../../src/contract/pagination.ts';
-import type { ProjectRecord } from '../../../src/contract/projects.ts';
+import type { Page } from '../../../src/wire/contract/pagination.ts';
+import type { ProjectRecord } from '../../../src/wire/contract/projects.ts';
 import { apiQuery } from './queries.ts';
 
 export type { ProjectRecord };

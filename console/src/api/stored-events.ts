@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { eventSchema } from '../../../src/contract/events.ts';
+import type { eventSchema } from '../../../src/wire/contract/events.ts';
 import { apiPages, apiQuery, projectPath } from './queries.ts';
 import type { Query } from './request.ts';
 

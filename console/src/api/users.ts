@@ -1,4 +1,4 @@
-import type { UserRecord } from '../../../src/contract/users.ts';
+import type { UserRecord } from '../../../src/wire/contract/users.ts';
 import { apiQuery } from './queries.ts';
 
 export const usersPath = '/api/users';

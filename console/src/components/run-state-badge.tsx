@@ -1,4 +1,4 @@
-import type { ImportRunRecord } from '../../../src/contract/import-runs.ts';
+import type { ImportRunRecord } from '../../../src/wire/contract/import-runs.ts';
 import type { Tone } from './badge.tsx';
 import { isHeldByCheck } from './run-state.ts';
 import { StatusBadge } from './status-badge.tsx';

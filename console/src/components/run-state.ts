@@ -1,4 +1,4 @@
-import type { ImportRunRecord } from '../../../src/contract/import-runs.ts';
+import type { ImportRunRecord } from '../../../src/wire/contract/import-runs.ts';
 
 /** It is queued, at work or paused: its record may still change. */
 export function isUnfinished(state: ImportRunRecord['state']): boolean {

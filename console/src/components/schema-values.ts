@@ -1,4 +1,4 @@
-import type { PluginFieldRecord, SchemaEntryRecord } from '../../../src/contract/plugin-fields.ts';
+import type { PluginFieldRecord, SchemaEntryRecord } from '../../../src/wire/contract/plugin-fields.ts';
 import { ApiError } from '../api/api-error.ts';
 import { isJsonObject, sameJson } from './json-value.ts';
 

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react';
-import { hasRole, type Role } from '../../../src/contract/roles.ts';
+import { hasRole, type Role } from '../../../src/wire/contract/roles.ts';
 import type { Me } from '../api/me.ts';
 import type { ProjectRecord } from '../api/projects.ts';
 

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { activityScopes, type ActivityEntry } from '../../contract/activity.ts';
+import { activityScopes, type ActivityEntry } from '../../wire/contract/activity.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { showList } from '../output.ts';
 import { countOf } from '../read-arguments.ts';

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { HistoricalMigrationRecord } from '../../contract/historical-migrations.ts';
+import type { HistoricalMigrationRecord } from '../../wire/contract/historical-migrations.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { showList, showRecord, showTable, type OutputOptions } from '../output.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
 import { runCommand } from '../../../test/support/command.ts';
-import { takeFileLock } from '../../metadata/sqlite-lock.ts';
+import { takeFileLock } from '../../stores/metadata/sqlite-lock.ts';
 
 let store: CommandStore;
 let place: string;

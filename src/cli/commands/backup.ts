@@ -16,7 +16,7 @@ export function backupCommand(parent: Command, terminal: Terminal): void {
     .action(async (options: BackupOptions) => {
       const { settings } = settingsFrom(options, terminal.process);
       const report = await runBackupJob(settings, terminal, async (job) => {
-        const { backupDataDir } = await import('../../service/backup.ts');
+        const { backupDataDir } = await import('../../server/service/backup.ts');
         return await backupDataDir(settings, placeFrom(options.to, options), job);
       });
       if (options.json === true) return terminal.json(report);

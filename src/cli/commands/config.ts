@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
-import { fileName } from '../../config/load.ts';
-import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from '../../config/settings.ts';
+import { fileName } from '../../server/config/load.ts';
+import {
+  settingDefinitions,
+  type SettingDefinition,
+  type SettingName,
+  type Settings,
+} from '../../server/config/settings.ts';
 import { addOutputOptions, showRecord, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';

@@ -7,7 +7,7 @@ import {
   type deadLetterWithOriginalSchema,
   type discardResultSchema,
   type replayResultSchema,
-} from '../../contract/dead-letters.ts';
+} from '../../wire/contract/dead-letters.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { editText } from '../edit-text.ts';

@@ -5,7 +5,7 @@ import { arch, platform, release } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { networkFault } from '../../base/network-fault.ts';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../server/config/settings.ts';
 import { describeMetadata, type MetadataFacts } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';

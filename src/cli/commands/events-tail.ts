@@ -7,7 +7,7 @@ import {
   liveStages,
   type LiveEvent,
   type LiveSkipped,
-} from '../../contract/live-events.ts';
+} from '../../wire/contract/live-events.ts';
 import { addServiceOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { serverSentEvents } from '../server-sent-events.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eventListQuerySchema } from '../../contract/events.ts';
+import { eventListQuerySchema } from '../../wire/contract/events.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Static } from 'typebox';
-import type { GroupRecord, groupTypeSchema } from '../../contract/groups.ts';
+import type { GroupRecord, groupTypeSchema } from '../../wire/contract/groups.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { showFields, showList, showRecord, showTable } from '../output.ts';

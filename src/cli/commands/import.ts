@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { PreflightResult } from '../../contract/import-preflight.ts';
-import type { ImportRunCreate } from '../../contract/import-runs.ts';
+import type { PreflightResult } from '../../wire/contract/import-preflight.ts';
+import type { ImportRunCreate } from '../../wire/contract/import-runs.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import { addApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';

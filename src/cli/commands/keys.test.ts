@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyHash } from '../../base/ids.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import { findPersonalApiKey } from '../../metadata/personal-api-keys.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { findPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
 import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';

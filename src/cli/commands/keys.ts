@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { isoMicros } from '../../base/clock.ts';
-import { ApiError } from '../../contract/errors.ts';
-import { allScopes } from '../../contract/scopes.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import { allScopes } from '../../wire/contract/scopes.ts';
 import {
   createPersonalApiKey,
   deletePersonalApiKey,
@@ -10,11 +10,11 @@ import {
   rollPersonalApiKey,
   type IssuedKey,
   type PersonalApiKey,
-} from '../../metadata/personal-api-keys.ts';
-import { getProject } from '../../metadata/projects.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { systemActor } from '../../metadata/record-change.ts';
-import { recordKey } from '../../metadata/record-key.ts';
+} from '../../stores/metadata/personal-api-keys.ts';
+import { getProject } from '../../stores/metadata/projects.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { systemActor } from '../../stores/metadata/record-change.ts';
+import { recordKey } from '../../stores/metadata/record-key.ts';
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../../test/support/command.ts';
-import { lockDirectory } from '../../eventlog/sqlite/lock.ts';
-import { migrate } from '../../metadata/migrate.ts';
-import { openSqlite } from '../../metadata/sqlite.ts';
-import { writeMoveState } from '../../move/move-state.ts';
+import { lockDirectory } from '../../log/sqlite/lock.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
+import { openSqlite } from '../../stores/metadata/sqlite.ts';
+import { writeMoveState } from '../../stores/move/move-state.ts';
 
 let dir: string;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { ConfigError, loadSettings } from '../../config/load.ts';
-import type { SettingName, Settings } from '../../config/settings.ts';
-import type { MoveProgress } from '../../move/move-progress.ts';
-import type { MoveReport } from '../../move/move.ts';
+import { ConfigError, loadSettings } from '../../server/config/load.ts';
+import type { SettingName, Settings } from '../../server/config/settings.ts';
+import type { MoveProgress } from '../../stores/move/move-progress.ts';
+import type { MoveReport } from '../../stores/move/move.ts';
 import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 import { numberText, startProgressLine } from '../progress-line.ts';
@@ -67,9 +67,9 @@ function withoutSettings(env: CommandProcess['env']): Readonly<Record<string, st
 
 async function run(settings: Settings, target: Settings, terminal: Terminal): Promise<MoveReport> {
   const [{ moveDataDir }, { createLog, stderrLines }, { MoveRefusedError }] = await Promise.all([
-    import('../../service/move.ts'),
-    import('../../telemetry/log.ts'),
-    import('../../move/move.ts'),
+    import('../../server/service/move.ts'),
+    import('../../server/telemetry/log.ts'),
+    import('../../stores/move/move.ts'),
   ]);
   const shown = { step: 'looking at both sides', rows: 0, events: 0 };
   const line = startProgressLine(

@@ -6,7 +6,7 @@ import {
   type DeliveryRecord,
   type DestinationRecord,
   type NewDestinationRecord,
-} from '../../contract/notices.ts';
+} from '../../wire/contract/notices.ts';
 import { addApiOptions, listAll, listUpTo, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Static } from 'typebox';
 import { canonicalUuid } from '../../base/uuids.ts';
-import type { eventSchema } from '../../contract/events.ts';
-import type { PersonRecord } from '../../contract/persons.ts';
+import type { eventSchema } from '../../wire/contract/events.ts';
+import type { PersonRecord } from '../../wire/contract/persons.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { showFields, showList, showRecord, showTable } from '../output.ts';

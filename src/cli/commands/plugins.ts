@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { PluginRecord, PluginVersionRecord } from '../../contract/plugins.ts';
+import type { PluginRecord, PluginVersionRecord } from '../../wire/contract/plugins.ts';
 import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finished } from '../../../test/support/command.ts';
 import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
 import { addApp } from '../../../test/support/jobs.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import { makeSlots } from '../../metadata/slot-leases.ts';
-import { readSpread } from '../../metadata/spread-project.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { makeSlots } from '../../stores/metadata/slot-leases.ts';
+import { readSpread } from '../../stores/metadata/spread-project.ts';
 import { exitCodes } from '../exit-codes.ts';
 
 const slots = 4;

@@ -6,11 +6,11 @@ import {
   listProjects,
   rotateProjectToken,
   type Project,
-} from '../../metadata/projects.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { systemActor } from '../../metadata/record-change.ts';
-import { recordProject } from '../../metadata/record-project.ts';
-import { spreadProject, SpreadRefusedError } from '../../metadata/spread-project.ts';
+} from '../../stores/metadata/projects.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { systemActor } from '../../stores/metadata/record-change.ts';
+import { recordProject } from '../../stores/metadata/record-project.ts';
+import { spreadProject, SpreadRefusedError } from '../../stores/metadata/spread-project.ts';
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -18,7 +18,7 @@ export function restoreCommand(parent: Command, terminal: Terminal): void {
     .action(async (options: RestoreOptions) => {
       const { settings } = settingsFrom(options, terminal.process);
       const report = await runBackupJob(settings, terminal, async (job) => {
-        const { restoreDataDir } = await import('../../service/restore.ts');
+        const { restoreDataDir } = await import('../../server/service/restore.ts');
         return await restoreDataDir(settings, placeFrom(options.from, options), job);
       });
       if (options.json === true) return terminal.json(report);

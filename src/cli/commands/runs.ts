@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { importRunStates, type ImportRunRecord } from '../../contract/import-runs.ts';
-import type { ProjectRecord } from '../../contract/projects.ts';
+import { importRunStates, type ImportRunRecord } from '../../wire/contract/import-runs.ts';
+import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import { addApiOptions, listAll, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { showList, showTable } from '../output.ts';
 import { numberText } from '../progress-line.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { overlapMinutesDefault } from '../../contract/import-schedule-limits.ts';
-import type { ImportScheduleRecord } from '../../contract/import-schedules.ts';
-import type { ImportRunRecord } from '../../contract/import-runs.ts';
+import { overlapMinutesDefault } from '../../wire/contract/import-schedule-limits.ts';
+import type { ImportScheduleRecord } from '../../wire/contract/import-schedules.ts';
+import type { ImportRunRecord } from '../../wire/contract/import-runs.ts';
 import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../server/config/settings.ts';
 import type { StartedService } from '../../main.ts';
 import { defaultUrl } from '../api-options.ts';
 import { closeInTime } from '../close-in-time.ts';

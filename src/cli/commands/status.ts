@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { LaneStatus, ProjectStatus, ServiceStatus } from '../../contract/status.ts';
+import type { LaneStatus, ProjectStatus, ServiceStatus } from '../../wire/contract/status.ts';
 import { addApiOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { showRecord, showTable } from '../output.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { ProjectStatus } from '../../contract/status.ts';
+import type { ProjectStatus } from '../../wire/contract/status.ts';
 import { addServiceOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { countOf } from '../read-arguments.ts';

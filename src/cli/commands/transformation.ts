@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { JsonValue } from '../../base/json.ts';
-import type { TrialRecord } from '../../transform/trial-record.ts';
+import type { TrialRecord } from '../../pipeline/transform/trial-record.ts';
 import { addApiOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';

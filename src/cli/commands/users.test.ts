@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Finished } from '../../../test/support/command.ts';
 import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
 import { isoMicros } from '../../base/clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import { createSession, useLoginLink } from '../../metadata/sessions.ts';
-import { listUsers } from '../../metadata/users.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { createSession, useLoginLink } from '../../stores/metadata/sessions.ts';
+import { listUsers } from '../../stores/metadata/users.ts';
 import { exitCodes } from '../exit-codes.ts';
 
 let store: CommandStore;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { isRole, roles, type Role } from '../../contract/roles.ts';
+import { isRole, roles, type Role } from '../../wire/contract/roles.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addOutputOptions, showList, showRecord, type OutputOptions } from '../output.ts';

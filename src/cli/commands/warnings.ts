@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { Static } from 'typebox';
-import type { ingestionWarningHoursSchema, IngestionWarningRecord } from '../../contract/ingestion-warnings.ts';
-import { warningSeverities } from '../../contract/warnings.ts';
+import type { ingestionWarningHoursSchema, IngestionWarningRecord } from '../../wire/contract/ingestion-warnings.ts';
+import { warningSeverities } from '../../wire/contract/warnings.ts';
 import { addApiOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import { showList, showRecord, showTable } from '../output.ts';
 import { numberText } from '../progress-line.ts';

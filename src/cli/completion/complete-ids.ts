@@ -1,5 +1,5 @@
-import type { ImportRunRecord } from '../../contract/import-runs.ts';
-import type { ProjectRecord } from '../../contract/projects.ts';
+import type { ImportRunRecord } from '../../wire/contract/import-runs.ts';
+import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import { listAll, listUpTo, projectApi, type ServiceOptions } from '../api-options.ts';
 import type { CommandProcess } from '../command-process.ts';
 import { listConfigs } from '../configs/find-config.ts';

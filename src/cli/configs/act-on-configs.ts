@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import type { JsonObject } from '../../base/json.ts';
-import type { ActivityEntry } from '../../contract/activity.ts';
-import type { JobRecord } from '../../contract/jobs.ts';
-import { restorableFields, type PluginConfigRecord } from '../../contract/plugin-configs.ts';
-import type { TrialRecord } from '../../transform/trial-record.ts';
+import type { ActivityEntry } from '../../wire/contract/activity.ts';
+import type { JobRecord } from '../../wire/contract/jobs.ts';
+import { restorableFields, type PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
+import type { TrialRecord } from '../../pipeline/transform/trial-record.ts';
 import { listUpTo, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';

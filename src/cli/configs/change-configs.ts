@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../base/json.ts';
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
-import type { PluginRecord } from '../../contract/plugins.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
+import type { PluginRecord } from '../../wire/contract/plugins.ts';
 import { listAll, projectApi, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import { addApiOptions, listAll, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import type { ApiQuery } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import type { Terminal } from '../terminal.ts';
 import { showConfigs } from './show-configs.ts';
 

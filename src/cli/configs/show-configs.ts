@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../base/json.ts';
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import { showFields, showRecord, showTable, type OutputOptions } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { PluginErrorListRecord, PluginLogRecord, PluginMetricsRecord } from '../../contract/plugin-view.ts';
+import type { PluginErrorListRecord, PluginLogRecord, PluginMetricsRecord } from '../../wire/contract/plugin-view.ts';
 import { listUpTo, projectApi } from '../api-options.ts';
 import { showList, showRecord, showTable } from '../output.ts';
 import { countOf } from '../read-arguments.ts';

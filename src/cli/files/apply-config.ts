@@ -1,5 +1,5 @@
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
-import type { Family, PluginRecord } from '../../contract/plugins.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
+import type { Family, PluginRecord } from '../../wire/contract/plugins.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { Step } from './apply-plan.ts';

@@ -1,6 +1,6 @@
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
-import type { PluginRecord } from '../../contract/plugins.ts';
-import type { ProjectRecord } from '../../contract/projects.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
+import type { PluginRecord } from '../../wire/contract/plugins.ts';
+import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { packageBody } from '../package-body.ts';

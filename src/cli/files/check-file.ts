@@ -6,7 +6,7 @@ import { families, familyKeys, type ConfigEntry, type ConfigurationFile } from '
 import { nearest } from '../../base/nearest.ts';
 import { sourceProblem } from './plan-plugins.ts';
 import type { Path, Problem } from './read-file.ts';
-import type { Family } from '../../contract/plugins.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
 
 /** A config of the file and where it stands. */
 export interface PlacedEntry {

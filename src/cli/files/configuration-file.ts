@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { scheduleFields } from '../../contract/import-schedules.ts';
-import { orNull } from '../../contract/or-null.ts';
-import { descriptionLengthMax, nameLengthMax } from '../../contract/plugin-configs.ts';
-import type { Family } from '../../contract/plugins.ts';
+import { scheduleFields } from '../../wire/contract/import-schedules.ts';
+import { orNull } from '../../wire/contract/or-null.ts';
+import { descriptionLengthMax, nameLengthMax } from '../../wire/contract/plugin-configs.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
 
 /** Name of the file when none is given. */
 export const fileNameDefault = 'millrace.yaml';

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import type { ProjectRecord } from '../../contract/projects.ts';
+import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import type { ServiceOptions } from '../api-options.ts';
 import type { CommandProcess } from '../command-process.ts';
 import type { Terminal } from '../terminal.ts';

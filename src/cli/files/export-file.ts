@@ -1,6 +1,6 @@
 import { Document, isNode } from 'yaml';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { PluginRecord } from '../../contract/plugins.ts';
+import type { PluginRecord } from '../../wire/contract/plugins.ts';
 import { isGiven, ownValue } from '../../plugins/check-settings.ts';
 import type { PluginField } from '../../plugins/fields.ts';
 import { kebab } from '../../plugins/packages/slug.ts';

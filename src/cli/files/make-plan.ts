@@ -1,4 +1,4 @@
-import type { Family, PluginRecord } from '../../contract/plugins.ts';
+import type { Family, PluginRecord } from '../../wire/contract/plugins.ts';
 import type { PluginField } from '../../plugins/fields.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';

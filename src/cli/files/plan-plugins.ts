@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { valid } from 'semver';
-import type { PluginRecord } from '../../contract/plugins.ts';
+import type { PluginRecord } from '../../wire/contract/plugins.ts';
 import { parseNpmName, shownAddress } from '../../plugins/plugin-address.ts';
 import { readFolder } from '../../plugins/packages/read-folder.ts';
 import type { ProjectApi } from '../api-options.ts';

@@ -1,4 +1,4 @@
-import type { Family } from '../../contract/plugins.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
 import type { Change } from './config-changes.ts';
 import type { ConfigEntry } from './configuration-file.ts';
 import { movedOf, wantedOrder } from './order-configs.ts';

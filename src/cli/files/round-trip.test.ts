@@ -10,7 +10,7 @@ import { startConfigsApp, type ConfigsApp } from '../../../test/support/configs-
 import { testSandbox } from '../../../test/support/describe-plugin.ts';
 import { startPackageServer, type PackageServer } from '../../../test/support/package-server.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { familyPaths, type Family } from '../../contract/plugins.ts';
+import { familyPaths, type Family } from '../../wire/contract/plugins.ts';
 import { fieldsOf } from '../../imports/run/run-settings.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { kebab } from '../../plugins/packages/slug.ts';

@@ -1,5 +1,5 @@
-import { overlapMinutesDefault } from '../../contract/import-schedule-limits.ts';
-import type { ImportScheduleRecord } from '../../contract/import-schedules.ts';
+import { overlapMinutesDefault } from '../../wire/contract/import-schedule-limits.ts';
+import type { ImportScheduleRecord } from '../../wire/contract/import-schedules.ts';
 import type { ConfigEntry } from './configuration-file.ts';
 
 /** All of a schedule that a file says; how far it has come is the service's own. */

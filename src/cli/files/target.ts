@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { ImportScheduleRecord } from '../../contract/import-schedules.ts';
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
-import { familyPaths, type Family, type PluginRecord } from '../../contract/plugins.ts';
-import type { ProjectRecord } from '../../contract/projects.ts';
+import type { ImportScheduleRecord } from '../../wire/contract/import-schedules.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
+import { familyPaths, type Family, type PluginRecord } from '../../wire/contract/plugins.ts';
+import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import { isField, type PluginField, type SchemaEntry } from '../../plugins/fields.ts';
 import type { ApiClient } from '../api-client.ts';
 import { listAll, projectApi, type ServiceOptions, type ProjectApi } from '../api-options.ts';

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import { oddValueKeys, oddValues, type OddValue } from '../../contract/odd-values.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import { oddValueKeys, oddValues, type OddValue } from '../../wire/contract/odd-values.ts';
 import { ChoiceError, parseChoice } from '../../imports/choosing/parse-choice.ts';
 import { CommandError } from '../exit-codes.ts';
 import { collect, jsonObjectIn, pairsOf, shareOf } from '../read-arguments.ts';

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { findSameRecords, knownRuns, type EarlierRuns, type KnownRun } from '../../imports/run/same-records.ts';
 import type { SameRecords } from '../../imports/run/results.ts';
-import { SchemaTooNewError } from '../../metadata/migrate.ts';
+import { SchemaTooNewError } from '../../stores/metadata/migrate.ts';
 import { withStore } from './local-store.ts';
 import { descriptionOf, listImports, registrationOf, type ImportDir } from './state-dir.ts';
 import { undoneRuns } from './undone-runs.ts';

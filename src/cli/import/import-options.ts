@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { importSettings } from '../../config/import-settings.ts';
+import { importSettings } from '../../server/config/import-settings.ts';
 import { formats } from '../../imports/formats/registry.ts';
 import { addApiKeyOption, addProjectKeyOption, defaultUrl } from '../api-options.ts';
 import { addOldName } from '../old-names.ts';

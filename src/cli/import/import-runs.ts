@@ -1,4 +1,4 @@
-import type { ImportRunResume } from '../../contract/import-runs.ts';
+import type { ImportRunResume } from '../../wire/contract/import-runs.ts';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import type { RunView } from './run-view.ts';
 

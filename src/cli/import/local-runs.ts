@@ -12,7 +12,7 @@ import {
 } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
 import { readText, rejectedLines } from './local-results.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { migrate } from '../../metadata/migrate.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { getRun } from '../../imports/run/run-store.ts';
 import type { Run } from '../../imports/run/run.ts';
 import type { Staging } from '../../imports/staging.ts';
-import { openMetadata, openStaging, takeFileLock } from '../../service/stores.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { openMetadata, openStaging, takeFileLock } from '../../server/service/stores.ts';
+import { createLog } from '../../server/telemetry/log.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportDir } from './state-dir.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { StoreStartError } from '../../eventstore/eventstore.ts';
-import type { RunStore } from '../../eventstore/run-tables.ts';
+import { StoreStartError } from '../../stores/events/eventstore.ts';
+import type { RunStore } from '../../stores/events/run-tables.ts';
 import { RunFailedError } from '../../imports/run/leased-run.ts';
-import { openEmbeddedStore, startEmbeddedStore } from '../../service/stores.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { openEmbeddedStore, startEmbeddedStore } from '../../server/service/stores.ts';
+import { createLog } from '../../server/telemetry/log.ts';
 import type { ImportDir } from './state-dir.ts';
 
 /** The event store of one import, in which the tables of its run lie. */

@@ -1,6 +1,6 @@
-import { parseAllowList } from '../../outbound/allow-list.ts';
-import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
-import { streamLoadedLate } from '../../outbound/load-late.ts';
+import { parseAllowList } from '../../plugins/outbound/allow-list.ts';
+import { resolveAllowed } from '../../plugins/outbound/resolve-allowed.ts';
+import { streamLoadedLate } from '../../plugins/outbound/load-late.ts';
 import { ChoiceError } from '../../imports/choosing/parse-choice.ts';
 import { withRange } from '../../imports/choosing/with-range.ts';
 import { SourceError, type Source, type SourceHost } from '../../imports/source.ts';

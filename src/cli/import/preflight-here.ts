@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { PreflightCheckName, PreflightResult } from '../../contract/import-preflight.ts';
+import type { PreflightCheckName, PreflightResult } from '../../wire/contract/import-preflight.ts';
 import { assemblePreflight } from '../../imports/assemble.ts';
 import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
 import type { Staging } from '../../imports/staging.ts';

@@ -4,7 +4,7 @@ import { createRun, getRun } from '../../imports/run/run-store.ts';
 import { pauseRun, resumeChecking, resumeRun, type ResumeChanges } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
 import { readCheck } from '../../imports/stages/report/read-results.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import { earlierImports } from './earlier-imports.ts';
 import { openLocalStaging } from './local-store.ts';

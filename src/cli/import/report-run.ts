@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ImportRunRecord, ImportRunReport } from '../../contract/import-runs.ts';
-import type { ProjectRecord } from '../../contract/projects.ts';
+import type { ImportRunRecord, ImportRunReport } from '../../wire/contract/import-runs.ts';
+import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import { toRunRecord } from '../../imports/run/run-record.ts';
 import { cancelRun, pauseRun, RunTransitionError } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { createApiClient } from '../api-client.ts';
 import { listAll, projectApi, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';

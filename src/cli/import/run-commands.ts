@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option, type Command } from 'commander';
-import type { ImportRunResume } from '../../contract/import-runs.ts';
+import type { ImportRunResume } from '../../wire/contract/import-runs.ts';
 import type { ReportResult } from '../../imports/stages/report/report.ts';
 import { addApiKeyOption, defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';

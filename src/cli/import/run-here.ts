@@ -9,7 +9,7 @@ import type { Run } from '../../imports/run/run.ts';
 import { describeChanges } from '../../imports/stages/export/source-changes.ts';
 import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import type { Command } from 'commander';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';

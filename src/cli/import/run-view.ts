@@ -1,4 +1,4 @@
-import type { ImportRunRecord } from '../../contract/import-runs.ts';
+import type { ImportRunRecord } from '../../wire/contract/import-runs.ts';
 import { toRunRecord } from '../../imports/run/run-record.ts';
 import type { Run, RunState, Stage } from '../../imports/run/run.ts';
 

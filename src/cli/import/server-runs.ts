@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../base/retry.ts';
-import type { PreflightResult } from '../../contract/import-preflight.ts';
-import type { ImportRunCreate, ImportRunRecord } from '../../contract/import-runs.ts';
+import type { PreflightResult } from '../../wire/contract/import-preflight.ts';
+import type { ImportRunCreate, ImportRunRecord } from '../../wire/contract/import-runs.ts';
 import type { CheckResult, UndoPlan, VerifyResult } from '../../imports/run/results.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';

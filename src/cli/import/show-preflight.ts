@@ -1,4 +1,4 @@
-import type { FindingCode, PreflightFinding, PreflightResult } from '../../contract/import-preflight.ts';
+import type { FindingCode, PreflightFinding, PreflightResult } from '../../wire/contract/import-preflight.ts';
 import { CommandError, type ExitReason } from '../exit-codes.ts';
 import { printable, type Terminal } from '../terminal.ts';
 

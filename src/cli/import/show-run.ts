@@ -1,4 +1,4 @@
-import { skippedReasons } from '../../contract/skipped-reasons.ts';
+import { skippedReasons } from '../../wire/contract/skipped-reasons.ts';
 import { bar, durationText, numberText, percent } from '../progress-line.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import type { RunView } from './run-view.ts';

@@ -2,7 +2,7 @@ import { readRunRows } from '../../imports/run/read-run-rows.ts';
 import { SourceError, SourceWaitError, StillWrittenError } from '../../imports/source.ts';
 import { findChanges, type SourceChange } from '../../imports/stages/export/source-changes.ts';
 import type { Run } from '../../imports/run/run.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import { openSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertRows, testRow } from '../../eventstore/conformance.ts';
+import { insertRows, testRow } from '../../../test/conformance/event-store/event-store.ts';
 import { claimRun, completeRun } from '../../imports/run/claim-run.ts';
 import { stagingKeys } from '../../imports/staging.ts';
 import { exitCodes } from '../exit-codes.ts';

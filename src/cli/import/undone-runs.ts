@@ -1,4 +1,4 @@
-import type { ImportRunRecord } from '../../contract/import-runs.ts';
+import type { ImportRunRecord } from '../../wire/contract/import-runs.ts';
 import { pagesOf, projectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { listImports, registrationOf, type Registration } from './state-dir.ts';

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../base/retry.ts';
-import type { ImportFileRecord } from '../../contract/import-runs.ts';
+import type { ImportFileRecord } from '../../wire/contract/import-runs.ts';
 import { projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { numberText } from '../progress-line.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../base/json.ts';
-import type { TrialEvent } from '../../transform/trial-event.ts';
+import type { TrialEvent } from '../../pipeline/transform/trial-event.ts';
 import { differences } from './differences.ts';
 
 const after: TrialEvent = {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { diffJson, type Difference } from '../../transform/diff-json.ts';
-import type { TrialEvent } from '../../transform/trial-event.ts';
+import { diffJson, type Difference } from '../../pipeline/transform/diff-json.ts';
+import type { TrialEvent } from '../../pipeline/transform/trial-event.ts';
 import { CommandError } from '../exit-codes.ts';
 
 const parts = ['uuid', 'event', 'distinct_id', 'timestamp', 'properties'] as const;

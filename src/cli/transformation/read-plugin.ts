@@ -5,7 +5,7 @@ import { PluginPackageError } from '../../plugins/plugin-package-error.ts';
 import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../plugins/packages/read-package.ts';
 import { isField, type PluginField } from '../../plugins/fields.ts';
-import type { SandboxProgram } from '../../sandbox/sandbox.ts';
+import type { SandboxProgram } from '../../plugins/sandbox/sandbox.ts';
 import { CommandError } from '../exit-codes.ts';
 import { readPluginFile } from '../read-plugin-file.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../base/json.ts';
-import { diffJson, type Difference } from '../../transform/diff-json.ts';
-import type { TrialRecord, TrialStepRecord } from '../../transform/trial-record.ts';
-import { withoutMarkers } from '../../transform/trial-event.ts';
+import { diffJson, type Difference } from '../../pipeline/transform/diff-json.ts';
+import type { TrialRecord, TrialStepRecord } from '../../pipeline/transform/trial-record.ts';
+import { withoutMarkers } from '../../pipeline/transform/trial-event.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
 const valueLengthMax = 200;

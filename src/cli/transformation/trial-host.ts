@@ -1,14 +1,14 @@
 import type { CommandProcess } from '../command-process.ts';
 import { systemClock } from '../../base/clock.ts';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../server/config/settings.ts';
 import type { PrepareDeps } from '../../plugins/packages/prepare-plugin.ts';
 import type { Attachment, PluginStorage } from '../../plugins/host.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
-import type { SandboxProgram } from '../../sandbox/sandbox.ts';
-import { openPluginEnvironment, type PluginEnvironment } from '../../service/plugin-environment.ts';
-import { createLog } from '../../telemetry/log.ts';
-import { emptyCaches } from '../../transform/trial-deps.ts';
-import type { TrialDeps } from '../../transform/trial-run.ts';
+import type { SandboxProgram } from '../../plugins/sandbox/sandbox.ts';
+import { openPluginEnvironment, type PluginEnvironment } from '../../server/service/plugin-environment.ts';
+import { createLog } from '../../server/telemetry/log.ts';
+import { emptyCaches } from '../../pipeline/transform/trial-deps.ts';
+import type { TrialDeps } from '../../pipeline/transform/trial-run.ts';
 
 /** What runs plugins without a service. */
 export interface TrialHost extends Pick<PluginEnvironment, 'sandbox' | 'fetch' | 'geoip'> {

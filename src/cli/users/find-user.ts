@@ -1,5 +1,5 @@
-import type { Metadata } from '../../metadata/database.ts';
-import { listUsers, type User } from '../../metadata/users.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { listUsers, type User } from '../../stores/metadata/users.ts';
 import { noUser } from './no-user.ts';
 
 /** The user of an organisation whose address or number this is. Errors: notFound. */

@@ -2,9 +2,9 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
-import { currentUserRoutes } from '../../api/current-user.ts';
-import { userRoutes } from '../../api/users.ts';
-import { useLoginLink } from '../../metadata/sessions.ts';
+import { currentUserRoutes } from '../../server/api/current-user.ts';
+import { userRoutes } from '../../server/api/users.ts';
+import { useLoginLink } from '../../stores/metadata/sessions.ts';
 import { exitCodes } from '../exit-codes.ts';
 
 let app: TestApp;

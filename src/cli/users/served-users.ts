@@ -1,4 +1,4 @@
-import type { SignInLink, UserRecord } from '../../contract/users.ts';
+import type { SignInLink, UserRecord } from '../../wire/contract/users.ts';
 import { createApiClient } from '../api-client.ts';
 import { noUser } from './no-user.ts';
 import type { SignIn, UserDirectory, UserView } from './user-directory.ts';

@@ -1,6 +1,6 @@
-import type { Settings } from '../../config/settings.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import { createLoginLink, invitationMs, loginLinkMs } from '../../metadata/sessions.ts';
+import type { Settings } from '../../server/config/settings.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { createLoginLink, invitationMs, loginLinkMs } from '../../stores/metadata/sessions.ts';
 import { localUrl } from '../commands/healthcheck.ts';
 
 /** How long a link waits: for oneself at the keyboard, or for somebody who is sent it. */

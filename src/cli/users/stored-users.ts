@@ -1,10 +1,10 @@
-import type { Settings } from '../../config/settings.ts';
-import type { Actor } from '../../metadata/activity.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { systemActor } from '../../metadata/record-change.ts';
-import { recordUser } from '../../metadata/record-user.ts';
-import { userFields } from '../../metadata/user-fields.ts';
+import type { Settings } from '../../server/config/settings.ts';
+import type { Actor } from '../../stores/metadata/activity.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { systemActor } from '../../stores/metadata/record-change.ts';
+import { recordUser } from '../../stores/metadata/record-user.ts';
+import { userFields } from '../../stores/metadata/user-fields.ts';
 import {
   addUser,
   changeUser,
@@ -13,7 +13,7 @@ import {
   LastAdminError,
   listUsers,
   type User,
-} from '../../metadata/users.ts';
+} from '../../stores/metadata/users.ts';
 import { CommandError } from '../exit-codes.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { findUser } from './find-user.ts';

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { Role } from '../../contract/roles.ts';
-import type { UserRecord } from '../../contract/users.ts';
+import type { Role } from '../../wire/contract/roles.ts';
+import type { UserRecord } from '../../wire/contract/users.ts';
 import { addApiKeyOption } from '../api-options.ts';
 import { addProfileOption } from '../profiles/take-profile.ts';
-import type { Settings } from '../../config/settings.ts';
+import type { Settings } from '../../server/config/settings.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** As the API shows a user. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { shareOfText } from '../../base/share-of-text.ts';
 import { mapping } from '../formats/mapping/mapping.ts';
 import type { RecordResult } from '../formats/format.ts';

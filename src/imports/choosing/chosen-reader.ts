@@ -1,5 +1,5 @@
-import type { WireEvent } from '../../contract/wire-event.ts';
-import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import type { Chosen, RecordReader, RecordResult, RecordTimes } from '../formats/format.ts';
 import { createReaderMemory, noMemory, type ReaderMemory } from '../formats/reader-memory.ts';
 import { createJudge, type Judge, type Judged } from './judge-events.ts';

@@ -1,4 +1,4 @@
-import type { NameLists } from '../../contract/import-choice.ts';
+import type { NameLists } from '../../wire/contract/import-choice.ts';
 import { createNameList } from './name-list.ts';
 import { isLink, type Filter } from './step.ts';
 

@@ -1,4 +1,4 @@
-import { identityProperty, type WireEvent } from '../../contract/wire-event.ts';
+import { identityProperty, type WireEvent } from '../../wire/contract/wire-event.ts';
 import { importMarks, type Change } from './step.ts';
 
 const linkReason = 'link between ids, which the identity policy leaves out';

@@ -1,4 +1,4 @@
-import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { isObject } from '../../base/json.ts';
 import type { Bag } from './property-bags.ts';

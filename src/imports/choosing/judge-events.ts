@@ -1,5 +1,5 @@
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { FoundOdd } from '../formats/format.ts';
 import { deviceOnly, devicesIn, neverMerge } from './identity-policy.ts';
 import type { JoinTable } from './join-table.ts';

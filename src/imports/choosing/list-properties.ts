@@ -1,5 +1,5 @@
-import type { NameLists } from '../../contract/import-choice.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { NameLists } from '../../wire/contract/import-choice.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { isObject } from '../../base/json.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { createNameList } from './name-list.ts';

@@ -1,5 +1,5 @@
-import { nameCharsMax } from '../../batch/limits.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import { nameCharsMax } from '../../wire/batch/limits.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { mapBags, propertyBags, type Bag } from './property-bags.ts';
 import { isLonger, shorten } from './shorten.ts';

@@ -1,4 +1,4 @@
-import type { NameLists } from '../../contract/import-choice.ts';
+import type { NameLists } from '../../wire/contract/import-choice.ts';
 
 /** Whether a name is left out by a list, and by which. */
 export type NameList = (name: string) => 'only' | 'except' | undefined;

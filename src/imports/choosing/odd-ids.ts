@@ -1,6 +1,6 @@
-import { distinctIdCharsMax } from '../../batch/limits.ts';
+import { distinctIdCharsMax } from '../../wire/batch/limits.ts';
 import { isObject } from '../../base/json.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { isLonger, shorten } from './shorten.ts';
 import { importMarks, isLink, type Change } from './step.ts';

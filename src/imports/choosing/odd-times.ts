@@ -1,8 +1,8 @@
-import { isTooFarAhead } from '../../batch/event-time.ts';
-import { parseTimestamp } from '../../batch/timestamps.ts';
+import { isTooFarAhead } from '../../wire/batch/event-time.ts';
+import { parseTimestamp } from '../../wire/batch/timestamps.ts';
 import { isObject } from '../../base/json.ts';
-import type { RuleOf } from '../../contract/odd-values.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { RuleOf } from '../../wire/contract/odd-values.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RecordTimes } from '../formats/format.ts';
 import { setMember, type Json, type Properties } from '../formats/read-values.ts';
 import { anyTime } from '../formats/times.ts';

@@ -1,6 +1,6 @@
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { OddValue, RuleOf } from '../../contract/odd-values.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import type { OddValue, RuleOf } from '../../wire/contract/odd-values.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { findLongName, findLongProperty, shortenName, shortenProperties } from './long-names.ts';
 import { findLongId, findPadded, shortenIds, trimIds } from './odd-ids.ts';
 import { findOddTime } from './odd-times.ts';

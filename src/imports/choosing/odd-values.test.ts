@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { amplitude } from '../formats/amplitude/amplitude.ts';
 import { FormatOptionsError, type RecordReader, type RecordResult } from '../formats/format.ts';
 import { heap } from '../formats/heap/heap.ts';

@@ -1,4 +1,4 @@
-import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import { eventNames } from './event-names.ts';
 import { mergeAll, neverMerge } from './identity-policy.ts';
 import { joinTable, type JoinTable } from './join-table.ts';

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value';
-import { parseTimestamp } from '../../batch/timestamps.ts';
-import { importChoiceSchema, type ImportChoice } from '../../contract/import-choice.ts';
+import { parseTimestamp } from '../../wire/batch/timestamps.ts';
+import { importChoiceSchema, type ImportChoice } from '../../wire/contract/import-choice.ts';
 
 /** A choice is not one: the message says where, what was expected and what came. */
 export class ChoiceError extends Error {

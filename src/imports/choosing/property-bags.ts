@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 
 export type Bag = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { FormatOptionsError, type FoundOdd, type RecordResult, type RecordTimes } from '../formats/format.ts';
 import type { OddValueRule } from './odd-value-rules.ts';
 import { createTimeRepair, type TimeRepair } from './odd-times.ts';

@@ -1,4 +1,4 @@
-import { identityProperty, runProperty, type WireEvent } from '../../contract/wire-event.ts';
+import { identityProperty, runProperty, type WireEvent } from '../../wire/contract/wire-event.ts';
 
 /** Why an event is left out: a short phrase that it is counted under; undefined: it stays. */
 export type Filter = (event: WireEvent) => string | undefined;

@@ -1,5 +1,5 @@
-import { parseTimestamp } from '../../batch/timestamps.ts';
-import type { ImportChoice } from '../../contract/import-choice.ts';
+import { parseTimestamp } from '../../wire/batch/timestamps.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import type { Filter } from './step.ts';
 
 /** Half open, by the event's own time. An event whose time cannot be read stays: the check says what is wrong with it. */

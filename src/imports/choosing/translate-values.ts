@@ -1,4 +1,4 @@
-import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { mapBags, type Bag } from './property-bags.ts';
 import type { Change } from './step.ts';

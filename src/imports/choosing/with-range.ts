@@ -1,4 +1,4 @@
-import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import type { TimeRange } from '../source.ts';
 import { ChoiceError } from './parse-choice.ts';
 

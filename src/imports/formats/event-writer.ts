@@ -6,7 +6,7 @@ import type { IdCounter } from './occurrences.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
 import { settleProperties } from './settle-properties.ts';
-import { identityProperty, type WireEvent } from '../../contract/wire-event.ts';
+import { identityProperty, type WireEvent } from '../../wire/contract/wire-event.ts';
 
 /**
  * What every reader does with what it has read: translates names, derives ids, marks events as imported, and says once

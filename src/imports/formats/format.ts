@@ -1,7 +1,7 @@
 import type { ReaderMemory } from './reader-memory.ts';
-import type { OddValue } from '../../contract/odd-values.ts';
+import type { OddValue } from '../../wire/contract/odd-values.ts';
 import type { JsonObject } from '../../base/json.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { Evidence } from './evidence.ts';
 import type { FoundNote } from './record-notes.ts';
 import type { RecordMap } from './record-map.ts';

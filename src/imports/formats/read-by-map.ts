@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { leftOut, type NoEvents } from './event-writer.ts';
 import type { RecordReader, RecordResult } from './format.ts';
 import { propertyWriter } from './map-steps.ts';

@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { Format } from './format.ts';
 
 /** What `example.json` of a format holds. An option that takes JSON stands in it as a value instead of as text. */

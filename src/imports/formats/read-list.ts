@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 import { imported, skipped, unreadable, type NoEvents } from './event-writer.ts';
 import type { RecordResult } from './format.ts';
 import { kindOf, type Json } from './read-values.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 
 /** One event of a record that holds several. Nothing is written, and nothing remembered, before all have been read. */
 export type Readable = { readonly kind: 'readable'; readonly write: () => readonly WireEvent[] } | NoEvents;

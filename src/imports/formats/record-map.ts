@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { NoEvents } from './event-writer.ts';
 import type { RecordResult } from './format.ts';
 import type { Names } from './names.ts';

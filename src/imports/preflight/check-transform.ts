@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseExactValues } from '../../base/exact-json.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RunOptions } from '../run/run.ts';
 import { transformEvents } from '../stages/check/transform-events.ts';
 import { TransformError, type Transform, type TransformOutcome } from '../transform.ts';

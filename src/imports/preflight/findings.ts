@@ -3,7 +3,7 @@ import type {
   PreflightCheckName,
   PreflightFinding,
   PreflightResult,
-} from '../../contract/import-preflight.ts';
+} from '../../wire/contract/import-preflight.ts';
 import type { PreflightContext } from './preflight-context.ts';
 
 /** A finding as a check makes it, which need not say its own name. */

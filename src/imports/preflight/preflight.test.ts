@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PreflightResult } from '../../contract/import-preflight.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { PreflightResult } from '../../wire/contract/import-preflight.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { runOptions } from '../../../test/support/runs.ts';
 import { fieldWords, flagWords } from '../run/advice-words.ts';
 import type { RunOptions } from '../run/run.ts';

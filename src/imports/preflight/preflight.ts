@@ -1,6 +1,6 @@
 /** What is looked at before an import fetches anything: every check side by side, within one limit of time. */
 import type { Clock } from '../../base/clock.ts';
-import type { PreflightCheckName, PreflightFinding, PreflightResult } from '../../contract/import-preflight.ts';
+import type { PreflightCheckName, PreflightFinding, PreflightResult } from '../../wire/contract/import-preflight.ts';
 import type { RunOptions } from '../run/run.ts';
 import { checkAgreement } from './check-agreement.ts';
 import { checkClock } from './check-clock.ts';

@@ -1,5 +1,5 @@
 import { parseExactValues } from '../../base/exact-json.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RecordReader } from '../formats/format.ts';
 import { foreignFiles } from '../run/foreign-files.ts';
 import type { RunOptions } from '../run/run.ts';

@@ -1,4 +1,4 @@
-import type { OddValue } from '../../contract/odd-values.ts';
+import type { OddValue } from '../../wire/contract/odd-values.ts';
 
 /**
  * How messages name what a person can change: flags on the command line, fields in the API. They are read in the console and in

@@ -1,4 +1,4 @@
-import { checkProblemCodes, type CheckProblemCode } from '../../contract/import-runs.ts';
+import { checkProblemCodes, type CheckProblemCode } from '../../wire/contract/import-runs.ts';
 import type { Run, RunTotals } from './run.ts';
 
 /** Rejected records of all records, 0 to 1. One record may become several events that are refused. */

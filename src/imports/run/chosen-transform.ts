@@ -1,6 +1,6 @@
 import { slowHash } from '../../base/slow-hash.ts';
-import { ApiError } from '../../contract/errors.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { findConfig, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { RunTarget, RunTransform } from './run.ts';

@@ -1,9 +1,9 @@
 import type { Selectable, Updateable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Database, Metadata } from '../../metadata/database.ts';
-import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../metadata/lease.ts';
-import { rememberLoad } from '../../metadata/import-loads.ts';
-import { inTransaction, type Queries } from '../../metadata/queries.ts';
+import type { Database, Metadata } from '../../stores/metadata/database.ts';
+import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../stores/metadata/lease.ts';
+import { rememberLoad } from '../../stores/metadata/import-loads.ts';
+import { inTransaction, type Queries } from '../../stores/metadata/queries.ts';
 import { countDeath, parseDeaths, type RunDeaths } from './run-deaths.ts';
 import { runColumns, timeOf, toRun } from './run-rows.ts';
 import { stateAfter, type Run, type RunState, type Stage } from './run.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { testBucketServer } from '../../../test/support/bucket-server.ts';
 import { tempMetadata } from '../../../test/support/metadata.ts';
 import { newRun, start } from '../../../test/support/runs.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { openStaging } from '../staging/open-staging.ts';
 import type { Staging } from '../staging.ts';
 import { claimRun } from './claim-run.ts';

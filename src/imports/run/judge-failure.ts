@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../eventstore/eventstore.ts';
+import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
 import { FormatOptionsError } from '../formats/format.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { RunFailedError, RunLostError } from './leased-run.ts';

@@ -1,4 +1,4 @@
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { allowedActions, statesWith, type Run, type RunAction, type RunState } from './run.ts';
 

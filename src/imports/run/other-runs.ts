@@ -1,4 +1,4 @@
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { inPieces } from './in-pieces.ts';
 import type { OtherRun } from './results.ts';
 import type { Run } from './run.ts';

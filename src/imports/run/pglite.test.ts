@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll } from 'vitest';
 import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
-import { testImportRuns } from './conformance.ts';
+import { testImportRuns } from '../../../test/conformance/import-runs/import-runs.ts';
 
 // One instance for all tests. Each test gets empty tables.
 const db = kyselyOf(await openPglite());

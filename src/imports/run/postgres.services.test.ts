@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeAll } from 'vitest';
-import { migrate } from '../../metadata/migrate.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
 import { describeOnPostgres } from '../../../test/support/postgres-database.ts';
-import { testImportRuns } from './conformance.ts';
+import { testImportRuns } from '../../../test/conformance/import-runs/import-runs.ts';
 
 describeOnPostgres('import runs on PostgreSQL', ({ db, other }) => {
   beforeAll(() => migrate(db, 'postgres'));

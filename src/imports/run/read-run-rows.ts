@@ -1,4 +1,4 @@
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import type { LeasedRun } from './leased-run.ts';
 import { toDay, toPart } from './run-rows.ts';
 

@@ -1,5 +1,5 @@
-import type { Queries } from '../../metadata/queries.ts';
-import { writeActivities } from '../../metadata/activity.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { writeActivities } from '../../stores/metadata/activity.ts';
 import { entryOf } from '../../plugins/configs/save-changes.ts';
 import { findAnyConfig } from '../../plugins/configs/stored-config.ts';
 import type { Run } from './run.ts';

@@ -1,6 +1,6 @@
-import { ApiError } from '../../contract/errors.ts';
-import { findRemovedRun, type RemovedRun } from '../../metadata/import-loads.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import { findRemovedRun, type RemovedRun } from '../../stores/metadata/import-loads.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { getRun } from './run-store.ts';
 import { allowedActions, type Run, type RunOptions } from './run.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ApiError } from '../../contract/errors.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
 import type { StoredConfig } from '../../plugins/configs/stored-config.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { isImportSource, type ImportSourcePlugin } from '../../plugins/plugin.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../contract/errors.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
 import type { StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import { withoutSecrets } from '../../plugins/mask-secrets.ts';

@@ -4,7 +4,7 @@ import { withStaging } from '../../../test/support/kept-runs.ts';
 import { insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
 import { newRun, start } from '../../../test/support/runs.ts';
 import { dayMs } from '../../base/time.ts';
-import { deleteProject } from '../../metadata/projects.ts';
+import { deleteProject } from '../../stores/metadata/projects.ts';
 import { claimRun, completeRun, enterStage } from './claim-run.ts';
 import { removeLostTables } from './remove-lost-tables.ts';
 import { removeOldStaging } from './remove-old-staging.ts';

@@ -1,6 +1,6 @@
-import type { RunRef } from '../../eventstore/eventstore.ts';
-import type { RunTables } from '../../eventstore/run-tables.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { RunRef } from '../../stores/events/eventstore.ts';
+import type { RunTables } from '../../stores/events/run-tables.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 
 export interface RemoveTablesDeps {
   readonly db: Metadata;

@@ -3,7 +3,7 @@ import { withStaging, type Kept } from '../../../test/support/kept-runs.ts';
 import { newRun, runOptions, start } from '../../../test/support/runs.ts';
 import { isoMicros } from '../../base/clock.ts';
 import { dayMs, hourMs } from '../../base/time.ts';
-import { findRemovedRun } from '../../metadata/import-loads.ts';
+import { findRemovedRun } from '../../stores/metadata/import-loads.ts';
 import { stagingKeys } from '../staging.ts';
 import { claimRun, completeRun, enterStage } from './claim-run.ts';
 import { refuseReplace } from './refuse-replace.ts';

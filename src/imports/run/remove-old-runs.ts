@@ -1,8 +1,8 @@
 import { dayMs } from '../../base/time.ts';
 import { isoMicros } from '../../base/clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import { forgetLoad, rememberRemoval } from '../../metadata/import-loads.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { forgetLoad, rememberRemoval } from '../../stores/metadata/import-loads.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import type { Staging } from '../staging.ts';
 import { isDifferent } from './remove-old-staging.ts';
 import type { RunState, RunTotals } from './run.ts';

@@ -3,7 +3,7 @@ import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withStaging, type Kept } from '../../../test/support/kept-runs.ts';
-import { createProject, deleteProject } from '../../metadata/projects.ts';
+import { createProject, deleteProject } from '../../stores/metadata/projects.ts';
 import { createAccount } from '../../../test/support/metadata-rows.ts';
 import { removeOfDeletedProjects, removeOldStaging } from './remove-old-staging.ts';
 import { createRun, getRun } from './run-store.ts';

@@ -2,7 +2,7 @@ import { dayMs } from '../../base/time.ts';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isoMicros } from '../../base/clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import type { VerifyResult } from './results.ts';
 import { cancelRun, RunMissingError, RunTransitionError } from './run-transitions.ts';
 import { removeLostPieces } from '../uploads/staged-uploads.ts';

@@ -1,10 +1,10 @@
 import type { Updateable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import { ApiError } from '../../contract/errors.ts';
-import type { ImportRunReport } from '../../contract/import-runs.ts';
-import type { Database, Metadata } from '../../metadata/database.ts';
-import { rememberReportedLoad } from '../../metadata/import-loads.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { ImportRunReport } from '../../wire/contract/import-runs.ts';
+import type { Database, Metadata } from '../../stores/metadata/database.ts';
+import { rememberReportedLoad } from '../../stores/metadata/import-loads.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { noTotals, type Run, type RunOptions, type RunTotals, type StageProgress } from './run.ts';
 import { tellRun } from './tell-run.ts';

@@ -1,7 +1,7 @@
-import type { CheckProblemCode } from '../../contract/import-runs.ts';
-import type { ErrorGroup, EventSummary } from '../../contract/import-results.ts';
+import type { CheckProblemCode } from '../../wire/contract/import-runs.ts';
+import type { ErrorGroup, EventSummary } from '../../wire/contract/import-results.ts';
 import type { NoteCode, NoteCount, NoteKind } from '../formats/record-notes.ts';
-import type { OddValue } from '../../contract/odd-values.ts';
+import type { OddValue } from '../../wire/contract/odd-values.ts';
 import type { RunTotals } from './run.ts';
 
 /** What the check found: `check.json` in staging, `GET …/runs/:run/check/`. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../../contract/errors.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { readReplace } from './read-replace.ts';

@@ -3,7 +3,7 @@
  * must not do so without end.
  */
 import { sql } from 'kysely';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { RunFailedError } from './leased-run.ts';
 import type { Stage } from './run.ts';
 

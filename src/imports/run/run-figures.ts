@@ -1,4 +1,4 @@
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import type { Run, RunState } from './run.ts';
 

@@ -1,4 +1,4 @@
-import type { ImportRunRecord, ImportStageRecord } from '../../contract/import-runs.ts';
+import type { ImportRunRecord, ImportStageRecord } from '../../wire/contract/import-runs.ts';
 import { openCheckProblems } from './check-problems.ts';
 import { runEtaMs, shareDone, stagesOf } from './eta.ts';
 import { withoutCredentials } from './shown-url.ts';

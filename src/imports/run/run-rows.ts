@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Database } from '../../metadata/database.ts';
+import type { Database } from '../../stores/metadata/database.ts';
 import type { LeasedRun, StoredPart } from './leased-run.ts';
 import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunState, Stage } from './run.ts';

@@ -1,5 +1,5 @@
 import { FormatOptionsError } from '../formats/format.ts';
-import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import { ChoiceError, parseChoice } from '../choosing/parse-choice.ts';
 import { assertRulesFit } from '../choosing/reject-odd.ts';
 import { withRange } from '../choosing/with-range.ts';

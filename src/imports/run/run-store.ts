@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
-import type { Database } from '../../metadata/database.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Database } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { noTotals, type Run, type RunOptions, type RunState } from './run.ts';
 

@@ -1,5 +1,5 @@
 import { isoMicros } from '../../base/clock.ts';
-import { inTransaction, type Queries } from '../../metadata/queries.ts';
+import { inTransaction, type Queries } from '../../stores/metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { allowedActions, stateAfter, type Run, type RunAction, type RunOptions, type RunState } from './run.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog } from '../../server/telemetry/log.ts';
 import { RunFailedError, RunLostError, type LeasedRun, type RunStage, type RunStages } from './leased-run.ts';
 import { createRun, getRun } from './run-store.ts';
 import { cancelRun, pauseRun, resumeRun } from './run-transitions.ts';
@@ -12,7 +12,7 @@ import { fieldWords } from './advice-words.ts';
 import { failureReason } from './failure-reason.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { CheckFailure } from '../stages/check/check-failure.ts';
-import { StoreUnavailableError } from '../../eventstore/eventstore.ts';
+import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
 import { TargetError, TargetWaitError } from '../target.ts';
 import { newRun, runOptions } from '../../../test/support/runs.ts';
 

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 import { createRetry, type Sleep } from '../../base/retry.ts';
 import { takeWork } from '../../base/take-work.ts';
-import { createDatabaseClock, type DatabaseClock } from '../../metadata/database-clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import { keepLease } from '../../metadata/lease.ts';
-import type { Log } from '../../telemetry/log.ts';
+import { createDatabaseClock, type DatabaseClock } from '../../stores/metadata/database-clock.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { keepLease } from '../../stores/metadata/lease.ts';
+import type { Log } from '../../server/telemetry/log.ts';
 import { stagesOf } from './eta.ts';
 import { fieldWords, type AdviceWords } from './advice-words.ts';
 import { failureReason } from './failure-reason.ts';

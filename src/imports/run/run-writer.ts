@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { RunLostError, type LeasedRun } from './leased-run.ts';
 import { createLateWrite } from './late-write.ts';
 import { readRunRows } from './read-run-rows.ts';

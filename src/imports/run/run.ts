@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { CheckProblemCode } from '../../contract/import-runs.ts';
+import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import type { CheckProblemCode } from '../../wire/contract/import-runs.ts';
 import type { TimeRange } from '../source.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../../test/support/metadata.ts';
 import { newRun, runOptions } from '../../../test/support/runs.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import { rememberLoad } from '../../metadata/import-loads.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { rememberLoad } from '../../stores/metadata/import-loads.ts';
 import { createRun } from './run-store.ts';
 import { earlierRunsIn, findSameRecords, type CheckedRun } from './same-records.ts';
 import type { RunOptions } from './run.ts';

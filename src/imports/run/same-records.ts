@@ -1,5 +1,5 @@
-import { marksOf, placeOf, recipeOf, type Marks } from '../../metadata/import-loads.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { marksOf, placeOf, recipeOf, type Marks } from '../../stores/metadata/import-loads.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import type { StoredDay } from './import-day.ts';
 import type { StoredPart } from './leased-run.ts';
 import { readRunRows } from './read-run-rows.ts';

@@ -1,6 +1,6 @@
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { openSqlite } from '../../metadata/sqlite.ts';
-import { testImportRuns } from './conformance.ts';
+import { openSqlite } from '../../stores/metadata/sqlite.ts';
+import { testImportRuns } from '../../../test/conformance/import-runs/import-runs.ts';
 
 testImportRuns(async () => {
   const store = await tempMetadata();

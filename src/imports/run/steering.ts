@@ -1,5 +1,5 @@
-import { ApiError } from '../../contract/errors.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { healthOf } from '../../plugins/configs/config-health.ts';
 import { attachedKeys, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { missingRequired } from '../../plugins/check-settings.ts';

@@ -1,6 +1,6 @@
-import { readDatabaseTime } from '../../metadata/database-clock.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { tell } from '../../notices/outbox.ts';
+import { readDatabaseTime } from '../../stores/metadata/database-clock.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { tell } from '../../queue/notices/outbox.ts';
 import type { Run } from './run.ts';
 
 /** Tells that a run has ended, in the transaction in which it does. Runs of the command line are nobody's news. */

@@ -1,7 +1,7 @@
 import { minuteMs } from '../../base/time.ts';
-import { ApiError } from '../../contract/errors.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { findAnyConfig, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
 import type { ImportSourcePlugin } from '../../plugins/plugin.ts';

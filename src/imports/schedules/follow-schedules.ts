@@ -1,6 +1,6 @@
 import { repeat } from '../../base/repeat.ts';
-import type { DatabaseClock } from '../../metadata/database-clock.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { DatabaseClock } from '../../stores/metadata/database-clock.ts';
+import type { Log } from '../../server/telemetry/log.ts';
 import { pauseSilentRuns } from '../run/reported-runs.ts';
 import { advanceSchedule, type AdvanceDeps } from './advance.ts';
 import { schedulesToLookAt } from './schedule.ts';

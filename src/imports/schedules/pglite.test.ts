@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll } from 'vitest';
 import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
-import { testSchedules } from './conformance.ts';
+import { testSchedules } from '../../../test/conformance/import-schedules/import-schedules.ts';
 
 // One instance for all tests. Each test gets empty tables.
 const db = kyselyOf(await openPglite());

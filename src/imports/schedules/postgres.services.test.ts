@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeAll } from 'vitest';
-import { migrate } from '../../metadata/migrate.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
 import { describeOnPostgres } from '../../../test/support/postgres-database.ts';
-import { testSchedules } from './conformance.ts';
+import { testSchedules } from '../../../test/conformance/import-schedules/import-schedules.ts';
 
 describeOnPostgres('schedules of imports on PostgreSQL', ({ db, other }) => {
   beforeAll(() => migrate(db, 'postgres'));

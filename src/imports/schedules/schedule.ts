@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Database } from '../../metadata/database.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Database } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import type { Timing } from './timing.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { openSqlite } from '../../metadata/sqlite.ts';
-import { testSchedules } from './conformance.ts';
+import { openSqlite } from '../../stores/metadata/sqlite.ts';
+import { testSchedules } from '../../../test/conformance/import-schedules/import-schedules.ts';
 
 testSchedules(async () => {
   const store = await tempMetadata();

@@ -8,7 +8,7 @@ import {
   type SourceHost,
   type SourcePart,
 } from '../source.ts';
-import type { OutboundStreamResponse } from '../../outbound/outbound.ts';
+import type { OutboundStreamResponse } from '../../plugins/outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';

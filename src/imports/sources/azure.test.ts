@@ -2,8 +2,8 @@ import { ContainerClient, StorageSharedKeyCredential } from '@azure/storage-blob
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Source, SourceHost } from '../source.ts';
-import { createOutboundStream } from '../../outbound/stream.ts';
-import { parseAllowList } from '../../outbound/allow-list.ts';
+import { createOutboundStream } from '../../plugins/outbound/stream.ts';
+import { parseAllowList } from '../../plugins/outbound/allow-list.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { testAzureServer, type TestAzureServer } from '../../../test/support/azure-server.ts';

@@ -1,5 +1,5 @@
 import { SourceError, SourceWaitError, type SourceContext, type SourceHost } from '../source.ts';
-import type { OutboundStreamResponse } from '../../outbound/outbound.ts';
+import type { OutboundStreamResponse } from '../../plugins/outbound/outbound.ts';
 import { askAgain, createExportApi, readWhole } from './export-api.ts';
 
 export interface ClickhousePlace {

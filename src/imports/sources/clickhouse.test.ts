@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Source, SourceHost } from '../source.ts';
 import { testClickhouseServer, type TestClickhouseServer } from '../../../test/support/clickhouse-server.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { createOutboundStream } from '../../outbound/stream.ts';
-import { parseAllowList } from '../../outbound/allow-list.ts';
+import { createOutboundStream } from '../../plugins/outbound/stream.ts';
+import { parseAllowList } from '../../plugins/outbound/allow-list.ts';
 import { clickhouse } from './clickhouse.ts';
 import { readSource, readStubbornly, testSourceHost } from './source-host.fixture.ts';
 

@@ -1,7 +1,11 @@
 import { objectIn } from '../../base/json.ts';
 import { createRetry } from '../../base/retry.ts';
 import { SourceError, SourceWaitError, type SourceContext, type SourceHost } from '../source.ts';
-import { OutboundError, type OutboundStreamRequest, type OutboundStreamResponse } from '../../outbound/outbound.ts';
+import {
+  OutboundError,
+  type OutboundStreamRequest,
+  type OutboundStreamResponse,
+} from '../../plugins/outbound/outbound.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { withoutGzip } from './without-gzip.ts';
 

@@ -1,13 +1,18 @@
 import type { listOffsetsV7 as offsetsApi, metadataV12 as metadataApi, Writer } from '@platformatic/kafka';
 import { SourceError, SourceWaitError, type ResolveHost } from '../source.ts';
-import type { KafkaBroker } from '../../kafka/access.ts';
+import type { KafkaBroker } from '../../log/kafka-connection/access.ts';
 import {
   createKafkaConnections,
   kafkaLibrary,
   type KafkaConnection,
   type KafkaConnections,
-} from '../../kafka/connections.ts';
-import { flexibleSince, parseFetch, type FetchAnswer, type FetchAnswers } from '../../kafka/fetch-answer.ts';
+} from '../../log/kafka-connection/connections.ts';
+import {
+  flexibleSince,
+  parseFetch,
+  type FetchAnswer,
+  type FetchAnswers,
+} from '../../log/kafka-connection/fetch-answer.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { KafkaPlace } from './kafka-place.ts';
 

@@ -1,6 +1,6 @@
 import { networkFault } from '../../base/network-fault.ts';
-import type { KafkaBroker } from '../../kafka/access.ts';
-import { KafkaVersionError } from '../../kafka/connections.ts';
+import type { KafkaBroker } from '../../log/kafka-connection/access.ts';
+import { KafkaVersionError } from '../../log/kafka-connection/connections.ts';
 import {
   brokerAnswer,
   codeOf,
@@ -9,8 +9,8 @@ import {
   isCertificateFault,
   isLoginFault,
   isUserFault,
-} from '../../kafka/fault-parts.ts';
-import { OutboundError } from '../../outbound/outbound.ts';
+} from '../../log/kafka-connection/fault-parts.ts';
+import { OutboundError } from '../../plugins/outbound/outbound.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 import type { KafkaPlace } from './kafka-place.ts';
 

@@ -5,7 +5,7 @@ import {
   tlsChoices,
   type KafkaAccess,
   type KafkaBroker,
-} from '../../kafka/access.ts';
+} from '../../log/kafka-connection/access.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { listSetting, neededSetting, textSetting } from '../../plugins/setting-values.ts';

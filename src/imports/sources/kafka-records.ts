@@ -1,6 +1,6 @@
 import type { RecordsBatch } from '@platformatic/kafka';
-import { kafkaLibrary } from '../../kafka/connections.ts';
-import type { AbortedTransaction } from '../../kafka/fetch-answer.ts';
+import { kafkaLibrary } from '../../log/kafka-connection/connections.ts';
+import type { AbortedTransaction } from '../../log/kafka-connection/fetch-answer.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 
 const lengthAt = 8;

@@ -4,7 +4,7 @@ import { Admin, Producer, type MessageToProduce } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaBrokers as brokers, kafkaTls } from '../../../test/support/kafka-servers.ts';
 import { networkFault } from '../../base/network-fault.ts';
-import { createKafkaConnections, type KafkaConnections } from '../../kafka/connections.ts';
+import { createKafkaConnections, type KafkaConnections } from '../../log/kafka-connection/connections.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { lineWithoutRecord, type RecordChunk, type Source, type SourceHost, type SourcePart } from '../source.ts';

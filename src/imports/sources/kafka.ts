@@ -9,7 +9,7 @@ import {
   type SourcePart,
   type TimeRange,
 } from '../source.ts';
-import { saslMechanisms, tlsChoices } from '../../kafka/access.ts';
+import { saslMechanisms, tlsChoices } from '../../log/kafka-connection/access.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { listSetting, textSetting } from '../../plugins/setting-values.ts';

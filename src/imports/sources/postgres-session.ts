@@ -1,7 +1,7 @@
 import { isIP, Socket } from 'node:net';
 import type { Client, ClientConfig, QueryArrayConfig, QueryArrayResult } from 'pg';
 import { SourceError, SourceWaitError, type ResolveHost } from '../source.ts';
-import { OutboundError } from '../../outbound/outbound.ts';
+import { OutboundError } from '../../plugins/outbound/outbound.ts';
 import type { Column, ListParsers } from './postgres-rows.ts';
 
 export interface PostgresPlace {

@@ -3,7 +3,7 @@ import { parseExactValues } from '../../base/exact-json.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SourceError, SourceWaitError, type ResolveHost, type Source } from '../source.ts';
-import { OutboundError } from '../../outbound/outbound.ts';
+import { OutboundError } from '../../plugins/outbound/outbound.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';

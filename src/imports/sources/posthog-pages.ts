@@ -1,6 +1,6 @@
 import { isoOfMicros } from '../../base/clock.ts';
 import { SourceError, SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
-import { OutboundError } from '../../outbound/outbound.ts';
+import { OutboundError } from '../../plugins/outbound/outbound.ts';
 import { chunkOf, parsePage } from './parse-page.ts';
 import { askAgain, readWhole, type ExportApi } from './export-api.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SourceError, type Source, type SourceHost } from '../source.ts';
-import { OutboundError } from '../../outbound/outbound.ts';
+import { OutboundError } from '../../plugins/outbound/outbound.ts';
 import { makeZip } from '../../../test/support/archives.ts';
 import { testBucketServer, type TestBucketServer } from '../../../test/support/bucket-server.ts';
 import type { SettingValues } from '../../plugins/fields.ts';

@@ -7,7 +7,7 @@ import {
   type SourceHost,
   type SourcePart,
 } from '../source.ts';
-import { OutboundError } from '../../outbound/outbound.ts';
+import { OutboundError } from '../../plugins/outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
 import { connectBucket, type Bucket, type BucketObject, type BucketSettings } from '../s3/bucket.ts';
 import { BucketError } from '../s3/errors.ts';

@@ -1,8 +1,8 @@
 import { dayMs } from '../../base/time.ts';
 import { describe, expect, it } from 'vitest';
-import { scanBatch } from '../../batch/scan.ts';
-import type { AcceptedBatch } from '../../batch/door.ts';
-import { validateEvent } from '../../batch/validate.ts';
+import { scanBatch } from '../../wire/batch/scan.ts';
+import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import { validateEvent } from '../../wire/batch/validate.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { sampleEvents } from './sample-events.ts';
 

@@ -1,9 +1,9 @@
 import type { RecordChunk, ResolveHost, Source, SourceHost, SourcePart } from '../source.ts';
 import { SourceWaitError } from '../source.ts';
 import type { TimeRange } from '../source.ts';
-import { parseAllowList } from '../../outbound/allow-list.ts';
-import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
-import { createOutboundStream } from '../../outbound/stream.ts';
+import { parseAllowList } from '../../plugins/outbound/allow-list.ts';
+import { resolveAllowed } from '../../plugins/outbound/resolve-allowed.ts';
+import { createOutboundStream } from '../../plugins/outbound/stream.ts';
 
 /** A host for sources under test, whose servers are on this machine. */
 export function testSourceHost(changes: Partial<SourceHost> = {}): SourceHost {

@@ -1,6 +1,6 @@
 import { contentText, type ContentKind } from '../checksum.ts';
 import { isObject, objectIn } from '../../base/json.ts';
-import { parseMicros } from '../../eventstore/micros.ts';
+import { parseMicros } from '../../stores/events/micros.ts';
 import {
   TargetUnreadableError,
   type StoredCount,

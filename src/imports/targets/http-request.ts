@@ -1,4 +1,4 @@
-import type { OutboundFetch } from '../../outbound/outbound.ts';
+import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
 import { retryAfterMs, type Answer } from './batch-answer.ts';
 
 /** One HTTP request of a target. Rejects when no answer came; never follows a redirect to another address. */

@@ -1,4 +1,4 @@
-import type { EventStore } from '../../eventstore/eventstore.ts';
+import type { EventStore } from '../../stores/events/eventstore.ts';
 
 /** A project with more names has other troubles. */
 const namesMax = 100_000;

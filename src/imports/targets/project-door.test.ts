@@ -1,14 +1,14 @@
 import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
-import type { AcceptedBatch } from '../../batch/door.ts';
-import { createAgreements } from '../../capture/agreements.ts';
-import { createBudgets } from '../../capture/budgets.ts';
-import { freeEventsInAll } from '../../contract/historical-settings.ts';
-import { findApprovedAgreement } from '../../metadata/find-approved-agreement.ts';
-import { unavailable } from '../../capture/project-key.ts';
-import { createOrganization } from '../../metadata/organizations.ts';
-import { createProject } from '../../metadata/projects.ts';
+import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import { createAgreements } from '../../wire/capture/agreements.ts';
+import { createBudgets } from '../../wire/capture/budgets.ts';
+import { freeEventsInAll } from '../../wire/contract/historical-settings.ts';
+import { findApprovedAgreement } from '../../stores/metadata/find-approved-agreement.ts';
+import { unavailable } from '../../wire/capture/project-key.ts';
+import { createOrganization } from '../../stores/metadata/organizations.ts';
+import { createProject } from '../../stores/metadata/projects.ts';
 import { createProjectDoor, hasFiledAgreement, type ProjectDoor } from './project-door.ts';
 
 let metadata: TempMetadata;

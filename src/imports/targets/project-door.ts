@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
-import type { AcceptedBatch, Door } from '../../batch/door.ts';
-import { NoAgreementError, type Agreements } from '../../capture/agreements.ts';
-import { ApiError } from '../../contract/errors.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { AcceptedBatch, Door } from '../../wire/batch/door.ts';
+import { NoAgreementError, type Agreements } from '../../wire/capture/agreements.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 
 /**
  * The way into the historical lane of one project, held to its agreement. Answers are plain values, because the one who asks

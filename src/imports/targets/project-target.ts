@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib';
-import type { EventStore, RunRef } from '../../eventstore/eventstore.ts';
-import { hasLaterRows } from '../../eventstore/run-table-reads.ts';
-import type { RunStore } from '../../eventstore/run-tables.ts';
+import type { EventStore, RunRef } from '../../stores/events/eventstore.ts';
+import { hasLaterRows } from '../../stores/events/run-table-reads.ts';
+import type { RunStore } from '../../stores/events/run-tables.ts';
 import {
   identityKey,
   importedCounts,
@@ -11,9 +11,9 @@ import {
   storedOnDay,
   type IdentityKey,
   type ImportedIdentity,
-} from '../../eventstore/import-reads.ts';
+} from '../../stores/events/import-reads.ts';
 import { contentText, type ContentKind } from '../checksum.ts';
-import { storedId } from '../../batch/stored-id.ts';
+import { storedId } from '../../wire/batch/stored-id.ts';
 import {
   TargetError,
   TargetWaitError,

@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '../../eventstore/eventstore.ts';
-import type { IdentityKey, IdentityPage } from '../../eventstore/import-reads.ts';
+import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
+import type { IdentityKey, IdentityPage } from '../../stores/events/import-reads.ts';
 import { TargetWaitError } from '../target.ts';
 
 /** Work on the event store. Throws TargetWaitError while it is busy or away. */

@@ -7,8 +7,8 @@ import type {
   TransformationPlugin,
   TransformEvent,
 } from '../../plugins/plugin.ts';
-import { SandboxError, type EventOutcome, type SandboxEvent } from '../../sandbox/sandbox.ts';
-import { checkResult } from '../../transform/run-chain.ts';
+import { SandboxError, type EventOutcome, type SandboxEvent } from '../../plugins/sandbox/sandbox.ts';
+import { checkResult } from '../../pipeline/transform/run-chain.ts';
 import { TransformError } from '../transform.ts';
 import { emptyCache, importServices } from './import-services.ts';
 import type { Runner } from './runner.ts';

@@ -1,4 +1,4 @@
-import type { EventOutcome, SandboxError } from '../../sandbox/sandbox.ts';
+import type { EventOutcome, SandboxError } from '../../plugins/sandbox/sandbox.ts';
 import type { CodeOutcome, Transform, TransformAbout, TransformFault } from '../transform.ts';
 import type { Runner } from './runner.ts';
 

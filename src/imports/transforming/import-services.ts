@@ -1,6 +1,6 @@
 import { createCacheStore } from '../../plugins/services/cache-store.ts';
 import type { PluginCache, PluginStorage } from '../../plugins/host.ts';
-import type { InstanceServices } from '../../sandbox/sandbox.ts';
+import type { InstanceServices } from '../../plugins/sandbox/sandbox.ts';
 
 const cacheBytesMax = 16 * 1024 * 1024;
 

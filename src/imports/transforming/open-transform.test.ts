@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WireEvent } from '../../contract/wire-event.ts';
+import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { TransformError, type TransformOutcome } from '../transform.ts';

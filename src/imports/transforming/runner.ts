@@ -1,4 +1,4 @@
-import type { EventOutcome, SandboxEvent } from '../../sandbox/sandbox.ts';
+import type { EventOutcome, SandboxEvent } from '../../plugins/sandbox/sandbox.ts';
 
 /** Code at work, of the sandbox or of this program: an outcome for each event, in their order. */
 export interface Runner {

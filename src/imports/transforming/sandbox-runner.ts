@@ -6,7 +6,7 @@ import {
   type Sandbox,
   type SandboxInstance,
   type SandboxProgram,
-} from '../../sandbox/sandbox.ts';
+} from '../../plugins/sandbox/sandbox.ts';
 import { TransformError } from '../transform.ts';
 import { importServices } from './import-services.ts';
 import type { Runner } from './runner.ts';

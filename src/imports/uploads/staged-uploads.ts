@@ -5,7 +5,7 @@
 import { isoMicros } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import { dayMs } from '../../base/time.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { uploadsPrefix, type Staging } from '../staging.ts';
 
 export interface StagedUpload {

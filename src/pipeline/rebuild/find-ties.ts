@@ -1,9 +1,9 @@
-import { storedId } from '../../batch/stored-id.ts';
-import type { StoreReader } from '../../eventstore/eventstore.ts';
-import { mergePairs } from '../../eventstore/profile-reads.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { storedId } from '../../wire/batch/stored-id.ts';
+import type { StoreReader } from '../../stores/events/eventstore.ts';
+import { mergePairs } from '../../stores/events/profile-reads.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { isNobody } from '../../base/nobody-ids.ts';
-import { personsWithIds } from '../../persons/rebuild-rows.ts';
+import { personsWithIds } from '../persons/rebuild-rows.ts';
 
 /** Ids that can only be understood together, and the persons that they are now. */
 export interface Ties {

@@ -1,8 +1,8 @@
 import { backoffMs } from '../../base/retry.ts';
 import type { Failpoint } from '../../base/failpoint.ts';
-import type { EventStore } from '../../eventstore/eventstore.ts';
-import { mentionedGroupTypes } from '../../eventstore/run-rows.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { EventStore } from '../../stores/events/eventstore.ts';
+import { mentionedGroupTypes } from '../../stores/events/run-rows.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import {
   dueRebuilds,
   findRebuild,
@@ -13,13 +13,13 @@ import {
   type Rebuild,
   type RebuildCounts,
   type RebuildKind,
-} from '../../metadata/profile-rebuilds.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { holdSlot, SlotLostError, type SlotHold } from '../../metadata/slots.ts';
-import { loadGroupTypes, writeGroupChanges } from '../../persons/group-rows.ts';
-import { writePersonChanges } from '../../persons/person-rows.ts';
-import { removeGroups, removeGroupTypes, removePersons } from '../../persons/rebuild-rows.ts';
-import type { Log } from '../../telemetry/log.ts';
+} from '../../stores/metadata/profile-rebuilds.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { holdSlot, SlotLostError, type SlotHold } from '../../stores/metadata/slots.ts';
+import { loadGroupTypes, writeGroupChanges } from '../persons/group-rows.ts';
+import { writePersonChanges } from '../persons/person-rows.ts';
+import { removeGroups, removeGroupTypes, removePersons } from '../persons/rebuild-rows.ts';
+import type { Log } from '../../server/telemetry/log.ts';
 import { lockProjects, ProjectSpreadError } from '../window-projects.ts';
 import { findTies } from './find-ties.ts';
 import { replayGroups, type GroupName } from './replay-groups.ts';

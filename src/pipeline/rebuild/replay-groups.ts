@@ -1,6 +1,6 @@
-import { groupProfileEvents, type Arrival } from '../../eventstore/profile-reads.ts';
-import type { GroupChanges } from '../../persons/group-rows.ts';
-import { GroupStore } from '../../persons/group-store.ts';
+import { groupProfileEvents, type Arrival } from '../../stores/events/profile-reads.ts';
+import type { GroupChanges } from '../persons/group-rows.ts';
+import { GroupStore } from '../persons/group-store.ts';
 import type { ReplayDeps } from './replay-persons.ts';
 import { storedDraft } from './stored-draft.ts';
 

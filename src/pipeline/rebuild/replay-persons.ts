@@ -1,14 +1,14 @@
-import type { StoreReader } from '../../eventstore/eventstore.ts';
+import type { StoreReader } from '../../stores/events/eventstore.ts';
 import {
   firstSeen,
   profileEvents,
   type Arrival,
   type ProfileEvent,
   type RunArrivals,
-} from '../../eventstore/profile-reads.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import type { PersonChanges } from '../../persons/person-rows.ts';
-import { PersonStore } from '../../persons/person-store.ts';
+} from '../../stores/events/profile-reads.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import type { PersonChanges } from '../persons/person-rows.ts';
+import { PersonStore } from '../persons/person-store.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { updatePerson } from '../steps/update-persons.ts';
 import { storedDraft } from './stored-draft.ts';

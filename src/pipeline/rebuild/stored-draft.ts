@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { ProfileEvent } from '../../eventstore/profile-reads.ts';
+import type { ProfileEvent } from '../../stores/events/profile-reads.ts';
 import { parseExact } from '../../base/exact-json.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { readGroups } from '../steps/read-groups.ts';

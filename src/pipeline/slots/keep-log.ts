@@ -1,5 +1,5 @@
-import type { Metadata } from '../../metadata/database.ts';
-import { holdSlot, type SlotHold } from '../../metadata/slots.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { holdSlot, type SlotHold } from '../../stores/metadata/slots.ts';
 
 /** The cursors of a slot count in another log: what is in this one would be passed over, up to where they are. */
 export class OtherLogError extends Error {

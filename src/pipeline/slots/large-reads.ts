@@ -1,4 +1,4 @@
-import { lanes, type EventLogReader, type Lane, type StoredRecord } from '../../eventlog/eventlog.ts';
+import { lanes, type EventLogReader, type Lane, type StoredRecord } from '../../log/eventlog.ts';
 
 /** Body bytes of a read that is small: any number of them may be in memory. */
 const smallBytes = 256 * 1024;

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { afterAll } from 'vitest';
 import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
-import { migrate } from '../../metadata/migrate.ts';
-import { testFence } from './fence-conformance.ts';
-import { testSlotStorm } from './storm-conformance.ts';
-import { testSlotWorkers } from './worker-conformance.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
+import { testFence } from '../../../test/conformance/slots/fence.ts';
+import { testSlotStorm } from '../../../test/conformance/slots/storm.ts';
+import { testSlotWorkers } from '../../../test/conformance/slots/worker.ts';
 
 // One instance for all tests. Each test gets a new schema.
 const db = kyselyOf(await openPglite());

@@ -1,9 +1,9 @@
 import { describeOnPostgres, emptied } from '../../../test/support/postgres-database.ts';
-import { migrate } from '../../metadata/migrate.ts';
-import { testSpread } from './spread-conformance.ts';
-import { testFence } from './fence-conformance.ts';
-import { testSlotStorm, testUnfencedStorm } from './storm-conformance.ts';
-import { testSlotWorkers } from './worker-conformance.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
+import { testSpread } from '../../../test/conformance/slots/spread.ts';
+import { testFence } from '../../../test/conformance/slots/fence.ts';
+import { testSlotStorm, testUnfencedStorm } from '../../../test/conformance/slots/storm.ts';
+import { testSlotWorkers } from '../../../test/conformance/slots/worker.ts';
 
 describeOnPostgres('slots on PostgreSQL', (database) => {
   const open = async () => {

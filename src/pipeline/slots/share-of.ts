@@ -1,4 +1,4 @@
-import type { Workers } from '../../metadata/slot-leases.ts';
+import type { Workers } from '../../stores/metadata/slot-leases.ts';
 
 /** How many of the slots are this worker's: all of them are somebody's, and no worker has two more than another. */
 export function shareOf(slots: number, { count, rank }: Workers): number {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { describeOnPostgres, emptied } from '../../../test/support/postgres-database.ts';
-import { migrate } from '../../metadata/migrate.ts';
-import { makeSlots } from '../../metadata/slot-leases.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
+import { makeSlots } from '../../stores/metadata/slot-leases.ts';
 
 const slots = 4;
 const hourMs = 3_600_000;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import {
   claimSlots,
   joinWorkers,
@@ -7,10 +7,10 @@ import {
   releaseSlots,
   renewSlots,
   type LeaseOptions,
-} from '../../metadata/slot-leases.ts';
-import { slotLeaseMs, type SlotHold } from '../../metadata/slots.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+} from '../../stores/metadata/slot-leases.ts';
+import { slotLeaseMs, type SlotHold } from '../../stores/metadata/slots.ts';
+import type { Log } from '../../server/telemetry/log.ts';
+import type { Metrics } from '../../server/telemetry/metrics.ts';
 import type { Pipeline } from '../consumer.ts';
 import { shareOf } from './share-of.ts';
 

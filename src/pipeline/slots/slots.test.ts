@@ -1,7 +1,7 @@
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { testFence } from './fence-conformance.ts';
-import { testSlotStorm, testUnfencedStorm } from './storm-conformance.ts';
-import { testSlotWorkers } from './worker-conformance.ts';
+import { testFence } from '../../../test/conformance/slots/fence.ts';
+import { testSlotStorm, testUnfencedStorm } from '../../../test/conformance/slots/storm.ts';
+import { testSlotWorkers } from '../../../test/conformance/slots/worker.ts';
 
 testFence(tempMetadata);
 testSlotWorkers(tempMetadata);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { fieldFrom, fieldTo } from '../../batch/spans.ts';
-import type { ScannedBatch } from '../../batch/scanned-batch.ts';
+import { fieldFrom, fieldTo } from '../../wire/batch/spans.ts';
+import type { ScannedBatch } from '../../wire/batch/scanned-batch.ts';
 import type { RecordContext } from '../event-draft.ts';
 
 /**

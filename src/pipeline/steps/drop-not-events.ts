@@ -1,5 +1,5 @@
-import { notEventWarning } from '../../batch/not-events.ts';
-import { fieldFrom, fieldTo, textAt } from '../../batch/spans.ts';
+import { notEventWarning } from '../../wire/batch/not-events.ts';
+import { fieldFrom, fieldTo, textAt } from '../../wire/batch/spans.ts';
 import { isObject } from '../../base/json.ts';
 import type { EventDraft } from '../event-draft.ts';
 import type { OpenRecord } from '../open-record.ts';

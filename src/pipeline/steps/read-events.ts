@@ -1,5 +1,5 @@
 import { parseExact } from '../../base/exact-json.ts';
-import type { ScannedBatch } from '../../batch/scanned-batch.ts';
+import type { ScannedBatch } from '../../wire/batch/scanned-batch.ts';
 import type { EventDraft, RecordContext } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import { readEvent } from '../read-event.ts';

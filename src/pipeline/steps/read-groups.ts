@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json.ts';
-import { groupEvents } from '../../contract/profile-events.ts';
-import { groupKeyLengthMax, groupNameOf, groupTypesIn } from '../../batch/group-names.ts';
-import { groupRefusal, groupSetOf } from '../../batch/profile-refusals.ts';
+import { groupEvents } from '../../wire/contract/profile-events.ts';
+import { groupKeyLengthMax, groupNameOf, groupTypesIn } from '../../wire/batch/group-names.ts';
+import { groupRefusal, groupSetOf } from '../../wire/batch/profile-refusals.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 

@@ -1,13 +1,13 @@
-import { saysNothing } from '../../contract/profile-events.ts';
-import { identityProperty, runProperty } from '../../contract/wire-event.ts';
-import type { MergeRule } from '../../persons/merge-persons.ts';
-import { noChanges, unsetNames, type PropertyChanges } from '../../persons/registers.ts';
+import { saysNothing } from '../../wire/contract/profile-events.ts';
+import { identityProperty, runProperty } from '../../wire/contract/wire-event.ts';
+import type { MergeRule } from '../persons/merge-persons.ts';
+import { noChanges, unsetNames, type PropertyChanges } from '../persons/registers.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
-import { otherIdIn } from '../../batch/other-id.ts';
-import { profileRefusal } from '../../batch/profile-refusals.ts';
-import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-properties.ts';
+import { otherIdIn } from '../../wire/batch/other-id.ts';
+import { profileRefusal } from '../../wire/batch/profile-refusals.ts';
+import { profileFlag, unstoredKeys, withoutKeys } from '../../wire/batch/stored-properties.ts';
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
 export function settleProfile(draft: EventDraft): Outcome {

@@ -1,8 +1,8 @@
 import { isoOfMicros } from '../../base/clock.ts';
-import { isStorableTime } from '../../batch/event-time.ts';
-import { storedId } from '../../batch/stored-id.ts';
-import { parseTimestamp } from '../../batch/timestamps.ts';
-import { ChainEvent } from '../../transform/chain-event.ts';
+import { isStorableTime } from '../../wire/batch/event-time.ts';
+import { storedId } from '../../wire/batch/stored-id.ts';
+import { parseTimestamp } from '../../wire/batch/timestamps.ts';
+import { ChainEvent } from '../transform/chain-event.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';

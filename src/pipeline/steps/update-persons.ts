@@ -1,5 +1,5 @@
-import { mergePersons } from '../../persons/merge-persons.ts';
-import type { PersonStore } from '../../persons/person-store.ts';
+import { mergePersons } from '../persons/merge-persons.ts';
+import type { PersonStore } from '../persons/person-store.ts';
 import { draftsInOrder, state } from '../open-record.ts';
 import type { ProfileDraft } from '../profile-notes.ts';
 import { updateSpliced } from '../spliced-person.ts';

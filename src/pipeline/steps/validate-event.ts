@@ -1,4 +1,4 @@
-import { validateEvent as judge } from '../../batch/validate.ts';
+import { validateEvent as judge } from '../../wire/batch/validate.ts';
 import type { OpenRecord } from '../open-record.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 

@@ -1,6 +1,6 @@
 import { canonicalUuid } from '../../base/uuids.ts';
-import { fieldFrom, fieldTo, stringAt } from '../../batch/spans.ts';
-import { findRun } from '../../eventstore/run-marker.ts';
+import { fieldFrom, fieldTo, stringAt } from '../../wire/batch/spans.ts';
+import { findRun } from '../../stores/events/run-marker.ts';
 import { state } from '../open-record.ts';
 import { createRecentContents } from '../recent-contents.ts';
 import type { Step, StepDeps } from '../step.ts';

@@ -1,5 +1,5 @@
-import { isSkewReported } from '../../batch/event-time.ts';
-import { fieldFrom, fieldTo, stringAt } from '../../batch/spans.ts';
+import { isSkewReported } from '../../wire/batch/event-time.ts';
+import { fieldFrom, fieldTo, stringAt } from '../../wire/batch/spans.ts';
 import { state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 

@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts';
-import { dayMicros } from '../../batch/timestamps.ts';
-import type { EventRow } from '../../eventstore/rows.ts';
-import { runOfObject } from '../../eventstore/run-marker.ts';
+import { dayMicros } from '../../wire/batch/timestamps.ts';
+import type { EventRow } from '../../stores/events/rows.ts';
+import { runOfObject } from '../../stores/events/run-marker.ts';
 import { storedText, type EventDraft, type RecordContext } from '../event-draft.ts';
 import { draftsInOrder, state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';

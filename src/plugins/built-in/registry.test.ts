@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keepingSlugs } from '../../contract/plugins.ts';
+import { keepingSlugs } from '../../wire/contract/plugins.ts';
 import { checkSettings, missingRequired, withDefaults } from '../check-settings.ts';
 import type { TransformationHost } from '../host.ts';
 import { notBuiltIn } from './not-built-in.ts';

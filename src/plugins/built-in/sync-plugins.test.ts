@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { familiesOf } from '../../contract/plugins.ts';
-import { createOrganization } from '../../metadata/organizations.ts';
+import { familiesOf } from '../../wire/contract/plugins.ts';
+import { createOrganization } from '../../stores/metadata/organizations.ts';
 import type { PluginField } from '../fields.ts';
 import { builtInPlugins, builtInRegistry } from './registry.ts';
 import { capabilitiesOf, syncPlugins } from './sync-plugins.ts';

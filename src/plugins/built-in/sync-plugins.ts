@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Capabilities } from '../../contract/plugins.ts';
-import { bumpConfigRevision } from '../../metadata/config-revision.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Capabilities } from '../../wire/contract/plugins.ts';
+import { bumpConfigRevision } from '../../stores/metadata/config-revision.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { fieldsOf } from '../../imports/run/run-settings.ts';
 import type { Plugin } from '../plugin.ts';
 

@@ -1,6 +1,6 @@
-import { ApiError } from '../../contract/errors.ts';
-import { familyNames } from '../../contract/plugin-configs.ts';
-import type { ActivityChange } from '../../contract/activity.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import { familyNames } from '../../wire/contract/plugin-configs.ts';
+import type { ActivityChange } from '../../wire/contract/activity.ts';
 import { checkSettings } from '../check-settings.ts';
 import { isField, type SchemaEntry, type SettingValues } from '../fields.ts';
 import { isSameSource } from './same-source.ts';

@@ -1,6 +1,6 @@
-import { ApiError } from '../../contract/errors.ts';
-import { configsPath, familyNames } from '../../contract/plugin-configs.ts';
-import type { Family } from '../../contract/plugins.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import { configsPath, familyNames } from '../../wire/contract/plugin-configs.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
 import type { Work } from './save-changes.ts';
 import { findPlugin, type StoredPlugin } from './stored-plugin.ts';
 

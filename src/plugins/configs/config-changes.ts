@@ -1,4 +1,4 @@
-import type { ActivityChange } from '../../contract/activity.ts';
+import type { ActivityChange } from '../../wire/contract/activity.ts';
 import { isGiven, ownValue } from '../check-settings.ts';
 import { secretMask, type PluginField } from '../fields.ts';
 import type { JsonValue } from '../../base/json.ts';

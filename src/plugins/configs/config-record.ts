@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import { secretMask } from '../fields.ts';
 import { maskSettings } from '../mask-secrets.ts';
 import type { JsonObject } from '../../base/json.ts';

@@ -1,6 +1,6 @@
 import { isoMicros } from '../../base/clock.ts';
-import { int32Max, type PluginConfigCreate } from '../../contract/plugin-configs.ts';
-import type { Family } from '../../contract/plugins.ts';
+import { int32Max, type PluginConfigCreate } from '../../wire/contract/plugin-configs.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
 import { choosePlugin } from './choose-plugin.ts';
 import { insertConfig, type Work } from './save-changes.ts';
 import type { StoredConfig } from './stored-config.ts';

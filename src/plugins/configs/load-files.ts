@@ -1,4 +1,4 @@
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import type { Attachment } from '../host.ts';
 
 /** The files of a config, by key. */

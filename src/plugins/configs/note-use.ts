@@ -1,4 +1,4 @@
-import { writeActivities } from '../../metadata/activity.ts';
+import { writeActivities } from '../../stores/metadata/activity.ts';
 import { entryOf, type Work } from './save-changes.ts';
 import type { StoredConfig } from './stored-config.ts';
 

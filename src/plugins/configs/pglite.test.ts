@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll } from 'vitest';
 import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
-import { testPluginConfigs } from './conformance.ts';
+import { testPluginConfigs } from '../../../test/conformance/plugin-configs/plugin-configs.ts';
 
 // One instance for all tests. Each test gets an empty schema.
 const db = kyselyOf(await openPglite());

@@ -1,6 +1,6 @@
-import { ApiError } from '../../contract/errors.ts';
-import type { PluginConfigRearrange, PluginConfigUpdate } from '../../contract/plugin-configs.ts';
-import type { Family } from '../../contract/plugins.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { PluginConfigRearrange, PluginConfigUpdate } from '../../wire/contract/plugin-configs.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
 import { saveChanges, type Work } from './save-changes.ts';
 import { findConfig, listConfigs, type StoredConfig } from './stored-config.ts';
 import { applyFields } from './update-config.ts';

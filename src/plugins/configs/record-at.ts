@@ -1,9 +1,9 @@
 import { isoMicros } from '../../base/clock.ts';
-import { ApiError } from '../../contract/errors.ts';
-import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
-import type { Family } from '../../contract/plugins.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { configActivityAt } from '../../metadata/activity.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { configActivityAt } from '../../stores/metadata/activity.ts';
 import type { ConfigSnapshot } from './save-changes.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;

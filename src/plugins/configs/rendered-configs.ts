@@ -1,8 +1,8 @@
 import { CompiledQuery, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { readConfigRevision } from '../../metadata/config-revision.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { storeVersion } from '../../metadata/store-version.ts';
+import { readConfigRevision } from '../../stores/metadata/config-revision.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { storeVersion } from '../../stores/metadata/store-version.ts';
 import { firstHourOf, sinceOf, type StoredConfig } from './stored-config.ts';
 
 /** What is kept of all answers together. */

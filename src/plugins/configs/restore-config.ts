@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { PluginConfigRecord, RestorableField } from '../../contract/plugin-configs.ts';
+import type { PluginConfigRecord, RestorableField } from '../../wire/contract/plugin-configs.ts';
 import { secretMask, type SettingValues } from '../fields.ts';
 import { applyVersion } from './change-version.ts';
 import type { Work } from './save-changes.ts';

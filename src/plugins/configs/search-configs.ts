@@ -1,4 +1,4 @@
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { healthOf } from './config-health.ts';
 import { shownDescription, shownName } from './config-record.ts';
 import { countConfigs, listConfigs, type ConfigFilter, type ConfigPlace, type StoredConfig } from './stored-config.ts';

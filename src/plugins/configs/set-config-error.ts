@@ -1,5 +1,5 @@
-import type { Queries } from '../../metadata/queries.ts';
-import { writeActivities } from '../../metadata/activity.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { writeActivities } from '../../stores/metadata/activity.ts';
 import { changesBetween } from './config-changes.ts';
 import { entryOf } from './save-changes.ts';
 import { findAnyConfig } from './stored-config.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqlite } from '../../metadata/sqlite.ts';
-import { testPluginConfigs } from './conformance.ts';
+import { openSqlite } from '../../stores/metadata/sqlite.ts';
+import { testPluginConfigs } from '../../../test/conformance/plugin-configs/plugin-configs.ts';
 
 testPluginConfigs('sqlite', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'millrace-configs-'));

@@ -1,8 +1,8 @@
 import { dayMs, hourMs } from '../../base/time.ts';
 import { CompiledQuery, sql, type RawBuilder } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Family } from '../../contract/plugins.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Family } from '../../wire/contract/plugins.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import type { SettingValues } from '../fields.ts';
 import { isRowId, readPlugin, type PluginColumns, type ReadPlugin, type StoredPlugin } from './stored-plugin.ts';
 

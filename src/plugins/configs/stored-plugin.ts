@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { int32Max } from '../../contract/plugin-configs.ts';
-import { familiesOf, type Capabilities, type Family } from '../../contract/plugins.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { int32Max } from '../../wire/contract/plugin-configs.ts';
+import { familiesOf, type Capabilities, type Family } from '../../wire/contract/plugins.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { isField, type PluginField, type SchemaEntry } from '../fields.ts';
 import type { JsonObject } from '../../base/json.ts';
 

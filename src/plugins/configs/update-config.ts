@@ -1,4 +1,4 @@
-import type { PluginConfigCreate, PluginConfigUpdate } from '../../contract/plugin-configs.ts';
+import type { PluginConfigCreate, PluginConfigUpdate } from '../../wire/contract/plugin-configs.ts';
 import { checkSettings } from '../check-settings.ts';
 import type { SettingValues } from '../fields.ts';
 import { withoutSecretsOf } from './clear-secrets.ts';

@@ -1,4 +1,4 @@
-import { fieldErrors, type FieldError } from '../../contract/errors.ts';
+import { fieldErrors, type FieldError } from '../../wire/contract/errors.ts';
 import { checkSettings, isGiven, missingRequired, ownValue, settingText } from '../check-settings.ts';
 import { unboundSecrets } from '../bound-secrets.ts';
 import type { PluginField, SettingValues } from '../fields.ts';

@@ -2,7 +2,7 @@ import { joinMapped, type MappedText } from '../../base/inline-source-map.ts';
 import { compile, type CompiledFile } from './compile.ts';
 import { textOf, type PackageFiles } from './package-files.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';
-import { scriptName } from '../../sandbox/wire/script-name.ts';
+import { scriptName } from '../sandbox/wire/script-name.ts';
 import { resolveModule } from './resolve-module.ts';
 
 /** One script for the sandbox, and the files that it is made of, the entry first. */

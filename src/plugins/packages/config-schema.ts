@@ -1,4 +1,4 @@
-import { fieldTypes } from '../../contract/plugin-fields.ts';
+import { fieldTypes } from '../../wire/contract/plugin-fields.ts';
 import { type FieldCondition, type FieldText, type PluginField, type SchemaEntry } from '../fields.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';

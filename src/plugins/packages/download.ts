@@ -1,4 +1,4 @@
-import type { OutboundError, OutboundFetch } from '../../outbound/outbound.ts';
+import type { OutboundError, OutboundFetch } from '../outbound/outbound.ts';
 import type { ArchiveAttr } from './read-archive.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';
 

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { OutboundFetch } from '../../outbound/outbound.ts';
+import type { OutboundFetch } from '../outbound/outbound.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { download, downloadTimeoutMs } from './download.ts';
 import { registryOfNpm } from './npm-registry.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll } from 'vitest';
 import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
-import { testPluginPackages } from './conformance.ts';
+import { testPluginPackages } from '../../../test/conformance/plugin-packages/plugin-packages.ts';
 
 // One instance for all tests. Each test gets an empty schema.
 const pglite = await openPglite();

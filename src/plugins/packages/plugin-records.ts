@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { familiesOf, type Capabilities, type PluginKind, type PluginRecord } from '../../contract/plugins.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { familiesOf, type Capabilities, type PluginKind, type PluginRecord } from '../../wire/contract/plugins.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { isRowId } from '../configs/stored-plugin.ts';
 
 export interface PluginFilter {

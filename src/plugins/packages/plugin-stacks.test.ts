@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox } from '../../sandbox/create-sandbox.ts';
-import { SandboxError, type LogLine } from '../../sandbox/sandbox.ts';
+import type { IsolatedSandbox } from '../sandbox/create-sandbox.ts';
+import { SandboxError, type LogLine } from '../sandbox/sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, specOf } from '../../../test/support/sandbox.ts';
 import { bundle } from './bundle.ts';
 

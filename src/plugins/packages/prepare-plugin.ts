@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Capabilities } from '../../contract/plugins.ts';
-import { SandboxError, type Described, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Capabilities } from '../../wire/contract/plugins.ts';
+import { SandboxError, type Described, type Sandbox } from '../sandbox/sandbox.ts';
 import { bundle, type Bundle } from './bundle.ts';
 import { buildFrontend, frontendFile } from './build-frontend.ts';
 import { keptFiles } from './kept-files.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Capabilities } from '../../contract/plugins.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Capabilities } from '../../wire/contract/plugins.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { pluginNameOf } from './manifest.ts';
 
 /** What a worker needs to run a version of an installed plugin. */

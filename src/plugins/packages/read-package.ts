@@ -1,5 +1,5 @@
-import type { PluginSourceKind } from '../../contract/plugins.ts';
-import { OutboundError, type OutboundFetch } from '../../outbound/outbound.ts';
+import type { PluginSourceKind } from '../../wire/contract/plugins.ts';
+import { OutboundError, type OutboundFetch } from '../outbound/outbound.ts';
 import { download, NotThereError, unreachable } from './download.ts';
 import { fetchNpmPackage } from './npm-package.ts';
 import { cleanPath, collectFiles, type PackageFiles } from './package-files.ts';

@@ -1,4 +1,4 @@
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 
 const lengthMax = 60;
 

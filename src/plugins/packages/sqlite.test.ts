@@ -1,4 +1,4 @@
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { testPluginPackages } from './conformance.ts';
+import { testPluginPackages } from '../../../test/conformance/plugin-packages/plugin-packages.ts';
 
 testPluginPackages('sqlite', tempMetadata);

@@ -1,10 +1,10 @@
 import { isoMicros } from '../../base/clock.ts';
-import type { ActivityChange } from '../../contract/activity.ts';
-import { ApiError } from '../../contract/errors.ts';
-import { kindOf, type PluginRecord } from '../../contract/plugins.ts';
-import { bumpConfigRevision } from '../../metadata/config-revision.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { writeActivities, type Actor } from '../../metadata/activity.ts';
+import type { ActivityChange } from '../../wire/contract/activity.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import { kindOf, type PluginRecord } from '../../wire/contract/plugins.ts';
+import { bumpConfigRevision } from '../../stores/metadata/config-revision.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { writeActivities, type Actor } from '../../stores/metadata/activity.ts';
 import { readManifest } from './manifest.ts';
 import { refuseTwin } from './refuse-twin.ts';
 import { findPluginRecord } from './plugin-records.ts';

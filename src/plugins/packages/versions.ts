@@ -1,7 +1,7 @@
 import { isoMicros } from '../../base/clock.ts';
-import type { Capabilities, PluginSourceKind, PluginVersionRecord } from '../../contract/plugins.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import type { Actor } from '../../metadata/activity.ts';
+import type { Capabilities, PluginSourceKind, PluginVersionRecord } from '../../wire/contract/plugins.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import type { Actor } from '../../stores/metadata/activity.ts';
 import type { TextFiles } from './manifest.ts';
 import type { PreparedPlugin } from './prepare-plugin.ts';
 

@@ -1,6 +1,6 @@
 import { hourMs } from '../../base/time.ts';
 import { isoMicros } from '../../base/clock.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { hourOf } from './own-metrics.ts';
 
 export interface ConfigMetricsQuery {

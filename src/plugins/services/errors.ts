@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import { inTransaction, type Queries } from '../../metadata/queries.ts';
+import { inTransaction, type Queries } from '../../stores/metadata/queries.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { storable } from './plugin-logs.ts';
 

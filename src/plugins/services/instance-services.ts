@@ -1,6 +1,6 @@
 import type { PluginStorage } from '../host.ts';
-import type { OutboundResponse } from '../../outbound/outbound.ts';
-import type { ApiCall, InstanceServices } from '../../sandbox/sandbox.ts';
+import type { OutboundResponse } from '../outbound/outbound.ts';
+import type { ApiCall, InstanceServices } from '../sandbox/sandbox.ts';
 import type { CacheStore } from './cache-store.ts';
 import type { PluginCapture } from './plugin-capture.ts';
 import type { PluginLogs } from './plugin-logs.ts';

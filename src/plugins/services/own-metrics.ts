@@ -1,11 +1,11 @@
 import { hourMs } from '../../base/time.ts';
 import { sql } from 'kysely';
 import { isoMicros, type Clock } from '../../base/clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { storable } from './plugin-logs.ts';
 import { createWriteBuffer } from './write-buffer.ts';
-import type { WarnLog } from '../../telemetry/log.ts';
+import type { WarnLog } from '../../server/telemetry/log.ts';
 
 export type OwnMetricKind = 'sum' | 'min' | 'max';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll } from 'vitest';
 import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
-import { testPluginServices } from './conformance.ts';
+import { testPluginServices } from '../../../test/conformance/plugin-services/plugin-services.ts';
 
 // One instance for all tests. Each test gets empty tables.
 const db = kyselyOf(await openPglite());

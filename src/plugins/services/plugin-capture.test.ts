@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AcceptedBatch } from '../../batch/door.ts';
-import { scanBatch } from '../../batch/scan.ts';
-import { validateEvent } from '../../batch/validate.ts';
-import type { CapturedEvent } from '../../sandbox/sandbox.ts';
+import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import { scanBatch } from '../../wire/batch/scan.ts';
+import { validateEvent } from '../../wire/batch/validate.ts';
+import type { CapturedEvent } from '../sandbox/sandbox.ts';
 import { createPluginCapture } from './plugin-capture.ts';
 
 const now = Date.parse('2026-11-20T10:00:00.000Z');

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { derivedId, newId } from '../../base/ids.ts';
-import { nameCharsMax } from '../../batch/limits.ts';
-import type { AcceptedBatch, Door } from '../../batch/door.ts';
-import { hopsProperty, type CapturedEvent } from '../../sandbox/sandbox.ts';
+import { nameCharsMax } from '../../wire/batch/limits.ts';
+import type { AcceptedBatch, Door } from '../../wire/batch/door.ts';
+import { hopsProperty, type CapturedEvent } from '../sandbox/sandbox.ts';
 
 export interface PluginCaptureDeps {
   /** The door that HTTP comes through. */

@@ -1,13 +1,13 @@
 import { minuteMs } from '../../base/time.ts';
 import { sql, type Insertable } from 'kysely';
 import { isFresh, isoMicros, type Clock } from '../../base/clock.ts';
-import type { Database, Metadata, PluginLogLevel, PluginLogSource } from '../../metadata/database.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import type { LogLine } from '../../sandbox/sandbox.ts';
+import type { Database, Metadata, PluginLogLevel, PluginLogSource } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import type { LogLine } from '../sandbox/sandbox.ts';
 import { createLogIds, firstLogId } from './log-ids.ts';
 import { prunePluginLogs } from './prune-plugin-logs.ts';
 import { createWriteBuffer } from './write-buffer.ts';
-import type { WarnLog } from '../../telemetry/log.ts';
+import type { WarnLog } from '../../server/telemetry/log.ts';
 
 export interface PluginLogs {
   /**

@@ -1,6 +1,6 @@
 import { dayMs } from '../../base/time.ts';
 import { isoMicros } from '../../base/clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import { firstLogId } from './log-ids.ts';
 
 const rowsPerDelete = 2000;

@@ -1,6 +1,6 @@
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { openSqlite } from '../../metadata/sqlite.ts';
-import { testPluginServices } from './conformance.ts';
+import { openSqlite } from '../../stores/metadata/sqlite.ts';
+import { testPluginServices } from '../../../test/conformance/plugin-services/plugin-services.ts';
 
 testPluginServices(async () => {
   const store = await tempMetadata();

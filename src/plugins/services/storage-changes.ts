@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 import { deleteValues, writeValues, type StorageRow } from './storage-rows.ts';
 import { parseStored } from './storage-text.ts';
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Queries } from '../../metadata/queries.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 
 const keysPerQueryMax = 500;
 const rowsPerInsertMax = 100;

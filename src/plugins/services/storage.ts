@@ -1,4 +1,4 @@
-import type { Metadata } from '../../metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 import type { PluginStorage } from '../host.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { deleteValues, lockNumber, readValues, writeValues } from './storage-rows.ts';

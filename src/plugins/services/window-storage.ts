@@ -1,6 +1,6 @@
 import { assert } from '../../base/assert.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { MetadataUnreadError } from '../../metadata/unread-error.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { MetadataUnreadError } from '../../stores/metadata/unread-error.ts';
 import type { PluginStorage } from '../host.ts';
 import type { StorageChange, StorageChanges } from './storage-changes.ts';
 import { readValues } from './storage-rows.ts';

@@ -1,4 +1,4 @@
-import type { WarnLog } from '../../telemetry/log.ts';
+import type { WarnLog } from '../../server/telemetry/log.ts';
 
 export interface WriteBufferDeps<Row> {
   /** For the log: `plugin logs`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OutboundFetch, OutboundRequest } from '../../outbound/outbound.ts';
+import type { OutboundFetch, OutboundRequest } from '../outbound/outbound.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { withDefaults } from '../check-settings.ts';
 import { currency } from './currency.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OutboundFetch } from '../../outbound/outbound.ts';
+import type { OutboundFetch } from '../outbound/outbound.ts';
 import { emailScoring } from './email-scoring.ts';
 import { testHost, testEvent, type Before } from '../../../test/support/transformation-host.ts';
 import { transformBatch } from './transformation.fixture.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parseRegisters } from '../../../src/persons/registers-text.ts';
+import { parseRegisters } from '../../../src/pipeline/persons/registers-text.ts';
 import type { OraclePerson } from './oracle.ts';
 
 /** Those that a service keeps in a data directory. */

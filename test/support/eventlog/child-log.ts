@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { noLimits } from '../../../src/eventlog/conformance.ts';
-import type { StoredRecord } from '../../../src/eventlog/eventlog.ts';
-import { openSqliteLogWriter } from '../../../src/eventlog/sqlite/writer.ts';
-import { openSqliteLogReader } from '../../../src/eventlog/sqlite/reader.ts';
+import { noLimits } from '../../../test/conformance/event-log/event-log.ts';
+import type { StoredRecord } from '../../../src/log/eventlog.ts';
+import { openSqliteLogWriter } from '../../../src/log/sqlite/writer.ts';
+import { openSqliteLogReader } from '../../../src/log/sqlite/reader.ts';
 
 const fixture = fileURLToPath(new URL('./child-process.ts', import.meta.url));
 

@@ -9,9 +9,9 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { header, noLimits } from '../../../src/eventlog/conformance.ts';
-import { openSqliteLogReader } from '../../../src/eventlog/sqlite/reader.ts';
-import { openSqliteLogWriter } from '../../../src/eventlog/sqlite/writer.ts';
+import { header, noLimits } from '../../../test/conformance/event-log/event-log.ts';
+import { openSqliteLogReader } from '../../../src/log/sqlite/reader.ts';
+import { openSqliteLogWriter } from '../../../src/log/sqlite/writer.ts';
 
 const [dir = '', mode = '', committed = '0'] = process.argv.slice(2);
 const writer = await openSqliteLogWriter(dir, {

@@ -1,7 +1,7 @@
 /** A thread of its own for a test: reads the live lane up to `wanted` records, commits them and posts their seqs. */
 import { workerData, type MessagePort } from 'node:worker_threads';
-import { noLimits } from '../../../src/eventlog/conformance.ts';
-import { openSqliteLogReader } from '../../../src/eventlog/sqlite/reader.ts';
+import { noLimits } from '../../../test/conformance/event-log/event-log.ts';
+import { openSqliteLogReader } from '../../../src/log/sqlite/reader.ts';
 
 const { dir, shared, wanted, port } = workerData as {
   dir: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { activityScopes } from '../../../../src/contract/activity.ts';
+import { activityScopes } from '../../../../src/wire/contract/activity.ts';
 import { filtersOf, sideOf } from './activity-query.ts';
 import { scopes } from './activity-search.ts';
 

@@ -1,4 +1,4 @@
-import type { ActivityChange, ActivityEntry } from '../../../../src/contract/activity.ts';
+import type { ActivityChange, ActivityEntry } from '../../../../src/wire/contract/activity.ts';
 import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 import type { Query } from '../../api/request.ts';
 import { userName } from '../../api/user-name.ts';

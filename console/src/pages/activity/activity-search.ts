@@ -1,4 +1,4 @@
-import type { ActivityScope } from '../../../../src/contract/activity.ts';
+import type { ActivityScope } from '../../../../src/wire/contract/activity.ts';
 import { oneOf, searchOf, text } from '../../search.ts';
 
 // The names only: the contract's own table would bring its schemas into the first load.

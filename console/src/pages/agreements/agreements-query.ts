@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import type { HistoricalMigrationRecord } from '../../../../src/contract/historical-migrations.ts';
-import type { historicalSettingsSchema } from '../../../../src/contract/historical-settings.ts';
+import type { HistoricalMigrationRecord } from '../../../../src/wire/contract/historical-migrations.ts';
+import type { historicalSettingsSchema } from '../../../../src/wire/contract/historical-settings.ts';
 import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 

@@ -3,12 +3,12 @@ import type {
   DeadLetterReplayRecord,
   dryRunOneResultSchema,
   dryRunResultSchema,
-} from '../../../../src/contract/dead-letter-replays.ts';
+} from '../../../../src/wire/contract/dead-letter-replays.ts';
 import type {
   deadLetterCountsSchema,
   DeadLetterRecord,
   deadLetterWithOriginalSchema,
-} from '../../../../src/contract/dead-letters.ts';
+} from '../../../../src/wire/contract/dead-letters.ts';
 import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 

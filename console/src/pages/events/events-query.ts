@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import type { eventCountsSchema } from '../../../../src/contract/events.ts';
-import type { PropertyNamesRecord } from '../../../../src/contract/names.ts';
+import type { eventCountsSchema } from '../../../../src/wire/contract/events.ts';
+import type { PropertyNamesRecord } from '../../../../src/wire/contract/names.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import type { Query } from '../../api/request.ts';
 import type { EventsSearch, periods } from './events-search.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { GroupRecord, groupTypeSchema } from '../../../../src/contract/groups.ts';
+import type { GroupRecord, groupTypeSchema } from '../../../../src/wire/contract/groups.ts';
 import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 
 export type Group = GroupRecord;

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { LaneStatus, ProjectStatus } from '../../../../src/contract/status.ts';
+import type { LaneStatus, ProjectStatus } from '../../../../src/wire/contract/status.ts';
 import { formatBytes, formatDuration } from '../../components/format-number.ts';
 import { NumberText } from '../../components/number-text.tsx';
 import { useMay } from '../../shell/project-context.tsx';

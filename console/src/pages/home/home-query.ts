@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import type { eventCountsSchema, eventPageSchema } from '../../../../src/contract/events.ts';
-import type { ProjectStatus, ServiceStatus } from '../../../../src/contract/status.ts';
-import type { ImportRunsRecord } from '../../../../src/contract/import-runs.ts';
-import type { Page } from '../../../../src/contract/pagination.ts';
-import type { PluginConfigRecord } from '../../../../src/contract/plugin-configs.ts';
+import type { eventCountsSchema, eventPageSchema } from '../../../../src/wire/contract/events.ts';
+import type { ProjectStatus, ServiceStatus } from '../../../../src/wire/contract/status.ts';
+import type { ImportRunsRecord } from '../../../../src/wire/contract/import-runs.ts';
+import type { Page } from '../../../../src/wire/contract/pagination.ts';
+import type { PluginConfigRecord } from '../../../../src/wire/contract/plugin-configs.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 
 export type Counts = Static<typeof eventCountsSchema>;

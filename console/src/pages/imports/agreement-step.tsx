@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { useState } from 'react';
-import type { historicalSettingsSchema } from '../../../../src/contract/historical-settings.ts';
+import type { historicalSettingsSchema } from '../../../../src/wire/contract/historical-settings.ts';
 import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';

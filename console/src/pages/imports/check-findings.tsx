@@ -7,7 +7,7 @@ import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import type { ErrorGroup, EventSummary } from '../../../../src/contract/import-results.ts';
+import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
 import { oddValueFields } from './choice-fields.ts';
 import { CheckHeld } from './check-held.tsx';
 import type { Run } from './imports-query.ts';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import type { ImportChoice, NameLists } from '../../../../src/contract/import-choice.ts';
-import { oddValueKeys, oddValues, type OddValue } from '../../../../src/contract/odd-values.ts';
+import type { ImportChoice, NameLists } from '../../../../src/wire/contract/import-choice.ts';
+import { oddValueKeys, oddValues, type OddValue } from '../../../../src/wire/contract/odd-values.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Select } from '../../components/select.tsx';

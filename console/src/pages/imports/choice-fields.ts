@@ -1,5 +1,5 @@
-import type { ImportChoice, NameLists } from '../../../../src/contract/import-choice.ts';
-import type { OddValue } from '../../../../src/contract/odd-values.ts';
+import type { ImportChoice, NameLists } from '../../../../src/wire/contract/import-choice.ts';
+import type { OddValue } from '../../../../src/wire/contract/odd-values.ts';
 import { isJsonObject } from '../../components/json-value.ts';
 
 /** The setting `choose` of an import: as JSON, or as text that holds it. undefined: text that is none. */

@@ -1,10 +1,14 @@
-import type { HistoricalMigrationRecord } from '../../../../src/contract/historical-migrations.ts';
-import type { PreflightResult } from '../../../../src/contract/import-preflight.ts';
-import type { ImportRunRecord, ImportRunsRecord, ImportStageRecord } from '../../../../src/contract/import-runs.ts';
-import type { ImportUndoPlan } from '../../../../src/contract/import-undo.ts';
-import type { Page } from '../../../../src/contract/pagination.ts';
-import type { PluginConfigRecord } from '../../../../src/contract/plugin-configs.ts';
-import type { PluginRecord } from '../../../../src/contract/plugins.ts';
+import type { HistoricalMigrationRecord } from '../../../../src/wire/contract/historical-migrations.ts';
+import type { PreflightResult } from '../../../../src/wire/contract/import-preflight.ts';
+import type {
+  ImportRunRecord,
+  ImportRunsRecord,
+  ImportStageRecord,
+} from '../../../../src/wire/contract/import-runs.ts';
+import type { ImportUndoPlan } from '../../../../src/wire/contract/import-undo.ts';
+import type { Page } from '../../../../src/wire/contract/pagination.ts';
+import type { PluginConfigRecord } from '../../../../src/wire/contract/plugin-configs.ts';
+import type { PluginRecord } from '../../../../src/wire/contract/plugins.ts';
 import { apiPages, apiQuery, projectPath, type NextPage } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import type { SettingValues } from '../../components/schema-values.ts';

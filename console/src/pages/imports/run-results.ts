@@ -1,5 +1,5 @@
-import type { ErrorGroup, EventSummary } from '../../../../src/contract/import-results.ts';
-import type { OddValue } from '../../../../src/contract/odd-values.ts';
+import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
+import type { OddValue } from '../../../../src/wire/contract/odd-values.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { runPath, type Run, type RunPlace } from './imports-query.ts';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { skippedReasons } from '../../../../src/contract/skipped-reasons.ts';
+import { skippedReasons } from '../../../../src/wire/contract/skipped-reasons.ts';
 import { Facts } from '../../components/facts.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';

@@ -3,7 +3,7 @@ import {
   everyMinutesMin,
   overlapMinutesDefault,
   overlapMinutesMax,
-} from '../../../../src/contract/import-schedule-limits.ts';
+} from '../../../../src/wire/contract/import-schedule-limits.ts';
 import { fromZonedText } from '../../components/zoned-time.ts';
 import type { Schedule, ScheduleFields } from './schedules-query.ts';
 

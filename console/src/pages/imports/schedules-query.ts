@@ -1,4 +1,4 @@
-import type { ImportScheduleRecord, ImportScheduleSet } from '../../../../src/contract/import-schedules.ts';
+import type { ImportScheduleRecord, ImportScheduleSet } from '../../../../src/wire/contract/import-schedules.ts';
 import { apiPages, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import { configPath, type Run } from './imports-query.ts';

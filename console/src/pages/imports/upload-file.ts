@@ -1,6 +1,6 @@
 import { projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
-import type { ImportFileRecord } from '../../../../src/contract/import-runs.ts';
+import type { ImportFileRecord } from '../../../../src/wire/contract/import-runs.ts';
 
 export interface UploadedFiles {
   readonly bytes_max: number;

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import type { importFormatListSchema, importFormatSchema } from '../../../../src/contract/import-formats.ts';
-import type { importPreviewResultSchema } from '../../../../src/contract/import-preview.ts';
+import type { importFormatListSchema, importFormatSchema } from '../../../../src/wire/contract/import-formats.ts';
+import type { importPreviewResultSchema } from '../../../../src/wire/contract/import-preview.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import { settingsBody, type SettingValues } from '../../components/schema-values.ts';

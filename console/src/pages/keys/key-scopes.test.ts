@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isGrantedScope } from '../../../../src/contract/scopes.ts';
+import { isGrantedScope } from '../../../../src/wire/contract/scopes.ts';
 import { accessesOf, presets, scopesOf, scopesText } from './key-scopes.ts';
 
 describe('scopes of a key', () => {

@@ -1,4 +1,4 @@
-import { allScopes, scopeObjects, type ScopeObject } from '../../../../src/contract/scopes.ts';
+import { allScopes, scopeObjects, type ScopeObject } from '../../../../src/wire/contract/scopes.ts';
 
 /** What a key may do with one kind of object; write implies read. */
 export type Access = 'none' | 'read' | 'write';

@@ -1,4 +1,4 @@
-import type { PersonalApiKeyRecord } from '../../../../src/contract/keys.ts';
+import type { PersonalApiKeyRecord } from '../../../../src/wire/contract/keys.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 

@@ -1,4 +1,4 @@
-import { scopeObjects } from '../../../../src/contract/scopes.ts';
+import { scopeObjects } from '../../../../src/wire/contract/scopes.ts';
 import { BareSelect, type Choice } from '../../components/select.tsx';
 import { accessesOf, objects, presets, scopesOf, type Access } from './key-scopes.ts';
 

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { LiveEvent, LiveSnapshot } from '../../../../src/contract/live-events.ts';
+import type { LiveEvent, LiveSnapshot } from '../../../../src/wire/contract/live-events.ts';
 import { buttonStyle } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Facts } from '../../components/facts.tsx';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LiveEvent, LiveSnapshot } from '../../../../src/contract/live-events.ts';
+import type { LiveEvent, LiveSnapshot } from '../../../../src/wire/contract/live-events.ts';
 import { wayOf } from './event-way.ts';
 
 const at = '2026-11-22T17:00:00.000000Z';

@@ -1,4 +1,4 @@
-import type { LiveEvent, LiveSnapshot } from '../../../../src/contract/live-events.ts';
+import type { LiveEvent, LiveSnapshot } from '../../../../src/wire/contract/live-events.ts';
 import { liveStages } from './live-stages.ts';
 
 /** One place on the way of an event: the stage it was seen at, or a transformation between two stages. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LiveEvent } from '../../../../src/contract/live-events.ts';
+import type { LiveEvent } from '../../../../src/wire/contract/live-events.ts';
 import { createLiveBuffer, emptyView, totalOf } from './live-buffer.ts';
 
 const at = '2026-11-22T17:00:00.000000Z';

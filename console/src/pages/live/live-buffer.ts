@@ -1,4 +1,4 @@
-import type { LiveEvent, LiveSkipped, LiveStage } from '../../../../src/contract/live-events.ts';
+import type { LiveEvent, LiveSkipped, LiveStage } from '../../../../src/wire/contract/live-events.ts';
 import { liveStages } from './live-stages.ts';
 import { parseExact } from '../../api/exact-json.ts';
 

@@ -1,6 +1,6 @@
 import { Pause, Play } from 'lucide-react';
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
-import type { LiveStage } from '../../../../src/contract/live-events.ts';
+import type { LiveStage } from '../../../../src/wire/contract/live-events.ts';
 import { Button } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';

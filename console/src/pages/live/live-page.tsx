@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { PageHeader } from '../../components/page-header.tsx';
 import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
-import type { LiveStage } from '../../../../src/contract/live-events.ts';
+import type { LiveStage } from '../../../../src/wire/contract/live-events.ts';
 import { LiveEvents } from './live-events.tsx';
 
 const route = getRouteApi('/projects/$projectId/live');

@@ -1,4 +1,4 @@
-import type { LiveStage } from '../../../../src/contract/live-events.ts';
+import type { LiveStage } from '../../../../src/wire/contract/live-events.ts';
 
 /** In the order in which an event gets there. */
 export const liveStages = [

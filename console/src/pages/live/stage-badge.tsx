@@ -1,4 +1,4 @@
-import type { LiveStage } from '../../../../src/contract/live-events.ts';
+import type { LiveStage } from '../../../../src/wire/contract/live-events.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 

@@ -1,4 +1,4 @@
-import type { LiveStage } from '../../../../src/contract/live-events.ts';
+import type { LiveStage } from '../../../../src/wire/contract/live-events.ts';
 import { liveStages } from './live-stages.ts';
 import { classNames } from '../../components/class-names.ts';
 import { NumberText } from '../../components/number-text.tsx';

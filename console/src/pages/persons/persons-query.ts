@@ -1,5 +1,5 @@
-import type { PersonRecord } from '../../../../src/contract/persons.ts';
-import type { Page } from '../../../../src/contract/pagination.ts';
+import type { PersonRecord } from '../../../../src/wire/contract/persons.ts';
+import type { Page } from '../../../../src/wire/contract/pagination.ts';
 import type { QueryClient } from '@tanstack/react-query';
 import { apiPages, apiQuery, loadAhead, projectPath } from '../../api/queries.ts';
 import { eventPages, personPageSize } from '../../api/stored-events.ts';

@@ -3,7 +3,7 @@ import type {
   DestinationKind,
   DestinationRecord,
   NewDestinationRecord,
-} from '../../../../src/contract/notices.ts';
+} from '../../../../src/wire/contract/notices.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 

@@ -1,4 +1,4 @@
-import type { LaneStatus } from '../../../../src/contract/status.ts';
+import type { LaneStatus } from '../../../../src/wire/contract/status.ts';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';

@@ -1,4 +1,4 @@
-import type { ServiceStatus } from '../../../../src/contract/status.ts';
+import type { ServiceStatus } from '../../../../src/wire/contract/status.ts';
 import { apiQuery } from '../../api/queries.ts';
 
 export type Status = ServiceStatus;

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { refresh } from '../../api/queries.ts';
-import type { PluginInstall } from '../../../../src/contract/plugins.ts';
+import type { PluginInstall } from '../../../../src/wire/contract/plugins.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { Tabs } from '../../components/tabs.tsx';

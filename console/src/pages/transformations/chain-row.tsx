@@ -3,7 +3,7 @@ import { CSS } from '@dnd-kit/utilities';
 import { Link } from '@tanstack/react-router';
 import { Ellipsis, GripVertical } from 'lucide-react';
 import { memo, useCallback, useMemo } from 'react';
-import type { PluginMetricsListRecord } from '../../../../src/contract/plugin-view.ts';
+import type { PluginMetricsListRecord } from '../../../../src/wire/contract/plugin-view.ts';
 import { classNames } from '../../components/class-names.ts';
 import { IconButton } from '../../components/icon-button.tsx';
 import { Menu } from '../../components/menu.tsx';

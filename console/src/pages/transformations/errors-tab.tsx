@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { PluginErrorListRecord } from '../../../../src/contract/plugin-view.ts';
+import type { PluginErrorListRecord } from '../../../../src/wire/contract/plugin-view.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';

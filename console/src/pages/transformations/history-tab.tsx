@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import type { ActivityEntry } from '../../../../src/contract/activity.ts';
+import type { ActivityEntry } from '../../../../src/wire/contract/activity.ts';
 import { apiPages, apiQuery, projectPath, rowsOf } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';

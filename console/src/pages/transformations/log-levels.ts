@@ -1,4 +1,4 @@
-import type { PluginLogRecord } from '../../../../src/contract/plugin-view.ts';
+import type { PluginLogRecord } from '../../../../src/wire/contract/plugin-view.ts';
 
 /** Of the lines in a plugin's log. */
 export const pluginLogLevels = [

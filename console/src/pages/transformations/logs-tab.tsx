@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { pluginLogLevels } from './log-levels.ts';
-import type { PluginLogRecord } from '../../../../src/contract/plugin-view.ts';
+import type { PluginLogRecord } from '../../../../src/wire/contract/plugin-view.ts';
 import { apiPages, rowsOf } from '../../api/queries.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';

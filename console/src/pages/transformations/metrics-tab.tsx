@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { MetricInterval, PluginMetricsRecord } from '../../../../src/contract/plugin-view.ts';
+import type { MetricInterval, PluginMetricsRecord } from '../../../../src/wire/contract/plugin-view.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { Chart } from '../../components/chart.tsx';
 import { ErrorState } from '../../components/error-state.tsx';

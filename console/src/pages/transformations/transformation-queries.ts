@@ -1,14 +1,14 @@
 import type { Static } from 'typebox';
-import type { Page } from '../../../../src/contract/pagination.ts';
-import type { PluginConfigRecord, PluginConfigUpdate } from '../../../../src/contract/plugin-configs.ts';
-import type { PluginMetricsListRecord } from '../../../../src/contract/plugin-view.ts';
+import type { Page } from '../../../../src/wire/contract/pagination.ts';
+import type { PluginConfigRecord, PluginConfigUpdate } from '../../../../src/wire/contract/plugin-configs.ts';
+import type { PluginMetricsListRecord } from '../../../../src/wire/contract/plugin-view.ts';
 import type {
   PluginInstall,
   PluginRecord,
   PluginUpdate,
   PluginVersionRecord,
   pluginSourceSchema,
-} from '../../../../src/contract/plugins.ts';
+} from '../../../../src/wire/contract/plugins.ts';
 import { isJsonObject, type JsonObject } from '../../components/json-value.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { usageSchema } from '../../../../src/contract/events.ts';
+import type { usageSchema } from '../../../../src/wire/contract/events.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import type { Period } from './usage-search.ts';
 

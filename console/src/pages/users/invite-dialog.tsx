@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Role } from '../../../../src/contract/roles.ts';
+import type { Role } from '../../../../src/wire/contract/roles.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';

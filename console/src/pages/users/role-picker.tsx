@@ -1,5 +1,5 @@
 import { useId } from 'react';
-import { roleMeanings, roles, type Role } from '../../../../src/contract/roles.ts';
+import { roleMeanings, roles, type Role } from '../../../../src/wire/contract/roles.ts';
 
 interface RolePickerProps {
   readonly role: Role;

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import type { SessionRecord } from '../../../../src/contract/sessions.ts';
+import type { SessionRecord } from '../../../../src/wire/contract/sessions.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';

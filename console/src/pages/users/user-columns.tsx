@@ -1,6 +1,6 @@
 import { Ellipsis } from 'lucide-react';
-import { roleMeanings } from '../../../../src/contract/roles.ts';
-import type { UserRecord } from '../../../../src/contract/users.ts';
+import { roleMeanings } from '../../../../src/wire/contract/roles.ts';
+import type { UserRecord } from '../../../../src/wire/contract/users.ts';
 import type { Column } from '../../components/data-table.tsx';
 import { IconButton } from '../../components/icon-button.tsx';
 import { Menu, type MenuEntry } from '../../components/menu.tsx';

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Role } from '../../../../src/contract/roles.ts';
-import type { SignInLink, UserRecord } from '../../../../src/contract/users.ts';
+import type { Role } from '../../../../src/wire/contract/roles.ts';
+import type { SignInLink, UserRecord } from '../../../../src/wire/contract/users.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';

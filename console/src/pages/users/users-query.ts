@@ -1,6 +1,6 @@
-import type { Role } from '../../../../src/contract/roles.ts';
-import type { SessionRecord } from '../../../../src/contract/sessions.ts';
-import type { SignInLink, UserRecord } from '../../../../src/contract/users.ts';
+import type { Role } from '../../../../src/wire/contract/roles.ts';
+import type { SessionRecord } from '../../../../src/wire/contract/sessions.ts';
+import type { SignInLink, UserRecord } from '../../../../src/wire/contract/users.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import { usersPath } from '../../api/users.ts';

@@ -1,4 +1,4 @@
-import type { IngestionWarningRecord } from '../../../../src/contract/ingestion-warnings.ts';
+import type { IngestionWarningRecord } from '../../../../src/wire/contract/ingestion-warnings.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import type { periods } from './warnings-search.ts';
 

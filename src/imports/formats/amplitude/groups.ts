@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import type { EventWriter } from '../event-writer.ts';
 import type { Links } from '../reader-memory.ts';
 import { idOf, setMember, type Json, type Properties } from '../read-values.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 
 /** Adds `$groups`: one key per type. All of them stay in `amplitude_groups` where a type has several. */
 export function addGroups(record: Json, properties: Properties): void {

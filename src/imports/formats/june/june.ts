@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isObject } from '../../../base/json.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { assumedZone, assumedZoneOption } from '../assumed-zone.ts';
 import { imported, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import { formatByMap } from '../format-by-map.ts';

@@ -7,7 +7,7 @@ import { readExample } from '../read-example.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { textTime, zoneOption, type Zone } from '../times.ts';
 
 const slug = 'plausible';

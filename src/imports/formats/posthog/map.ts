@@ -1,6 +1,6 @@
 import { isNobody } from '../../../base/nobody-ids.ts';
 import { canonicalUuid } from '../../../base/uuids.ts';
-import { profileEvents } from '../../../contract/profile-events.ts';
+import { profileEvents } from '../../../wire/contract/profile-events.ts';
 import { unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable, RecordResult } from '../format.ts';
 import { timeAt } from '../map-times.ts';

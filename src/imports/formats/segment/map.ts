@@ -1,6 +1,6 @@
 import { isObject } from '../../../base/json.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { namespaceOf } from '../derived-uuids.ts';
 import { leftOut, skipped, unreadable, type NoEvents } from '../event-writer.ts';
 import type { NameTable } from '../format.ts';

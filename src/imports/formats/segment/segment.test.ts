@@ -6,7 +6,7 @@ import { derivedId } from '../../../base/ids.ts';
 import type { RecordReader } from '../format.ts';
 import { repeatedMessage } from './map.ts';
 import { segment } from './segment.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 
 const base = { messageId: 'm1', userId: 'u1', timestamp: '2021-03-04T05:06:07.089Z' };
 

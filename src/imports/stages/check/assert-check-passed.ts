@@ -4,7 +4,7 @@ import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { rejectedShare } from '../../run/check-problems.ts';
 import { integer } from '../../../base/integer-text.ts';
-import type { CheckProblemCode } from '../../../contract/import-runs.ts';
+import type { CheckProblemCode } from '../../../wire/contract/import-runs.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
 /** What of the options decides whether a load may begin. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportChoice } from '../../../contract/import-choice.ts';
+import type { ImportChoice } from '../../../wire/contract/import-choice.ts';
 import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { segmentRecords } from '../../formats/segment/records.fixture.ts';
 import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';

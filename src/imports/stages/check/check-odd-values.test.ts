@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportChoice } from '../../../contract/import-choice.ts';
+import type { ImportChoice } from '../../../wire/contract/import-choice.ts';
 import { flagWords } from '../../run/advice-words.ts';
 import type { CheckResult, OddFinding } from '../../run/results.ts';
 import { checkTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';

@@ -2,7 +2,7 @@ import type { JoinTable } from '../../choosing/join-table.ts';
 import type { RecordTimes } from '../../formats/format.ts';
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
-import type { EventSummary } from '../../../contract/import-results.ts';
+import type { EventSummary } from '../../../wire/contract/import-results.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { CheckResult, LeftOutFile, OddFinding, RunToReplace, SameRecords } from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import { notEventNames, notEventWarning } from '../../../batch/not-events.ts';
+import { notEventNames, notEventWarning } from '../../../wire/batch/not-events.ts';
 import { unreadableTime } from '../../choosing/odd-times.ts';
 import type { RecordReader, RecordResult, RecordTimes } from '../../formats/format.ts';
 import { incompleteLine } from '../../formats/incomplete.ts';
 import type { Links } from '../../formats/reader-memory.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { objectIn } from '../../../base/json.ts';
 import { contentWords, identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';

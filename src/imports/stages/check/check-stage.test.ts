@@ -7,13 +7,13 @@ import { ga4Records } from '../../formats/ga4/records.fixture.ts';
 import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { posthogRecords } from '../../formats/posthog/records.fixture.ts';
 import { createChecksum, createContentChecksum, withoutRunMark } from '../../checksum.ts';
-import { storedId } from '../../../batch/stored-id.ts';
+import { storedId } from '../../../wire/batch/stored-id.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import { stagingKeys } from '../../staging.ts';
 import type { CheckLimits } from './check-stage.ts';
 import { createTimeReader, dayOfMicros } from './event-times.ts';
 import { createSegmentMemory } from './segment-memory.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { TargetUnreadableError, type StoredPlace } from '../../target.ts';
 import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
-import type { RunStore } from '../../../eventstore/run-tables.ts';
+import type { RunStore } from '../../../stores/events/run-tables.ts';
 import { readTables, tableOf, tablesBytesMax, type TableDeps } from './read-tables.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { recordsIn, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';

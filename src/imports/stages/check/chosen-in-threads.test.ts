@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportChoice } from '../../../contract/import-choice.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { ImportChoice } from '../../../wire/contract/import-choice.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { amplitudeRecords } from '../../formats/amplitude/records.fixture.ts';
 import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { posthogRecords } from '../../formats/posthog/records.fixture.ts';

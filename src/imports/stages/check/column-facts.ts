@@ -1,6 +1,6 @@
-import { dayMicros } from '../../../batch/timestamps.ts';
-import { textAt } from '../../../eventstore/native-columns.ts';
-import type { EventRowWriter } from '../../../eventstore/rows.ts';
+import { dayMicros } from '../../../wire/batch/timestamps.ts';
+import { textAt } from '../../../stores/events/native-columns.ts';
+import type { EventRowWriter } from '../../../stores/events/rows.ts';
 import { runMark } from '../../checksum.ts';
 import { rowWords as word, says, wordsPerRow, type ConvertedRows } from './converted-rows.ts';
 

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scanLimits } from '../../../batch/limits.ts';
-import { scanBatch } from '../../../batch/scan.ts';
-import { parseTimestamp } from '../../../batch/timestamps.ts';
-import { validateEvent } from '../../../batch/validate.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import { scanLimits } from '../../../wire/batch/limits.ts';
+import { scanBatch } from '../../../wire/batch/scan.ts';
+import { parseTimestamp } from '../../../wire/batch/timestamps.ts';
+import { validateEvent } from '../../../wire/batch/validate.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { createConverter } from './convert-event.ts';
 import { createTimeReader } from './event-times.ts';
 import { isoOfMicros } from '../../../base/clock.ts';

@@ -1,4 +1,4 @@
-import type { RowColumns } from '../../../eventstore/rows.ts';
+import type { RowColumns } from '../../../stores/events/rows.ts';
 
 /** Rows as the converter makes them. Views on its memory, valid until the next call of `convert`. */
 export interface ConvertedRows {

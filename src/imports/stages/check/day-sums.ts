@@ -1,4 +1,4 @@
-import { dayMicros } from '../../../batch/timestamps.ts';
+import { dayMicros } from '../../../wire/batch/timestamps.ts';
 import { checksumDigits, contentDigits } from '../../checksum.ts';
 import { dayOfMicros } from './event-times.ts';
 import type { EventSums } from './segment-rows.ts';

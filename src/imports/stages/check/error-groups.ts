@@ -1,4 +1,4 @@
-import type { ErrorGroup } from '../../../contract/import-results.ts';
+import type { ErrorGroup } from '../../../wire/contract/import-results.ts';
 
 /** Rejected records by what is wrong with them, each with the first example. */
 export interface ErrorGroups {

@@ -1,5 +1,5 @@
 import { isoOfMicros } from '../../../base/clock.ts';
-import { parseTimestamp } from '../../../batch/timestamps.ts';
+import { parseTimestamp } from '../../../wire/batch/timestamps.ts';
 
 /**
  * Times of events as text. Reads what the door reads, in the same way, but the form that nearly every reader writes

@@ -1,11 +1,11 @@
 import { haveSameKeys, type JsonSpan } from '../../../base/same-keys.ts';
 import { isObject } from '../../../base/json.ts';
-import { groupTypesIn } from '../../../batch/group-names.ts';
-import { profileFlag, profileKeys } from '../../../batch/stored-properties.ts';
-import { dayMicros } from '../../../batch/timestamps.ts';
-import { otherIdOf, profileEvents, saysNothing } from '../../../contract/profile-events.ts';
-import { identityProperty } from '../../../contract/wire-event.ts';
-import type { EventRowWriter } from '../../../eventstore/rows.ts';
+import { groupTypesIn } from '../../../wire/batch/group-names.ts';
+import { profileFlag, profileKeys } from '../../../wire/batch/stored-properties.ts';
+import { dayMicros } from '../../../wire/batch/timestamps.ts';
+import { otherIdOf, profileEvents, saysNothing } from '../../../wire/contract/profile-events.ts';
+import { identityProperty } from '../../../wire/contract/wire-event.ts';
+import type { EventRowWriter } from '../../../stores/events/rows.ts';
 import { runMark } from '../../checksum.ts';
 
 export interface FactsOf {

@@ -1,4 +1,4 @@
-import type { ErrorGroup } from '../../../contract/import-results.ts';
+import type { ErrorGroup } from '../../../wire/contract/import-results.ts';
 import type { SamplePair } from '../../run/results.ts';
 import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
 import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkTest } from '../../../../test/support/check-stage.ts';
 import { createBench } from '../../../../test/support/pipeline.ts';
-import type { ImportChoice } from '../../../contract/import-choice.ts';
+import type { ImportChoice } from '../../../wire/contract/import-choice.ts';
 import type { FormatOptions } from '../../formats/format.ts';
 
 /** A visitor at the kiosk, on a day of May 2024. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { checkTest } from '../../../../test/support/check-stage.ts';
 import { createBench } from '../../../../test/support/pipeline.ts';
-import type { ImportChoice } from '../../../contract/import-choice.ts';
-import { findGroup } from '../../../persons/read-groups.ts';
+import type { ImportChoice } from '../../../wire/contract/import-choice.ts';
+import { findGroup } from '../../../pipeline/persons/read-groups.ts';
 
 /** What a record says of the company, and when. */
 type Said = readonly [clock: string, properties: object, more?: object];

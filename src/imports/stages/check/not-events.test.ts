@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkTest } from '../../../../test/support/check-stage.ts';
 import type { RunOptions } from '../../run/run.ts';
-import { notEventNames } from '../../../batch/not-events.ts';
+import { notEventNames } from '../../../wire/batch/not-events.ts';
 
 const lines = ['seen', ...notEventNames, '$pageview', ...notEventNames].map((event, n) =>
   JSON.stringify({

@@ -1,5 +1,5 @@
-import type { ImportChoice } from '../../../contract/import-choice.ts';
-import { oddValueKeys, oddValues, type OddValue, type RuleOf } from '../../../contract/odd-values.ts';
+import type { ImportChoice } from '../../../wire/contract/import-choice.ts';
+import { oddValueKeys, oddValues, type OddValue, type RuleOf } from '../../../wire/contract/odd-values.ts';
 import { fits } from '../../choosing/reject-odd.ts';
 import type { RecordTimes } from '../../formats/format.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';

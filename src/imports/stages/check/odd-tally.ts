@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { nameCharsMax } from '../../../batch/limits.ts';
-import { storedId } from '../../../batch/stored-id.ts';
-import type { OddValue } from '../../../contract/odd-values.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import { nameCharsMax } from '../../../wire/batch/limits.ts';
+import { storedId } from '../../../wire/batch/stored-id.ts';
+import type { OddValue } from '../../../wire/contract/odd-values.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { findLongName, isLongName } from '../../choosing/long-names.ts';
 import { findCutId, findPaddedId } from '../../choosing/odd-ids.ts';
 import type { FoundOdds } from '../../formats/format.ts';

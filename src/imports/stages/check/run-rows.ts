@@ -1,6 +1,6 @@
 import type { Retry } from '../../../base/retry.ts';
-import type { RunRef } from '../../../eventstore/eventstore.ts';
-import type { RunStore } from '../../../eventstore/run-tables.ts';
+import type { RunRef } from '../../../stores/events/eventstore.ts';
+import type { RunStore } from '../../../stores/events/run-tables.ts';
 import { readStore } from '../../targets/read-store.ts';
 import type { RowsOfSegment } from './segment-rows.ts';
 

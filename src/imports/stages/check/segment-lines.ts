@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactValues } from '../../../base/exact-json.ts';
-import { eventDepthMax } from '../../../batch/limits.ts';
+import { eventDepthMax } from '../../../wire/batch/limits.ts';
 import { isNoRecord } from '../../source.ts';
 
 /** One line of a segment. */

@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { readUuidWords } from '../../../base/uuid-words.ts';
 import { contentWords, identityWords, runMark } from '../../checksum.ts';
 import { hashIdentity, hashText } from './event-keys.ts';

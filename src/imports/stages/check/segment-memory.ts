@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
 import { createLeftOutLinks, createLinks, type ReaderMemory, type Within } from '../../formats/reader-memory.ts';
 import { countReason, type Sum } from './findings.ts';

@@ -1,9 +1,9 @@
 import { parseExactValues } from '../../../base/exact-json.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { dayMicros } from '../../../batch/timestamps.ts';
-import type { RowBatch } from '../../../eventstore/eventstore.ts';
-import { textAt } from '../../../eventstore/native-columns.ts';
-import { EventRowWriter, type RowPieces } from '../../../eventstore/rows.ts';
+import { dayMicros } from '../../../wire/batch/timestamps.ts';
+import type { RowBatch } from '../../../stores/events/eventstore.ts';
+import { textAt } from '../../../stores/events/native-columns.ts';
+import { EventRowWriter, type RowPieces } from '../../../stores/events/rows.ts';
 import { createColumnFacts, type ColumnFacts } from './column-facts.ts';
 import { rowWords as word, says, wordsPerRow, type ConvertedRows } from './converted-rows.ts';
 import { createDaySums, type DaySums } from './day-sums.ts';

@@ -1,6 +1,6 @@
 import { parseExactValues } from '../../../base/exact-json.ts';
-import { eventDepthMax } from '../../../batch/limits.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import { eventDepthMax } from '../../../wire/batch/limits.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { createChoiceTally, type ChoiceTally } from './choice-tally.ts';
 import type { ReadyEvent } from './convert-event.ts';

@@ -5,8 +5,8 @@ import {
   runTableDays,
   runTableRepeated,
   type RunDay,
-} from '../../../eventstore/run-table-reads.ts';
-import type { ImportedCount } from '../../../eventstore/import-reads.ts';
+} from '../../../stores/events/run-table-reads.ts';
+import type { ImportedCount } from '../../../stores/events/import-reads.ts';
 import { contentText, xorChecksums } from '../../checksum.ts';
 import { frameEvents, type StoredDay } from '../../run/import-day.ts';
 import { RunFailedError, type LeasedRun } from '../../run/leased-run.ts';

@@ -1,5 +1,5 @@
-import { dayMicros } from '../../../batch/timestamps.ts';
-import { parseMicros } from '../../../eventstore/micros.ts';
+import { dayMicros } from '../../../wire/batch/timestamps.ts';
+import { parseMicros } from '../../../stores/events/micros.ts';
 import type { StoredPlace } from '../../target.ts';
 import { hashIdentity, hashText, type Words } from './event-keys.ts';
 import { createFirstValues, type FirstValues } from './first-values.ts';

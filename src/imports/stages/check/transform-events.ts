@@ -1,7 +1,7 @@
 import { isoOfMicros } from '../../../base/clock.ts';
 import { isObject, objectIn } from '../../../base/json.ts';
-import { parseTimestamp } from '../../../batch/timestamps.ts';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import { parseTimestamp } from '../../../wire/batch/timestamps.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import type { Json } from '../../formats/read-values.ts';
 import type {
   CodeOutcome,

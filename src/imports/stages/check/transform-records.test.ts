@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import type { Transform, TransformOutcome } from '../../transform.ts';
 import { transformOf } from '../../../../test/support/transform-double.ts';
 import { createSegmentMemory } from './segment-memory.ts';

@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import type { RecordResult } from '../../formats/format.ts';
 import type { OpenTransform, Transform, TransformFailure, TransformOutcome } from '../../transform.ts';
 import { hashIdentity, hashText } from './event-keys.ts';

@@ -16,8 +16,8 @@ import {
 } from '../../../../test/support/staged-days.ts';
 import { createStoreInserter } from '../../../../test/support/store-door.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
-import type { RunRef } from '../../../eventstore/eventstore.ts';
-import { identityKey, storedOnDay } from '../../../eventstore/import-reads.ts';
+import type { RunRef } from '../../../stores/events/eventstore.ts';
+import { identityKey, storedOnDay } from '../../../stores/events/import-reads.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { RunOptions } from '../../run/run.ts';
 import { stagingKeys } from '../../staging.ts';

@@ -1,10 +1,10 @@
 import { isNobody } from '../../../base/nobody-ids.ts';
 import { parseExact } from '../../../base/exact-json.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { otherIdIn } from '../../../batch/other-id.ts';
-import { mergeEvents } from '../../../contract/profile-events.ts';
-import { pairsMax, sliceWidth } from '../../../eventstore/run-facts.ts';
-import { runTableNamed, type FactsOf } from '../../../eventstore/run-table-reads.ts';
+import { otherIdIn } from '../../../wire/batch/other-id.ts';
+import { mergeEvents } from '../../../wire/contract/profile-events.ts';
+import { pairsMax, sliceWidth } from '../../../stores/events/run-facts.ts';
+import { runTableNamed, type FactsOf } from '../../../stores/events/run-table-reads.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import { readStore } from '../../targets/read-store.ts';
 import { TargetWaitError, type TableTarget } from '../../target.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Sleep } from '../../../base/retry.ts';
-import type { RunStore } from '../../../eventstore/run-tables.ts';
+import type { RunStore } from '../../../stores/events/run-tables.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import { frameEvents, isAdmitted, isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';

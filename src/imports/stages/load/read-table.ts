@@ -1,16 +1,16 @@
 import { isoOfMicros } from '../../../base/clock.ts';
 import type { Retry } from '../../../base/retry.ts';
-import { groupEvents, mergeEvents } from '../../../contract/profile-events.ts';
-import type { RunRef } from '../../../eventstore/eventstore.ts';
-import type { EventRow } from '../../../eventstore/rows.ts';
+import { groupEvents, mergeEvents } from '../../../wire/contract/profile-events.ts';
+import type { RunRef } from '../../../stores/events/eventstore.ts';
+import type { EventRow } from '../../../stores/events/rows.ts';
 import {
   readRunTableDay,
   runTableDaysAbout,
   type EventsAbout,
   type FactsOf,
-} from '../../../eventstore/run-table-reads.ts';
-import type { RunTable } from '../../../eventstore/run-table-names.ts';
-import type { RunStore } from '../../../eventstore/run-tables.ts';
+} from '../../../stores/events/run-table-reads.ts';
+import type { RunTable } from '../../../stores/events/run-table-names.ts';
+import type { RunStore } from '../../../stores/events/run-tables.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import { readStore } from '../../targets/read-store.ts';

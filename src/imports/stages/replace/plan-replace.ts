@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../../eventstore/eventstore.ts';
+import { StoreUnavailableError } from '../../../stores/events/eventstore.ts';
 import type { RunToReplace } from '../../run/results.ts';
 import { getRun } from '../../run/run-store.ts';
 import { TargetWaitError } from '../../target.ts';

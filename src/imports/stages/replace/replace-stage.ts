@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
-import type { Metadata } from '../../../metadata/database.ts';
-import { findRemovedRun } from '../../../metadata/import-loads.ts';
+import type { Metadata } from '../../../stores/metadata/database.ts';
+import { findRemovedRun } from '../../../stores/metadata/import-loads.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { recordReplacement } from '../../run/record-replacement.ts';

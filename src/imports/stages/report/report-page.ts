@@ -1,4 +1,4 @@
-import { skippedReasons } from '../../../contract/skipped-reasons.ts';
+import { skippedReasons } from '../../../wire/contract/skipped-reasons.ts';
 import { eventChart, shownName, stageChart, timeChart } from './charts.ts';
 import { integer } from '../../../base/integer-text.ts';
 import { bytesText, durationText, percentText, timeText } from './figures.ts';

@@ -1,5 +1,5 @@
-import type { ImportRunRecord } from '../../../contract/import-runs.ts';
-import type { ErrorGroup } from '../../../contract/import-results.ts';
+import type { ImportRunRecord } from '../../../wire/contract/import-runs.ts';
+import type { ErrorGroup } from '../../../wire/contract/import-results.ts';
 import type { StoredBy, UndoResult, VerifyDifference, VerifyResult } from '../../run/results.ts';
 import type { Stage } from '../../run/run.ts';
 

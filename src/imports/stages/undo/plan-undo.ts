@@ -8,9 +8,9 @@ import {
   type RunCell,
   type RunGroup,
   type RunMonth,
-} from '../../../eventstore/run-rows.ts';
-import type { StoreReader } from '../../../eventstore/eventstore.ts';
-import type { Queries } from '../../../metadata/queries.ts';
+} from '../../../stores/events/run-rows.ts';
+import type { StoreReader } from '../../../stores/events/eventstore.ts';
+import type { Queries } from '../../../stores/metadata/queries.ts';
 import { otherRuns, type OtherRuns } from '../../run/other-runs.ts';
 import type { OtherRun, UndoPlan } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';

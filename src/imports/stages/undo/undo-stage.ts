@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { repeat } from '../../../base/repeat.ts';
-import { StoreUnavailableError, type EventStore, type RunDays } from '../../../eventstore/eventstore.ts';
-import { cellKey, countRunRows, monthsOfProject, shownCells, type RunCell } from '../../../eventstore/run-rows.ts';
-import type { Metadata } from '../../../metadata/database.ts';
-import { loadsOf } from '../../../metadata/import-loads.ts';
+import { StoreUnavailableError, type EventStore, type RunDays } from '../../../stores/events/eventstore.ts';
+import { cellKey, countRunRows, monthsOfProject, shownCells, type RunCell } from '../../../stores/events/run-rows.ts';
+import type { Metadata } from '../../../stores/metadata/database.ts';
+import { loadsOf } from '../../../stores/metadata/import-loads.ts';
 import {
   addRebuildKeys,
   beginRebuild,
@@ -13,7 +13,7 @@ import {
   findRebuild,
   saveRebuild,
   type Rebuild,
-} from '../../../metadata/profile-rebuilds.ts';
+} from '../../../stores/metadata/profile-rebuilds.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { getRun } from '../../run/run-store.ts';
 import { runAtWork } from '../../run/other-runs.ts';

@@ -1,5 +1,5 @@
-import type { RunRef, StoreReader } from '../../../eventstore/eventstore.ts';
-import { runTableProperties } from '../../../eventstore/run-table-reads.ts';
+import type { RunRef, StoreReader } from '../../../stores/events/eventstore.ts';
+import { runTableProperties } from '../../../stores/events/run-table-reads.ts';
 import { withoutRunMark } from '../../checksum.ts';
 import type { TargetReader } from '../../target.ts';
 import { readStore } from '../../targets/read-store.ts';

@@ -1,6 +1,6 @@
-import type { RunRef, StoreReader } from '../../../eventstore/eventstore.ts';
-import type { IdentityKey } from '../../../eventstore/import-reads.ts';
-import { runTableEvents } from '../../../eventstore/run-table-reads.ts';
+import type { RunRef, StoreReader } from '../../../stores/events/eventstore.ts';
+import type { IdentityKey } from '../../../stores/events/import-reads.ts';
+import { runTableEvents } from '../../../stores/events/run-table-reads.ts';
 import { contentText, type ContentKind } from '../../checksum.ts';
 import type { TargetReader } from '../../target.ts';
 import { readStorePages } from '../../targets/read-store.ts';

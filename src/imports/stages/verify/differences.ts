@@ -1,4 +1,4 @@
-import { isoOfMicros } from '../../../eventstore/micros.ts';
+import { isoOfMicros } from '../../../stores/events/micros.ts';
 import type { VerifyDifference } from '../../run/results.ts';
 import type { StoredIdentity } from '../../target.ts';
 import type { ExpectedIdentity } from './expected.ts';

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { parseMicros } from '../../../eventstore/micros.ts';
+import { parseMicros } from '../../../stores/events/micros.ts';
 import {
   contentKindOf,
   createChecksum,

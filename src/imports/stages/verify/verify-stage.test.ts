@@ -1,8 +1,8 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../../test/support/app.ts';
-import { importedEventsRoutes } from '../../../api/imported-counts.ts';
-import { projectRoutes } from '../../../api/projects.ts';
+import { importedEventsRoutes } from '../../../server/api/imported-counts.ts';
+import { projectRoutes } from '../../../server/api/projects.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { createPick, exactValue } from '../../../../test/support/exact-values.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../../../base/json.ts';
-import { notEventWarning } from '../../../../batch/not-events.ts';
+import { notEventWarning } from '../../../../wire/batch/not-events.ts';
 import type { PlainDerived, PlainTable } from './plain-table.ts';
 import type { CompiledTable, Target } from './compiled-table.ts';
 import { Fragments, type Fragment } from './fragments.ts';

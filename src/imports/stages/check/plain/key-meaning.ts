@@ -1,4 +1,4 @@
-import { nameCharsMax } from '../../../../batch/limits.ts';
+import { nameCharsMax } from '../../../../wire/batch/limits.ts';
 
 /** What a key of an object means. Negative numbers: there is none. */
 export interface KeyMeaning {

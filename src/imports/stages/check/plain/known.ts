@@ -1,5 +1,5 @@
-import { distinctIdCharsMax, nameCharsMax } from '../../../../batch/limits.ts';
-import { saysNothing } from '../../../../contract/profile-events.ts';
+import { distinctIdCharsMax, nameCharsMax } from '../../../../wire/batch/limits.ts';
+import { saysNothing } from '../../../../wire/contract/profile-events.ts';
 import { leftOutReason } from '../../../formats/event-writer.ts';
 import type { PlainIdentity, PlainTable } from './plain-table.ts';
 import { hashText, type Words } from '../event-keys.ts';

@@ -1,5 +1,5 @@
-import { latestMicros } from '../../../../batch/event-time.ts';
-import type { WireEvent } from '../../../../contract/wire-event.ts';
+import { latestMicros } from '../../../../wire/batch/event-time.ts';
+import type { WireEvent } from '../../../../wire/contract/wire-event.ts';
 import { runMark } from '../../../checksum.ts';
 import { partsSeparator } from '../../../formats/derived-uuids.ts';
 import type { RecordReader } from '../../../formats/format.ts';
@@ -7,7 +7,7 @@ import type { IdCounter } from '../../../formats/occurrences.ts';
 import type { PlainTable } from './plain-table.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
-import type { RowColumns } from '../../../../eventstore/rows.ts';
+import type { RowColumns } from '../../../../stores/events/rows.ts';
 import { microsOfRow, rowFlags, rowsMax, rowWords as word, says, wordsPerRow } from '../converted-rows.ts';
 import type { RecordLedger } from '../record-ledger.ts';
 import type { SegmentTally } from '../segment-tally.ts';

@@ -1,4 +1,4 @@
-import type { WireEvent } from '../../../../contract/wire-event.ts';
+import type { WireEvent } from '../../../../wire/contract/wire-event.ts';
 import type { Names } from '../../../formats/names.ts';
 import type { IdCounter } from '../../../formats/occurrences.ts';
 import type { Zone } from '../../../formats/times.ts';

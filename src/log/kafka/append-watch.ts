@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KafkaBroker } from '../kafka-connection/access.ts';
+import type { KafkaConnections } from '../kafka-connection/connections.ts';
+import type { FetchAnswer } from '../kafka-connection/fetch-answer.ts';
+import type { Lane } from '../eventlog.ts';
+import type { KafkaCluster } from './cluster.ts';
+import { fetchRecords } from './requests.ts';
+
+/** A lane of a slot, and the offset from which on something new may come. */
+export interface Watched {
+  readonly lane: Lane;
+  readonly slot: number;
+  readonly offset: number;
+}
+
+export interface AppendWatchDeps {
+  readonly cluster: KafkaCluster;
+  /** Told of what came, before those who wait are. */
+  readonly arrived: (watched: Watched, answer: FetchAnswer) => Promise<void>;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Waits for appends, for all slots of the process together: a few requests that brokers answer when there is something. */
+export interface AppendWatch {
+  /** Resolves when something may have come, after `timeoutMs`, or when the signal is aborted. Keeps no process alive. */
+  wait(watched: readonly Watched[], timeoutMs: number, signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** Requests under way at once: who begins to wait while all are has to wait for the end of one of them. */
+const pollsMax = 2;
+const pollMs = 250;
+const pollBytes = 4 * 1024 * 1024;
+const partitionBytes = 256 * 1024;
+const restMs = 250;
+
+interface Waiter {
+  readonly watched: readonly Watched[];
+  /** Of them, how many a request is under way for. */
+  covered: number;
+  readonly resolve: () => void;
+}
+
+interface Wanted {
+  readonly waiter: Waiter;
+  readonly watched: Watched;
+}
+
+export class KafkaAppendWatch implements AppendWatch {
+  readonly #deps: AppendWatchDeps;
+  readonly #polls: readonly KafkaConnections[];
+  /** By leader. */
+  readonly #idle = new Map<string, KafkaConnections[]>();
+  readonly #waiting = new Set<Waiter>();
+  #closed = false;
+
+  constructor(deps: AppendWatchDeps) {
+    this.#deps = deps;
+    this.#polls = Array.from({ length: pollsMax }, (_, index) => deps.cluster.connections(`wait-${index}`));
+  }
+
+  async wait(watched: readonly Watched[], timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#closed || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter: Waiter = { watched, covered: 0, resolve };
+    const stop = (): void => this.#end(waiter);
+    this.#waiting.add(waiter);
+    const timer = setTimeout(stop, timeoutMs).unref();
+    signal.addEventListener('abort', stop, { once: true });
+    this.#poll();
+    await promise;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const waiter of this.#waiting) this.#end(waiter);
+  }
+
+  #end(waiter: Waiter): void {
+    if (this.#waiting.delete(waiter)) waiter.resolve();
+  }
+
+  /** Asks each leader for what nobody asks it yet. */
+  #poll(): void {
+    if (this.#closed) return;
+    const { cluster } = this.#deps;
+    const open = [...this.#waiting].filter(({ covered }) => covered === 0);
+    const wanted = open.flatMap((waiter) => waiter.watched.map((watched) => ({ waiter, watched })));
+    for (const [leader, own] of Map.groupBy(wanted, ({ watched: { lane, slot } }) => cluster.leaderOf(lane, slot))) {
+      if (leader === undefined) continue;
+      const name = `${leader.host}:${leader.port}`;
+      const idle = this.#idle.get(name) ?? [...this.#polls];
+      this.#idle.set(name, idle);
+      const connections = idle.pop();
+      if (connections === undefined) continue;
+      void this.#ask(leader, connections, own).finally(() => {
+        idle.push(connections);
+        this.#poll();
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #ask(leader: KafkaBroker, connections: KafkaConnections, own: readonly Wanted[]): Promise<void> {
+    const { cluster, failed } = this.#deps;
+    for (const { waiter } of own) waiter.covered += 1;
+    try {
+      await this.#fetch(leader, connections, own);
+    } catch (error) {
+      if (this.#closed) return;
+      failed(error);
+      await sleep(restMs);
+      await cluster.refresh().catch(failed);
+    } finally {
+      for (const { waiter } of own) waiter.covered -= 1;
+    }
+  }
+
+  async #fetch(leader: KafkaBroker, connections: KafkaConnections, own: readonly Wanted[]): Promise<void> {
+    const { cluster, arrived } = this.#deps;
+    const partitions = own.map(({ watched: { lane, slot, offset } }) => ({
+      topicId: cluster.topics[lane].id,
+      partition: slot,
+      offset,
+      bytesMax: partitionBytes,
+    }));
+    const request = { waitMs: pollMs, bytesMax: pollBytes, partitions };
+    const { partitions: answers } = await fetchRecords(await connections.to(leader), request);
+    const found = new Map(answers.map((answer) => [`${answer.topic}/${answer.partition}`, answer]));
+    for (const { waiter, watched } of own) {
+      const answer = found.get(`${cluster.topics[watched.lane].id}/${watched.slot}`);
+      if (answer === undefined || (answer.errorCode === 0 && answer.records.length === 0)) continue;
+      // An error is for the read that follows.
+      if (answer.errorCode === 0) await arrived(watched, answer);
+      this.#end(waiter);
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import type { KafkaAccess, KafkaBroker } from '../kafka-connection/access.ts';
+import {
+  createKafkaConnections,
+  type KafkaConnection,
+  type KafkaConnections,
+} from '../kafka-connection/connections.ts';
+import { lanes, LogUnavailableError, type Lane } from '../eventlog.ts';
+import { faultOf, KafkaLogError } from './kafka-fault.ts';
+import { readMetadata, type ClusterMetadata } from './requests.ts';
+
+export type PerLane<T> = Readonly<Record<Lane, T>>;
+
+export interface KafkaLogOptions {
+  /** At least one; the others of the cluster are told by them. */
+  readonly brokers: readonly KafkaBroker[];
+  readonly access: KafkaAccess;
+  /** Of the names of the two topics. */
+  readonly topicPrefix: string;
+  /** Partitions of each topic. */
+  readonly slots: number;
+  readonly replication: number;
+  readonly minInsync: number;
+  /** Largest body of a record. */
+  readonly bodyBytesMax: number;
+}
+
+export interface KafkaTopic {
+  readonly name: string;
+  /** UUID of the cluster's. */
+  readonly id: string;
+}
+
+/** The cluster as it was last seen: who leads which partition. */
+export interface KafkaCluster {
+  readonly options: KafkaLogOptions;
+  readonly topics: PerLane<KafkaTopic>;
+  /** Undefined: none at the moment. */
+  leaderOf(lane: Lane, slot: number): KafkaBroker | undefined;
+  /** Looks again; calls at the same time share one look. Rejects with LogUnavailableError. */
+  refresh(): Promise<void>;
+  /** A set of connections of its own: a broker works on one request of a connection at a time. */
+  connections(purpose: string, requestTimeoutMs?: number): KafkaConnections;
+  /** Asks any broker. Rejects with LogUnavailableError when none answers. */
+  askAny<T>(request: (connection: KafkaConnection) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export const topicName = (prefix: string, lane: Lane): string => `${prefix}.${lane}`;
+
+const clientId = 'millrace';
+const requestTimeoutMsDefault = 10_000;
+
+/** Tells a slot of these topics from every other, also from topics of the same names that were made anew. */
+export function readerId({ live, historical }: PerLane<KafkaTopic>, slot: number): string {
+  return `${createHash('sha256').update(`${live.id}/${historical.id}`).digest('hex').slice(0, 28)}-${slot}`;
+}
+
+/** Connects, and makes nothing: the topics must be there (topics.ts). Rejects with KafkaLogError or LogUnavailableError. */
+export async function openCluster(options: KafkaLogOptions): Promise<KafkaCluster> {
+  const link = createLink(options);
+  try {
+    const first = await lookAt(link, options);
+    return createCluster(link, options, first);
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+}
+
+/** What reaches the brokers, before anything is known of the topics. */
+export type Link = Pick<KafkaCluster, 'connections' | 'askAny' | 'close'> & {
+  /** Asked before the ones of the settings. */
+  known(brokers: readonly KafkaBroker[]): void;
+};
+
+export function createLink({ brokers, access }: Pick<KafkaLogOptions, 'brokers' | 'access'>): Link {
+  const closing = new AbortController();
+  const sets: KafkaConnections[] = [];
+  const connections = (purpose: string, requestTimeoutMs = requestTimeoutMsDefault): KafkaConnections => {
+    const resolve = async (host: string): Promise<string> => host;
+    const deps = { clientId: `${clientId}-${purpose}`, access, resolve, signal: closing.signal, requestTimeoutMs };
+    const set = createKafkaConnections({ ...deps, connectTimeoutMs: 5000 });
+    sets.push(set);
+    return set;
+  };
+  const control = connections('control');
+  let candidates = brokers;
+  return {
+    connections,
+    known: (found) => {
+      const told = new Map([...found, ...brokers].map((broker) => [`${broker.host}:${broker.port}`, broker]));
+      candidates = [...told.values()];
+    },
+    askAny: async (request) => {
+      let trouble: unknown;
+      for (const broker of candidates) {
+        try {
+          return await request(await control.to(broker));
+        } catch (error) {
+          trouble = error;
+          const fault = faultOf(error, broker);
+          if (fault.isFinal) throw new KafkaLogError(fault.sentence, { cause: error });
+        }
+      }
+      const [first] = candidates;
+      throw new LogUnavailableError(
+        first === undefined ? 'no Kafka broker is known' : faultOf(trouble, first).sentence,
+        {
+          cause: trouble,
+        },
+      );
+    },
+    close: async () => {
+      closing.abort(new LogUnavailableError('the event log is closed'));
+      await Promise.all(sets.map((set) => set.close()));
+    },
+  };
+}
+
+interface Seen {
+  readonly topics: PerLane<KafkaTopic>;
+  readonly leaders: PerLane<ReadonlyMap<number, KafkaBroker>>;
+}
+
+async function lookAt(link: Link, { topicPrefix }: KafkaLogOptions): Promise<Seen> {
+  const names = lanes.map((lane) => topicName(topicPrefix, lane));
+  const metadata = await link.askAny((connection) => readMetadata(connection, names));
+  const brokers = new Map(metadata.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+  link.known([...brokers.values()]);
+  const of = (lane: Lane) => topicOf(metadata, topicName(topicPrefix, lane));
+  const leadersOf = (lane: Lane) =>
+    new Map(
+      of(lane).partitions.flatMap(({ partitionIndex, leaderId }) => {
+        const leader = brokers.get(leaderId);
+        return leader === undefined ? [] : [[partitionIndex, leader] as const];
+      }),
+    );
+  const topic = (lane: Lane): KafkaTopic => ({ name: topicName(topicPrefix, lane), id: of(lane).topicId });
+  return {
+    topics: { live: topic('live'), historical: topic('historical') },
+    leaders: { live: leadersOf('live'), historical: leadersOf('historical') },
+  };
+}
+
+function topicOf({ topics }: ClusterMetadata, name: string): ClusterMetadata['topics'][number] {
+  const found = topics.find((topic) => topic.name === name);
+  if (found !== undefined && found.partitions.length > 0) return found;
+  throw new LogUnavailableError(`Kafka knows no topic "${name}": it is made when a process with the log starts`);
+}
+
+function createCluster(link: Link, options: KafkaLogOptions, first: Seen): KafkaCluster {
+  const { topics } = first;
+  let { leaders } = first;
+  let looking: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    const seen = await lookAt(link, options);
+    const other = lanes.find((lane) => seen.topics[lane].id !== topics[lane].id);
+    if (other !== undefined) {
+      const { name } = topics[other];
+      throw new LogUnavailableError(`the topic "${name}" was deleted and made anew while it was in use: restart`);
+    }
+    ({ leaders } = seen);
+  };
+  return {
+    options,
+    topics,
+    connections: link.connections,
+    askAny: link.askAny,
+    close: link.close,
+    leaderOf: (lane, slot) => leaders[lane].get(slot),
+    refresh: () => {
+      looking ??= look().finally(() => (looking = undefined));
+      return looking;
+    },
+  };
+}

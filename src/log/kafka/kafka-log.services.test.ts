@@ -1,0 +1,14 @@
+import { describe } from 'vitest';
+import { describeEventLog, describeSharedEventLog } from '../../../test/conformance/event-log/event-log.ts';
+import { kafkaBrokers } from '../../../test/support/kafka-servers.ts';
+import { createKafkaLog, openTestLog } from './kafka-log.fixture.ts';
+
+describe.skipIf(kafkaBrokers === '')('with a broker', () => {
+  describeEventLog('Kafka', openTestLog);
+  describeSharedEventLog('Kafka', async () => {
+    const log = createKafkaLog();
+    // The topics are there: a process with a writer has started before.
+    await (await log.openWriter()).close();
+    return log;
+  });
+});

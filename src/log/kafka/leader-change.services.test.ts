@@ -1,0 +1,157 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { findKafkaJars } from '../../../test/support/kafka-broker.ts';
+import { startKafkaCluster, type KafkaClusterNode } from '../../../test/support/kafka-cluster.ts';
+import { kafkaBrokers } from '../../../test/support/kafka-servers.ts';
+import { backoffMs } from '../../base/retry.ts';
+import { record, texts } from '../../../test/conformance/event-log/event-log.ts';
+import { LogUnavailableError, type EventLogReader } from '../eventlog.ts';
+import { openCluster, type KafkaLogOptions } from './cluster.ts';
+import { plainAccess } from './kafka-log.fixture.ts';
+import { openKafkaLogReaders } from './reader.ts';
+import { openKafkaLogWriter } from './writer.ts';
+
+const slots = 2;
+const senders = 16;
+const kills = 2;
+const unavailableMsMax = 60_000;
+/** Of one read: so that ranges end anywhere. */
+const readLimits = { events: 37, bytes: 1_000_000 };
+
+describe.skipIf(kafkaBrokers === '')('three brokers, each record on all of them', () => {
+  let directory: string;
+  let nodes: KafkaClusterNode[] = [];
+  let options: KafkaLogOptions;
+  beforeAll(async () => {
+    const jars = await findKafkaJars();
+    if (typeof jars === 'string') throw new Error(jars);
+    directory = await mkdtemp(join(tmpdir(), 'millrace-kafka-cluster-'));
+    nodes = await startKafkaCluster(jars, directory, 3);
+    options = {
+      brokers: nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+      access: plainAccess,
+      topicPrefix: 'leaders',
+      slots,
+      replication: 3,
+      minInsync: 2,
+      bodyBytesMax: 20_971_520,
+    };
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.kill()));
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** SIGKILL for whoever leads the partition; resolves with it once another one does. */
+  async function killLeader(slot: number): Promise<KafkaClusterNode> {
+    const cluster = await openCluster(options);
+    try {
+      const leader = cluster.leaderOf('live', slot);
+      const node = nodes.find(({ port }) => port === leader?.port);
+      if (node === undefined) throw new Error(`expected a leader among the brokers, got: ${JSON.stringify(leader)}`);
+      await node.kill();
+      await vi.waitFor(
+        async () => {
+          await cluster.refresh();
+          const next = cluster.leaderOf('live', slot)?.port;
+          if (next === undefined || next === node.port) throw new Error('expected another leader, got none yet');
+        },
+        { timeout: 60_000, interval: 100 },
+      );
+      return node;
+    } finally {
+      await cluster.close();
+    }
+  }
+
+  it('kill -9 of the leader while appending and reading: what was acknowledged is read once, nothing twice, each sender keeps its order, and appends go on', async () => {
+    const writer = await openKafkaLogWriter(
+      { ...options, appendTimeoutMs: 30_000, lookEveryMs: 100 },
+      { cursors: async () => ({ live: new Map(), historical: new Map() }) },
+    );
+    const readers = await openKafkaLogReaders(options, {});
+    const acknowledged = new Set<string>();
+    const over = new AbortController();
+    const sent = new AbortController();
+    const sending = Array.from({ length: senders }, async (_, sender) => {
+      for (let n = 0; !over.signal.aborted; n += 1) {
+        const text = `${sender}:${n}`;
+        try {
+          await writer.append('live', record(text), sender % slots);
+          acknowledged.add(text);
+        } catch (error) {
+          if (!(error instanceof LogUnavailableError)) throw error;
+        }
+      }
+    });
+    const reading = Array.from({ length: slots }, (_, slot) => readAlong(readers.reader(slot), sent.signal));
+    const someMore = async (): Promise<void> => {
+      const before = acknowledged.size;
+      await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 200), 60_000);
+    };
+    for (let round = 0; round < kills; round += 1) {
+      await someMore();
+      const killed = await killLeader(round % slots);
+      await someMore();
+      await killed.restart();
+    }
+    await someMore();
+    over.abort();
+    await Promise.all(sending);
+    sent.abort();
+    const found = (await Promise.all(reading)).flat();
+    expect(new Set(found).size).toBe(found.length);
+    const missing = acknowledged.difference(new Set(found));
+    expect([...missing]).toEqual([]);
+    for (const sender of sending.keys()) {
+      const own = found.filter((text) => text.startsWith(`${sender}:`)).map((text) => Number(text.split(':')[1]));
+      expect(own).toEqual(own.toSorted((a, b) => a - b));
+    }
+    await readers.close();
+    await writer.close();
+  }, 240_000);
+});
+
+/**
+ * As a pipeline reads: on from what it has, and the range that it read last once more, which has to be the same. Until nothing more
+ * is there once all is sent.
+ */
+async function readAlong(reader: EventLogReader, sent: AbortSignal): Promise<string[]> {
+  const found: string[] = [];
+  let seq = 0;
+  for (;;) {
+    const isLast = sent.aborted;
+    const records = await whenThere(() => reader.read('live', seq, readLimits));
+    const lastSeq = records.at(-1)?.seq;
+    if (lastSeq === undefined) {
+      if (isLast) break;
+      await reader.waitForAppend(100);
+      continue;
+    }
+    const again = await whenThere(() => reader.read('live', seq, { events: Infinity, bytes: Infinity, lastSeq }));
+    expect(texts(again)).toEqual(texts(records));
+    found.push(...texts(records));
+    seq = lastSeq;
+  }
+  await reader.close();
+  return found;
+}
+
+/**
+ * A reader may say that it cannot go on for now: a new leader knows what was confirmed only once another broker has asked it for records.
+ * It is asked again as a pipeline does, with pauses that grow, for as long as brokers that lack processors may take.
+ */
+async function whenThere<T>(read: () => Promise<T>): Promise<T> {
+  const until = performance.now() + unavailableMsMax;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof LogUnavailableError) || performance.now() > until) throw error;
+      await sleep(backoffMs(attempt, 50, 1000));
+    }
+  }
+}

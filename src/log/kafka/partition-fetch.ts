@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../base/retry.ts';
+import type { KafkaConnection } from '../kafka-connection/connections.ts';
+import type { FetchAnswer } from '../kafka-connection/fetch-answer.ts';
+import { LogUnavailableError, type Lane } from '../eventlog.ts';
+import type { KafkaCluster } from './cluster.ts';
+import { faultOf } from './kafka-fault.ts';
+import { fetchRecords, listOffsets } from './requests.ts';
+
+export interface PartitionPlace {
+  readonly lane: Lane;
+  readonly slot: number;
+}
+
+export interface PartitionRange {
+  /** Offset of the first record that is there. */
+  readonly first: number;
+  /** Offset of the next one that comes. */
+  readonly end: number;
+}
+
+/** Asks the leader of a partition, whoever that is by now. All reject with LogUnavailableError, or the signal's reason. */
+export interface PartitionFetch {
+  /** What is there at the offset; at once. */
+  fetch(
+    from: PartitionPlace & { readonly offset: number; readonly bytesMax: number },
+    signal: AbortSignal,
+  ): Promise<FetchAnswer | 'outOfRange'>;
+  range(place: PartitionPlace, signal: AbortSignal): Promise<PartitionRange>;
+  /** Offset of the next record that comes. */
+  end(place: PartitionPlace, signal: AbortSignal): Promise<number>;
+}
+
+const outOfRange = 1;
+const none = 0;
+/** Through a change of leaders; beyond, the caller has to say that it cannot go on. */
+const retryMs = 5000;
+const retryFirstMs = 50;
+const retryMaxMs = 1000;
+
+export function createPartitionFetch(cluster: KafkaCluster, failed: (error: unknown) => void): PartitionFetch {
+  const connections = cluster.connections('read');
+
+  const ask = async <T>(
+    { lane, slot }: PartitionPlace,
+    signal: AbortSignal,
+    request: (connection: KafkaConnection) => Promise<T>,
+  ): Promise<T> => {
+    const until = performance.now() + retryMs;
+    for (let attempt = 0; ; attempt += 1) {
+      signal.throwIfAborted();
+      const leader = cluster.leaderOf(lane, slot);
+      try {
+        if (leader === undefined) throw new LogUnavailableError(`partition ${slot} of the event log has no leader`);
+        return await request(await connections.to(leader));
+      } catch (error) {
+        signal.throwIfAborted();
+        failed(error);
+        if (performance.now() > until) throw unavailable(error, leader);
+        await sleep(backoffMs(attempt, retryFirstMs, retryMaxMs), undefined, { signal });
+        await cluster.refresh().catch(failed);
+      }
+    }
+  };
+
+  const offsetAt = async (place: PartitionPlace, at: 'earliest' | 'end', signal: AbortSignal): Promise<number> =>
+    await ask(place, signal, async (connection) => {
+      const { name } = cluster.topics[place.lane];
+      const { topics } = await listOffsets(connection, at, [{ name, partitions: [place.slot] }]);
+      const found = topics[0]?.partitions[0];
+      if (found?.errorCode === none) return Number(found.offset);
+      throw brokerError(place, found?.errorCode);
+    });
+
+  return {
+    end: async (place, signal) => await offsetAt(place, 'end', signal),
+    fetch: async ({ offset, bytesMax, ...place }, signal) =>
+      await ask(place, signal, async (connection) => {
+        const asked = { topicId: cluster.topics[place.lane].id, partition: place.slot, offset, bytesMax };
+        const answer = await fetchRecords(connection, { waitMs: 0, bytesMax, partitions: [asked] });
+        const [found] = answer.partitions;
+        if (found?.errorCode === outOfRange) return 'outOfRange';
+        if (answer.errorCode === none && found?.errorCode === none) return found;
+        throw brokerError(place, answer.errorCode === none ? found?.errorCode : answer.errorCode);
+      }),
+    range: async (place, signal) => ({
+      first: await offsetAt(place, 'earliest', signal),
+      end: await offsetAt(place, 'end', signal),
+    }),
+  };
+}
+
+function brokerError({ slot }: PartitionPlace, errorCode: number | undefined): LogUnavailableError {
+  return new LogUnavailableError(
+    `Kafka cannot give partition ${slot} at the moment (its error ${errorCode ?? 'none'})`,
+  );
+}
+
+function unavailable(error: unknown, leader: Parameters<typeof faultOf>[1] | undefined): LogUnavailableError {
+  if (error instanceof LogUnavailableError || leader === undefined) {
+    return error instanceof LogUnavailableError ? error : new LogUnavailableError('no leader', { cause: error });
+  }
+  return new LogUnavailableError(faultOf(error, leader).sentence, { cause: error });
+}

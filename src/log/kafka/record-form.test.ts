@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { header, record } from '../../../test/conformance/event-log/event-log.ts';
+import { messageOf, recordOf, type KafkaHeaders } from './record-form.ts';
+
+const headersOf = (headers: Map<Buffer, Buffer>): KafkaHeaders => [...headers];
+
+describe('a record as a message of Kafka', () => {
+  it('comes back as it was, with a header in any script', () => {
+    const full = { ...header('r-1', 7), ip: '2001:db8::1', requestId: 'ю-✓', sentAt: 5, rowsStored: true as const };
+    const { value, headers } = messageOf({ header: full, body: new Uint8Array([0, 255, 10]) });
+    expect(recordOf(3, headersOf(headers), value)).toEqual({ seq: 3, header: full, body: Buffer.from([0, 255, 10]) });
+  });
+
+  it('an empty body may come back as no value at all', () => {
+    const { headers } = messageOf({ header: header('r'), body: new Uint8Array(0) });
+    expect(recordOf(1, headersOf(headers), null)).toMatchObject({ header: { requestId: 'r' } });
+  });
+
+  it('shared memory is copied, as it may change on the way', () => {
+    const body = new Uint8Array(new SharedArrayBuffer(4)).fill(7);
+    const { value } = messageOf({ header: header('r'), body });
+    body.fill(8);
+    expect([...value]).toEqual([7, 7, 7, 7]);
+  });
+
+  it('every flipped bit of header, checksum or body makes it a damaged one', () => {
+    const { value, headers } = messageOf(record('body'));
+    const [first, second] = headersOf(headers).map(([name, content]) => ({
+      name,
+      content: content ?? Buffer.alloc(0),
+    }));
+    if (first === undefined || second === undefined) throw new Error('expected two headers');
+    for (const part of [value, first.content, second.content]) {
+      for (let bit = 0; bit < part.length * 8; bit += 1) {
+        const at = bit >> 3;
+        part[at] = (part[at] ?? 0) ^ (1 << (bit & 7));
+        expect(recordOf(1, headersOf(headers), value).damaged, `bit ${bit}`).toBeDefined();
+        part[at] = (part[at] ?? 0) ^ (1 << (bit & 7));
+      }
+    }
+    expect(recordOf(1, headersOf(headers), value).damaged).toBeUndefined();
+  });
+
+  it.each([
+    ['no headers', []],
+    ['no checksum', [[Buffer.from('millrace'), Buffer.from('{}')]]],
+    ['a header of nothing', [[Buffer.from('millrace'), null]]],
+  ] as const)('%s: damaged, its bytes are kept', (_what, headers) => {
+    const found = recordOf(9, headers, Buffer.from('x'));
+    expect(found).toMatchObject({ seq: 9, damaged: expect.any(String), bytes: Buffer.from('x') });
+  });
+});

@@ -1,0 +1,210 @@
+/** The requests that the log makes, each in one version: what Kafka 3.1 and everything newer knows. */
+import type {
+  createTopicsV7,
+  deleteRecordsV2,
+  describeConfigsV4,
+  listOffsetsV7,
+  metadataV12,
+  produceV9,
+  ResponseParser,
+  Writer,
+} from '@platformatic/kafka';
+import { kafkaLibrary, type KafkaConnection } from '../kafka-connection/connections.ts';
+import { parseFetch, type FetchAnswers } from '../kafka-connection/fetch-answer.ts';
+
+export type ClusterMetadata = metadataV12.MetadataResponse;
+export type ListedOffsets = listOffsetsV7.ListOffsetsResponse;
+export type ProduceAnswer = produceV9.ProduceResponse;
+export type DeletedRecords = deleteRecordsV2.DeleteRecordsResponse;
+export type DescribedConfigs = describeConfigsV4.DescribeConfigsResponse;
+export type NewTopic = createTopicsV7.CreateTopicsRequestTopic;
+export type CreatedTopics = createTopicsV7.CreateTopicsResponse;
+
+const keys = {
+  produce: 0,
+  fetch: 1,
+  listOffsets: 2,
+  metadata: 3,
+  createTopics: 19,
+  deleteRecords: 21,
+  initProducerId: 22,
+  describeConfigs: 32,
+} as const;
+const allReplicas = -1;
+const topicResource = 2;
+const readUncommitted = 0;
+/** Outside of a session, so that each request stands for itself. */
+const noSession = [0, -1] as const;
+
+interface Form<Response> {
+  readonly version: number;
+  readonly parse: ResponseParser<Response>;
+}
+
+/** A broker answers some requests with an error for one of their parts and an answer for the others. */
+async function send<Response>(
+  connection: KafkaConnection,
+  apiKey: number,
+  { version, parse }: Form<Response>,
+  payload: () => Writer,
+): Promise<Response> {
+  connection.agree(apiKey, [{ version }]);
+  return await connection.ask(apiKey, { version, flexible: true, parse }, payload);
+}
+
+/** As `send`, with what was answered in part: each part holds its own error. */
+async function sendParts<Response>(...request: Parameters<typeof send<Response>>): Promise<Response> {
+  const { ResponseError } = await kafkaLibrary();
+  try {
+    return await send(...request);
+  } catch (error) {
+    if (error instanceof ResponseError && error['response'] !== undefined) return error['response'] as Response;
+    throw error;
+  }
+}
+
+/** A topic that is not there is not made. */
+export async function readMetadata(connection: KafkaConnection, topics: readonly string[]): Promise<ClusterMetadata> {
+  const { metadataV12: form } = await kafkaLibrary();
+  const payload = (): Writer => form.createRequest([...topics], false);
+  return await sendParts(connection, keys.metadata, { version: 12, parse: form.parseResponse }, payload);
+}
+
+/** Where partitions begin or end. */
+export async function listOffsets(
+  connection: KafkaConnection,
+  at: 'earliest' | 'end',
+  topics: readonly { readonly name: string; readonly partitions: readonly number[] }[],
+): Promise<ListedOffsets> {
+  const { listOffsetsV7: form } = await kafkaLibrary();
+  const timestamp = at === 'earliest' ? -2n : -1n;
+  const asked = topics.map(({ name, partitions }) => ({
+    name,
+    partitions: partitions.map((partitionIndex) => ({ partitionIndex, currentLeaderEpoch: -1, timestamp })),
+  }));
+  const payload = (): Writer => form.createRequest(-1, readUncommitted, asked);
+  return await sendParts(connection, keys.listOffsets, { version: 7, parse: form.parseResponse }, payload);
+}
+
+export interface ProducerId {
+  readonly producerId: bigint;
+  readonly producerEpoch: number;
+}
+
+/** A new one; with it a broker tells what it has already from what is new. */
+export async function initProducerId(connection: KafkaConnection): Promise<ProducerId> {
+  const { initProducerIdV4: form } = await kafkaLibrary();
+  const payload = (): Writer => form.createRequest(null, 0);
+  return await send(connection, keys.initProducerId, { version: 4, parse: form.parseResponse }, payload);
+}
+
+/** The records of one partition in one request. */
+export interface ProducedBatch extends ProducerId {
+  readonly topic: string;
+  readonly partition: number;
+  /** Counts the records that were sent to the partition under this id. */
+  readonly sequence: number;
+  readonly messages: readonly {
+    readonly value: Buffer;
+    readonly headers: Map<Buffer, Buffer>;
+    /** ms since the epoch. */
+    readonly timestamp: bigint;
+  }[];
+}
+
+/** Answered once all replicas that are in step have them. */
+export async function produce(
+  connection: KafkaConnection,
+  batches: readonly ProducedBatch[],
+  timeoutMs: number,
+): Promise<ProduceAnswer> {
+  const { produceV9, Writer: WriterOf, createRecordsBatch, NumericMap } = await kafkaLibrary();
+  const byTopic = [...Map.groupBy(batches, ({ topic }) => topic)];
+  const recordsOf = ({ topic, partition, sequence, messages, producerId, producerEpoch }: ProducedBatch): Writer => {
+    const sequences = new NumericMap([[`${topic}:${partition}`, sequence]]);
+    const records = messages.map((message) => ({ ...message, topic, partition }));
+    return createRecordsBatch(records, { producerId, producerEpoch, sequences });
+  };
+  const payload = (): Writer =>
+    WriterOf.create()
+      .appendString(null)
+      .appendInt16(allReplicas)
+      .appendInt32(timeoutMs)
+      .appendArray(byTopic, (writer, [topic, own]) => {
+        writer.appendString(topic).appendArray(own, (each, batch) => {
+          const records = recordsOf(batch);
+          each
+            .appendInt32(batch.partition)
+            .appendUnsignedVarInt(records.length + 1)
+            .appendFrom(records);
+        });
+      })
+      .appendTaggedFields();
+  return await sendParts(connection, keys.produce, { version: 9, parse: produceV9.parseResponse }, payload);
+}
+
+export interface FetchRequest {
+  readonly waitMs: number;
+  /** Of the whole answer; the first batch comes whole in any case. */
+  readonly bytesMax: number;
+  readonly partitions: readonly {
+    readonly topicId: string;
+    readonly partition: number;
+    readonly offset: number;
+    readonly bytesMax: number;
+  }[];
+}
+
+/** Waits up to `waitMs` for a first byte. */
+export async function fetchRecords(connection: KafkaConnection, request: FetchRequest): Promise<FetchAnswers> {
+  const { fetchV13 } = await kafkaLibrary();
+  const topics = [...Map.groupBy(request.partitions, ({ topicId }) => topicId)].map(([topicId, own]) => ({
+    topicId,
+    partitions: own.map(({ partition, offset, bytesMax }) => ({
+      partition,
+      currentLeaderEpoch: -1,
+      fetchOffset: BigInt(offset),
+      lastFetchedEpoch: -1,
+      partitionMaxBytes: bytesMax,
+    })),
+  }));
+  const payload = (): Writer =>
+    fetchV13.createRequest(request.waitMs, 1, request.bytesMax, readUncommitted, ...noSession, topics, [], '');
+  const parse: ResponseParser<FetchAnswers> = (_id, _key, version, reader) => parseFetch(version, reader);
+  return await send(connection, keys.fetch, { version: 13, parse }, payload);
+}
+
+export async function createTopics(
+  connection: KafkaConnection,
+  topics: readonly NewTopic[],
+  timeoutMs: number,
+): Promise<CreatedTopics> {
+  const { createTopicsV7: form } = await kafkaLibrary();
+  const payload = (): Writer => form.createRequest([...topics], timeoutMs, false);
+  return await sendParts(connection, keys.createTopics, { version: 7, parse: form.parseResponse }, payload);
+}
+
+/** The settings of topics, as they hold. */
+export async function describeTopics(
+  connection: KafkaConnection,
+  topics: readonly string[],
+): Promise<DescribedConfigs> {
+  const { describeConfigsV4: form } = await kafkaLibrary();
+  const resources = topics.map((resourceName) => ({ resourceType: topicResource, resourceName }) as const);
+  const payload = (): Writer => form.createRequest(resources, false, false);
+  return await sendParts(connection, keys.describeConfigs, { version: 4, parse: form.parseResponse }, payload);
+}
+
+/** Forgets everything before the offset of each partition. */
+export async function deleteRecords(
+  connection: KafkaConnection,
+  topics: readonly {
+    readonly name: string;
+    readonly partitions: { readonly partitionIndex: number; readonly offset: bigint }[];
+  }[],
+  timeoutMs: number,
+): Promise<DeletedRecords> {
+  const { deleteRecordsV2: form } = await kafkaLibrary();
+  const payload = (): Writer => form.createRequest([...topics], timeoutMs);
+  return await sendParts(connection, keys.deleteRecords, { version: 2, parse: form.parseResponse }, payload);
+}

@@ -1,0 +1,100 @@
+import type { WarningOccurrence } from '../../wire/contract/warnings.ts';
+import { isNobody } from '../../base/nobody-ids.ts';
+import type { Person } from './person.ts';
+import { mergeRegisters } from './registers.ts';
+import type { PersonStore } from './person-store.ts';
+
+/**
+ * What happens to two ids:
+ * - `always`: they are one person.
+ * - `unless_identified`: the same, unless each has a person, and the other one is identified.
+ * - `first_user`: the same, but an id without a person does not join an identified person: the other id is a device, and has its user.
+ */
+export type MergeRule = 'always' | 'unless_identified' | 'first_user';
+
+/** An event that says that two ids are one person. */
+export interface MergeRequest {
+  readonly projectId: number;
+  /** The event's distinct_id: its person stays. */
+  readonly targetId: string;
+  readonly otherId: string;
+  readonly rule: MergeRule;
+  readonly eventUuid: string;
+  /** Time of the event, µs. */
+  readonly micros: number;
+}
+
+/**
+ * Ids that a person may have. An id that gathers thousands of others stands for no person (a constant, a shared account), and every
+ * answer and every further merge would cost as much as all of them.
+ */
+export const idsOfPersonMax = 2500;
+
+/** Makes two ids one person, or says why not. The event itself is stored either way. */
+export function mergePersons(
+  store: PersonStore,
+  request: MergeRequest,
+  idsMax = idsOfPersonMax,
+): WarningOccurrence | null {
+  const { projectId, targetId, otherId, micros } = request;
+  if (targetId === otherId) return null;
+  const illegal = isNobody(targetId) ? targetId : isNobody(otherId) ? otherId : null;
+  if (illegal !== null) return illegalWarning(illegal, request);
+  const target = store.find(projectId, targetId);
+  const other = store.find(projectId, otherId);
+  if (target !== undefined && target === other) return null;
+  const refusal = refusalOf(request, target, other, idsMax);
+  if (refusal !== null) {
+    // So that no later user of the same device takes this id over.
+    store.identify(target ?? store.create(projectId, targetId, micros));
+    return refusal;
+  }
+  if (target !== undefined && other !== undefined) joinPersons(store, target, other);
+  else {
+    const person = target ?? other ?? store.create(projectId, targetId, micros);
+    store.attach(person, other === undefined ? otherId : targetId);
+    store.identify(person);
+  }
+  return null;
+}
+
+/** Undefined: no person has that id yet. */
+function refusalOf(
+  request: MergeRequest,
+  target: Person | undefined,
+  other: Person | undefined,
+  idsMax: number,
+): WarningOccurrence | null {
+  const keepsOther = request.rule === 'first_user' || (request.rule === 'unless_identified' && target !== undefined);
+  if (other?.isIdentified === true && keepsOther) return identifiedWarning(request);
+  const ids = (target?.idCount ?? 1) + (other?.idCount ?? 1);
+  return ids > idsMax ? tooManyIdsWarning(request, idsMax) : null;
+}
+
+function joinPersons(store: PersonStore, target: Person, other: Person): void {
+  mergeRegisters(target.registers, other.registers);
+  target.createdAt = Math.min(target.createdAt, other.createdAt);
+  store.identify(target);
+  store.absorb(target, other);
+}
+
+function illegalWarning(illegalDistinctId: string, { otherId, targetId, eventUuid }: MergeRequest): WarningOccurrence {
+  return {
+    type: 'cannot_merge_with_illegal_distinct_id',
+    details: { illegalDistinctId, otherDistinctId: otherId, distinctId: targetId, eventUuid },
+  };
+}
+
+function identifiedWarning({ otherId, targetId, eventUuid }: MergeRequest): WarningOccurrence {
+  return {
+    type: 'cannot_merge_already_identified',
+    details: { sourcePersonDistinctId: otherId, targetPersonDistinctId: targetId, eventUuid },
+  };
+}
+
+function tooManyIdsWarning({ otherId, targetId, eventUuid }: MergeRequest, idsMax: number): WarningOccurrence {
+  return {
+    type: 'cannot_merge_too_many_ids',
+    details: { sourcePersonDistinctId: otherId, targetPersonDistinctId: targetId, idsMax, eventUuid },
+  };
+}

@@ -1,0 +1,142 @@
+import { missingRequired, withDefaults } from '../../plugins/check-settings.ts';
+import { MetadataUnreadError } from '../../stores/metadata/unread-error.ts';
+import type { Attachment, TransformationHost } from '../../plugins/host.ts';
+import {
+  SettingsError,
+  type BatchTransformation,
+  type Plugin,
+  type Transformation,
+  type TransformEvent,
+} from '../../plugins/plugin.ts';
+import type {
+  InstanceServices,
+  InstanceSpec,
+  Sandbox,
+  SandboxInstance,
+  SandboxProgram,
+} from '../../plugins/sandbox/sandbox.ts';
+import type { ChainEvent } from './chain-event.ts';
+import { checkResult, InvalidResultError } from './run-chain.ts';
+import { labelOf, type TransformConfig } from './transform-configs.ts';
+import { createSuspension } from './suspension.ts';
+import type { Step, StepOutcome } from './step.ts';
+
+/** What a config needs to know of itself to become a step. */
+export type StepConfig = Pick<
+  TransformConfig,
+  'id' | 'projectId' | 'slug' | 'pluginId' | 'pluginName' | 'pluginVersionId' | 'fields' | 'settings' | 'attached'
+>;
+
+export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax' | 'requestsRefused'> {
+  /** Built-ins of this program. */
+  readonly findPlugin: (slug: string) => Plugin | undefined;
+  readonly sandbox: Sandbox;
+  /** Undefined: the version was deleted with its plugin. */
+  readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
+  readonly loadFiles: (configId: number) => Promise<ReadonlyMap<string, Attachment>>;
+  readonly hostOf: (config: StepConfig, files: ReadonlyMap<string, Attachment>) => TransformationHost;
+  readonly servicesOf: (config: StepConfig) => InstanceServices;
+}
+
+const noClose = async (): Promise<void> => {};
+
+/**
+ * A config ready to run. `onSetup` is told when the code of an installed plugin begins to set itself up. Throws SettingsError or SandboxError when it cannot, with a sentence for its `error`, and
+ * MetadataUnreadError.
+ */
+export async function makeStep(config: StepConfig, deps: StepDeps, onSetup?: () => void): Promise<Step> {
+  const missing = missingRequired(config.fields, config.settings, config.attached).map((key) => `"${key}"`);
+  if (missing.length > 0) {
+    throw new SettingsError(`missing required setting${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`);
+  }
+  const files = config.attached.size === 0 ? new Map<string, Attachment>() : await fromStore(deps.loadFiles(config.id));
+  if (config.pluginVersionId !== null) {
+    const open = (spec: InstanceSpec): Promise<SandboxInstance> => deps.sandbox.open(spec, onSetup);
+    return openInstance(config, config.pluginVersionId, files, { ...deps, open });
+  }
+  return builtInStep(config, deps.findPlugin(config.slug), deps.hostOf(config, files));
+}
+
+async function fromStore<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (cause) {
+    throw new MetadataUnreadError('the store could not be read for a transformation; it is asked again', { cause });
+  }
+}
+
+function builtInStep(config: StepConfig, plugin: Plugin | undefined, host: TransformationHost): Step {
+  if (plugin?.kind !== 'transformation') {
+    throw new SettingsError(
+      `expected the plugin "${config.slug}" to be a transformation of this version; upgrade or remove the config`,
+    );
+  }
+  const made = plugin.create(withDefaults(plugin.fields, config.settings), host);
+  const about = { configId: config.id, label: labelOf(config), close: noClose };
+  return isDirect(made)
+    ? { ...about, kind: 'direct', transform: made }
+    : { ...about, kind: 'batch', run: (events) => runBuiltIn(made, events) };
+}
+
+function isDirect(made: Transformation | BatchTransformation): made is Transformation {
+  return typeof made === 'function';
+}
+
+async function runBuiltIn(made: BatchTransformation, events: readonly ChainEvent[]): Promise<StepOutcome[]> {
+  // Before the transformation has the objects, which it may change.
+  const befores = events.map(({ head: { timestamp, uuid } }) => ({ timestamp, uuid }));
+  try {
+    const results = await made.batch(events.map((event) => event.markedObject()));
+    return events.map((event, index) => outcomeOf(event, results[index], befores[index] ?? event.head));
+  } catch (error) {
+    return events.map(() => ({ kind: 'failed', error }));
+  }
+}
+
+function outcomeOf(
+  event: ChainEvent,
+  result: TransformEvent | null | Error | undefined,
+  before: { readonly timestamp: string; readonly uuid: string },
+): StepOutcome {
+  if (result === null) return { kind: 'dropped' };
+  if (result instanceof Error) return { kind: 'failed', error: result };
+  if (result === undefined) return { kind: 'failed', error: new InvalidResultError('expected a result per event') };
+  try {
+    checkResult(result, before);
+  } catch (error) {
+    return { kind: 'failed', error };
+  }
+  event.object = result;
+  return { kind: 'kept' };
+}
+
+async function openInstance(
+  config: StepConfig,
+  versionId: number,
+  attachments: ReadonlyMap<string, Attachment>,
+  { open, loadProgram, servicesOf, callCharsMax, requestsRefused }: StepDeps & Pick<Sandbox, 'open'>,
+): Promise<Step> {
+  const program = await fromStore(loadProgram(versionId));
+  if (program === undefined)
+    throw new SettingsError('its plugin was deleted; choose another plugin, or remove the config');
+  const services = servicesOf(config);
+  const label = labelOf(config);
+  const instance = await open({
+    ...program,
+    configId: config.id,
+    projectId: config.projectId,
+    label,
+    settings: withDefaults(config.fields, config.settings),
+    attachments,
+    services,
+    callCharsMax,
+    requestsRefused,
+  });
+  const suspension = createSuspension(services, () => performance.now());
+  const run = (events: readonly ChainEvent[]): Promise<readonly StepOutcome[]> =>
+    suspension.run(events.length, (from, to) =>
+      instance.processEvents(events.slice(from, to).map((event) => event.forSandbox())),
+    );
+  const { trouble } = suspension;
+  return { kind: 'batch', configId: config.id, label, run, trouble, close: () => instance.close() };
+}

@@ -1,0 +1,315 @@
+import type { PluginCache, PluginStorage, TransformationHost } from '../../plugins/host.ts';
+import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
+import { refuseRequest } from '../../plugins/outbound/refuse-requests.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { SandboxError, type InstanceServices, type SandboxProgram } from '../../plugins/sandbox/sandbox.ts';
+import { ChainEvent } from './chain-event.ts';
+import { runChain } from './run-chain.ts';
+import { diffJson, type Difference } from './diff-json.ts';
+import { makeStep, type StepConfig, type StepDeps } from './make-step.ts';
+import type { Step } from './step.ts';
+import { withoutMarkers, type TrialEvent } from './trial-event.ts';
+import { trialCallCharsMax, TrialBudget } from './trial-budget.ts';
+import { maskOf, maskShown, maskTexts } from './trial-masks.ts';
+import { trialServices, type TrialEffects } from './trial-services.ts';
+
+/**
+ * What a trial needs of the service. Requests to the outside are really made unless they are refused (`requestsRefused`);
+ * everything else stays in the trial.
+ */
+export interface TrialDeps extends Omit<StepDeps, 'hostOf' | 'servicesOf'> {
+  /** What the config has stored; only read. */
+  readonly storageOf: (config: StepConfig) => PluginStorage;
+  /** An empty cache for one trial: by plugin and project. */
+  readonly openCache: () => (config: StepConfig) => PluginCache;
+  readonly fetch: OutboundFetch;
+  readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
+  /** Longest time of one trial. */
+  readonly taskMs: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** Of an installed plugin, or of code that is only tried. */
+export type TrialProgram = SandboxProgram;
+
+export interface TrialConfig extends StepConfig {
+  /** As people call it. */
+  readonly name: string;
+  /** Changes events. Otherwise it only looks on (onEvent, exportEvents), and there is nothing to try. */
+  readonly isStep: boolean;
+}
+
+export type TrialOutcome = 'kept' | 'dropped' | 'failed' | 'skipped';
+
+/** Texts hold no secret of the config. */
+export interface TrialError {
+  readonly name: string;
+  readonly message: string;
+  /** As the plugin sees it; empty for built-ins. */
+  readonly stack: string;
+}
+
+export interface TrialStepResult extends TrialEffects {
+  readonly configId: number;
+  readonly name: string;
+  /** Skipped: nothing to try, or no time left. */
+  readonly outcome: TrialOutcome;
+  /** The event after it; null: dropped. */
+  readonly after: TrialEvent | null;
+  /** What it changed, without the labels that say which config ran. */
+  readonly diff: readonly Difference[];
+  readonly error: TrialError | null;
+  /** Without the time to load and set up. */
+  readonly timeMs: number;
+  /** What of all this is not complete, as a trial shows no more than `trialCharsMax`. */
+  readonly truncated: readonly Truncated[];
+}
+
+export type Truncated = 'before' | 'after' | 'diff' | keyof TrialEffects;
+
+export interface TrialResult {
+  readonly before: TrialEvent;
+  readonly after: TrialEvent | null;
+  /** Failed: one of the steps failed, and the event is stored as the others left it. */
+  readonly outcome: TrialOutcome;
+  readonly steps: readonly TrialStepResult[];
+  /** What of `before` and `after` is shown without its properties, see TrialStepResult. */
+  readonly truncated: readonly Truncated[];
+}
+
+/** Configs made ready once, so that one event can follow another. */
+export interface Trial {
+  /** One at a time. Never rejects for what a plugin or its settings do: that is in the results. */
+  run(event: TrialEvent): Promise<TrialResult>;
+  close(): Promise<void>;
+}
+
+/** Tries one event, see `openTrial`. */
+export async function runTrial(
+  deps: TrialDeps,
+  configs: readonly TrialConfig[],
+  event: TrialEvent,
+): Promise<TrialResult> {
+  const trial = openTrial(deps, configs);
+  try {
+    return await trial.run(event);
+  } finally {
+    void trial.close();
+  }
+}
+
+/**
+ * Configs in their order, run with the code of the pipeline, so that everything that each of them does to an event can be
+ * seen. Nothing of it lasts. Each is set up when the first event gets to it.
+ */
+export function openTrial(deps: TrialDeps, configs: readonly TrialConfig[]): Trial {
+  const cacheOf = deps.openCache();
+  const budget = new TrialBudget();
+  const { hideEvent, hideDiff } = maskShown(configs);
+  const subjects = configs.map((config) => openSubject(deps, config, cacheOf(config), budget));
+  return {
+    run: async (before) => {
+      const endsAt = performance.now() + deps.taskMs;
+      const steps: TrialStepResult[] = [];
+      let event: TrialEvent | null = before;
+      budget.reset();
+      const shownBefore = fitted(before, budget);
+      for (const subject of subjects) {
+        if (event === null) break;
+        const ran: SubjectRun = await subject.run(event, endsAt);
+        const { after, diff } = ran.result;
+        steps.push({ ...ran.result, after: after && hideEvent(after), diff: hideDiff(diff) });
+        event = ran.after;
+      }
+      const shownAfter = event && fitted(event, budget);
+      const truncated: Truncated[] = [];
+      if (shownBefore !== before) truncated.push('before');
+      if (shownAfter !== event) truncated.push('after');
+      const after = shownAfter && hideEvent(shownAfter);
+      return { before: shownBefore, after, outcome: overall(steps), steps, truncated };
+    },
+    close: async () => void (await Promise.all(subjects.map((subject) => subject.close()))),
+  };
+}
+
+function overall(steps: readonly TrialStepResult[]): TrialOutcome {
+  if (steps.at(-1)?.outcome === 'dropped') return 'dropped';
+  if (steps.some(({ outcome }) => outcome === 'failed')) return 'failed';
+  return steps.length > 0 && steps.every(({ outcome }) => outcome === 'skipped') ? 'skipped' : 'kept';
+}
+
+/** Of the name and the id of an event that is too large. */
+const headCharsMax = 400;
+
+/** The event, without its properties if these are more than may be shown. */
+function fitted(event: TrialEvent, budget: TrialBudget): TrialEvent {
+  if (budget.takes(event)) return event;
+  const { event: name, distinct_id: distinctId } = event;
+  const head = { event: name.slice(0, headCharsMax), distinct_id: distinctId.slice(0, headCharsMax) };
+  return { ...event, ...head, properties: {} };
+}
+
+interface SubjectRun {
+  readonly result: TrialStepResult;
+  /** Whole: what the next step gets. */
+  readonly after: TrialEvent | null;
+}
+
+interface Subject {
+  /** `endsAt` as performance.now() tells the time. */
+  run(event: TrialEvent, endsAt: number): Promise<SubjectRun>;
+  close(): Promise<void>;
+}
+
+function openSubject(deps: TrialDeps, config: TrialConfig, cache: PluginCache, budget: TrialBudget): Subject {
+  const { services, takeEffects } = trialServices(deps.storageOf(config), cache, budget);
+  let opening: Promise<Step> | undefined;
+  const open = (): Promise<Step> =>
+    (opening ??= makeStep(config, { ...deps, ...stepServices(deps, services), callCharsMax: trialCallCharsMax }));
+  return {
+    run: async (before, endsAt) => {
+      const { error, after, diff, ...run } = await runOne(deps, config, { before, endsAt, open });
+      const { truncated: effectsTruncated, ...effects } = takeEffects();
+      const truncated: Truncated[] = [...effectsTruncated];
+      const shownAfter = after && fitted(after, budget);
+      if (shownAfter !== after) truncated.push('after');
+      const isDiffShown = shownAfter === after && budget.takes(...diff);
+      if (!isDiffShown) truncated.push('diff');
+      const result: TrialStepResult = {
+        configId: config.id,
+        name: config.name,
+        ...run,
+        after: shownAfter,
+        diff: isDiffShown ? diff : [],
+        error: error === undefined ? null : describeError(config, error),
+        ...maskEffects(config, effects),
+        truncated,
+      };
+      return { result, after };
+    },
+    // What is still under way ends by its own limits, and is closed then. Why it could not be opened was said as its error.
+    close: async () => opening?.then((step) => step.close()).catch(() => undefined),
+  };
+}
+
+interface OneRun extends Pick<TrialStepResult, 'outcome' | 'after' | 'diff' | 'timeMs'> {
+  readonly error: unknown;
+}
+
+async function runOne(
+  deps: TrialDeps,
+  config: TrialConfig,
+  { before, endsAt, open }: { before: TrialEvent; endsAt: number; open: () => Promise<Step> },
+): Promise<OneRun> {
+  const untouched = { after: before, diff: [], timeMs: 0 };
+  if (performance.now() >= endsAt) {
+    const error = new TrialTimeError('there was no time left for this config');
+    return { ...untouched, outcome: 'skipped', error };
+  }
+  if (!config.isStep) {
+    const detail = 'this plugin changes no events, it is told of them (onEvent, exportEvents); a test would send them';
+    return { ...untouched, outcome: 'skipped', error: new Error(detail) };
+  }
+  try {
+    const step = await inTime(open(), endsAt);
+    return await runStep(step, toChainEvent(before, config.projectId, deps.now()), before, endsAt);
+  } catch (error) {
+    return { ...untouched, outcome: 'failed', error };
+  }
+}
+
+function stepServices(deps: TrialDeps, services: InstanceServices): Pick<StepDeps, 'hostOf' | 'servicesOf'> {
+  const { storage, cache } = services;
+  const { geoip, now } = deps;
+  const fetch = deps.requestsRefused === true ? refuseRequest : deps.fetch;
+  return {
+    servicesOf: () => services,
+    hostOf: ({ id: configId, projectId }, attachments) => ({
+      projectId,
+      configId,
+      attachments,
+      storage,
+      cache,
+      fetch,
+      geoip: geoip.geoip,
+      geoipProblem: geoip.geoipProblem,
+      now,
+    }),
+  };
+}
+
+async function runStep(step: Step, event: ChainEvent, before: TrialEvent, endsAt: number): Promise<OneRun> {
+  let outcome: TrialOutcome = 'kept';
+  let error: unknown;
+  let timeMs = 0;
+  const running = runChain([step], [event], {
+    succeeded: () => {},
+    dropped: () => void (outcome = 'dropped'),
+    skipped: () => void (outcome = 'skipped'),
+    failed: (_step, thrown) => {
+      outcome = 'failed';
+      error = thrown;
+    },
+    took: (_step, ms) => void (timeMs += ms),
+  });
+  await inTime(running, endsAt);
+  const after = event.droppedBy === undefined ? shown(event) : null;
+  const diff = after === null ? [] : diffJson(withoutMarkers(before), withoutMarkers(after));
+  return { outcome, after, diff, timeMs, error };
+}
+
+class TrialTimeError extends Error {
+  override name = 'TimeoutError';
+}
+
+/** @throws TrialTimeError */
+async function inTime<T>(work: Promise<T>, endsAt: number): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(new TrialTimeError('the test took longer than a task may; it was given up'));
+  // Timers cut off parts of a millisecond, and may be early by another one.
+  const timer = setTimeout(giveUp, Math.max(0, Math.ceil(endsAt - performance.now())) + 1);
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function toChainEvent(event: TrialEvent, teamId: number, receivedAt: number): ChainEvent {
+  const { uuid, event: name, distinct_id: distinctId, timestamp, properties } = event;
+  const head = { uuid, event: name, distinctId, timestamp, teamId, receivedAt };
+  return new ChainEvent(head, structuredClone(properties), null);
+}
+
+/** The event as it is now; what follows does not change it. */
+function shown(event: ChainEvent): TrialEvent {
+  const { uuid, event: name, distinctId, timestamp } = event.head;
+  const properties = JSON.parse(event.text) as JsonObject;
+  return { uuid, event: name, distinct_id: distinctId, timestamp, properties };
+}
+
+/** Of a message or a stack. */
+const errorCharsMax = 10_000;
+
+function describeError(config: StepConfig, error: unknown): TrialError {
+  const maskText = maskOf(config);
+  const mask = (text: string): string => maskText(text).slice(0, errorCharsMax);
+  if (error instanceof SandboxError) {
+    return { name: error.errorName, message: mask(error.message), stack: mask(error.pluginStack) };
+  }
+  if (error instanceof Error) return { name: error.name, message: mask(error.message), stack: '' };
+  return { name: 'Error', message: mask(String(error)), stack: '' };
+}
+
+function maskEffects(config: StepConfig, effects: TrialEffects): TrialEffects {
+  const mask = maskOf(config);
+  const maskJson = <T extends JsonValue>(value: T): T => maskTexts(value, mask) as T;
+  return {
+    logs: effects.logs.map((line) => ({ ...line, message: mask(line.message) })),
+    captured: effects.captured.map((each) => ({ ...each, properties: maskJson(each.properties) })),
+    jobs: effects.jobs.map((each) => ({ ...each, payload: maskJson(each.payload) })),
+    storage: maskJson({ ...effects.storage }),
+    metrics: effects.metrics,
+  };
+}

@@ -1,0 +1,7 @@
+/** A service with plugins at work that tells the number of their process, and waits to be killed. */
+import { openTestSandbox, specOf } from '../../../test/support/sandbox.ts';
+
+const sandbox = openTestSandbox();
+await sandbox.open(specOf('exports.processEvent = (event) => event'));
+process.stdout.write(`${sandbox.pid}\n`);
+setInterval(() => undefined, 1000);

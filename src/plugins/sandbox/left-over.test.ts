@@ -1,0 +1,46 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { eventOf, openTestSandbox, specOf } from '../../../test/support/sandbox.ts';
+
+const sandbox = openTestSandbox();
+afterAll(() => sandbox.close());
+
+const buffering = `const { createBuffer } = require('@posthog/plugin-contrib');
+  exports.setupPlugin = ({ global }) => {
+    global.buffer = createBuffer({ limit: 1000, timeoutSeconds: 60, onFlush: async (items) => {
+      await undefined;
+      if (items.includes('bad')) throw new RetryError('the receiver is away');
+      console.log(items.join());
+    } });
+  }
+  exports.onEvent = (event, { global }) => { global.buffer.add(event.event) }`;
+
+async function open(code = buffering) {
+  const spec = specOf(code);
+  const lines = (): string[] => spec.services.lines.map(({ message }) => message);
+  return { instance: await sandbox.open(spec), lines };
+}
+
+describe('what a plugin holds in a buffer', () => {
+  it('goes when the delivery is over, all at once', async () => {
+    const { instance, lines } = await open();
+    const deliver = (name: string, more?: true) =>
+      instance.call({ kind: 'onEvent', events: [eventOf(name)], ...(more && { more }) });
+    await Promise.all([deliver('a', true), deliver('b', true)]);
+    expect(lines()).toEqual([]);
+    await Promise.all([deliver('c', true), deliver('d')]);
+    expect(lines()).toEqual(['a,b,c,d']);
+  });
+
+  it('goes before the delivery is said to have gone well: what fails then is told', async () => {
+    const { instance } = await open();
+    const call = instance.call({ kind: 'onEvent', events: [eventOf('bad')] });
+    await expect(call).rejects.toMatchObject({ kind: 'thrown', retry: true, message: 'the receiver is away' });
+  });
+
+  it('goes at the teardown', async () => {
+    const { instance, lines } = await open();
+    await instance.call({ kind: 'onEvent', events: [eventOf('a')], more: true });
+    await instance.close();
+    expect(lines()).toEqual(['a']);
+  });
+});

@@ -1,0 +1,261 @@
+import { newId } from '../../base/ids.ts';
+import type { Capabilities } from '../../wire/contract/plugins.ts';
+import { readConfigRevision } from '../../stores/metadata/config-revision.ts';
+import { findAnyConfig, type StoredConfig } from '../../plugins/configs/stored-config.ts';
+import { recordErrors } from '../../plugins/services/errors.ts';
+import type { LogLine, SandboxInstance } from '../../plugins/sandbox/sandbox.ts';
+import { listApps, type AppRow } from './list-apps.ts';
+import { missingOf, openApp, type OpenAppDeps } from './open-app.ts';
+import { asError, HopelessError, isWorthRetry } from './outcome.ts';
+import { reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
+
+/** As published, for a setup that asks to be tried again. */
+const setupDelaysMs = [5000, 10_000, 20_000, 40_000, 80_000] as const;
+const opensAtOnceMax = 4;
+
+/** The config's plugin cannot be set up; that is on record already. */
+export class AppSetupError extends Error {
+  override name = 'AppSetupError';
+  /** ms until the next attempt; undefined: there is none before the config changes. */
+  readonly retryInMs: number | undefined;
+
+  constructor(message: string, retryInMs: number | undefined, options: ErrorOptions) {
+    super(message, options);
+    this.retryInMs = retryInMs;
+  }
+}
+
+type State =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'opening'; readonly done: Promise<void> }
+  | { readonly kind: 'ready'; readonly instance: SandboxInstance }
+  | { readonly kind: 'refused'; readonly error: Error; readonly retryAt: number | undefined };
+
+interface Entry {
+  readonly row: AppRow;
+  readonly instanceId: string;
+  state: State;
+  setups: number;
+  users: number;
+  isRetired: boolean;
+}
+
+export interface ScheduledApp {
+  readonly configId: number;
+  readonly projectId: number;
+  /** ISO 8601 with microseconds. */
+  readonly updatedAt: string;
+  readonly tasks: readonly string[];
+}
+
+/**
+ * The instances of enabled configs whose plugins have something to do besides the chain: scheduled tasks, jobs, onEvent or
+ * exportEvents. Those with tasks or jobs are set up at once, the others when first needed. A change of the config
+ * replaces its instance; a run that is on its way finishes on the old one.
+ */
+export class AppInstances {
+  readonly #deps: OpenAppDeps;
+  readonly #entries = new Map<number, Entry>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #capabilities = new Map<number, Capabilities>();
+  #revision: number | undefined = undefined;
+  #opening = 0;
+  #refreshing: Promise<void> = Promise.resolve();
+
+  constructor(deps: OpenAppDeps) {
+    this.#deps = deps;
+  }
+
+  /** Follows the configs, and sets up what is due. To be called every second; cheap when nothing changed. */
+  async follow(): Promise<void> {
+    const revision = await readConfigRevision(this.#deps.db);
+    if (revision !== this.#revision) {
+      await this.#refresh();
+      this.#revision = revision;
+    }
+    this.#openDue();
+  }
+
+  /** Those that are set up and have scheduled tasks. */
+  scheduled(): readonly ScheduledApp[] {
+    return [...this.#entries.values()].flatMap(({ row, state }) =>
+      state.kind === 'ready' && row.capabilities.scheduled_tasks.length > 0
+        ? [{ ...row, tasks: row.capabilities.scheduled_tasks }]
+        : [],
+    );
+  }
+
+  /**
+   * Runs `work` on the config's instance; on one for this work alone when the config keeps none (it is disabled, say).
+   * @throws AppSetupError, what opening throws, or what `work` throws
+   */
+  async use<Result>(config: StoredConfig, work: (instance: SandboxInstance) => Promise<Result>): Promise<Result> {
+    const entry = await this.#entryOf(config);
+    if (entry === undefined) return this.#useOnce(config, work);
+    entry.users += 1;
+    try {
+      return await work(await this.#instanceOf(entry));
+    } finally {
+      entry.users -= 1;
+      this.#closeIfDone(entry);
+    }
+  }
+
+  /** Tears everything down; runs that are on their way must have ended. */
+  async close(): Promise<void> {
+    await this.#refreshing;
+    for (const entry of this.#entries.values()) this.#retire(entry);
+    while (this.#closing.size > 0) await Promise.all(this.#closing);
+  }
+
+  async #entryOf(config: StoredConfig): Promise<Entry | undefined> {
+    if (!config.enabled || config.deleted) return undefined;
+    const isCurrent = (entry: Entry | undefined): boolean =>
+      entry?.row.updatedAt === config.updatedAt && entry.row.versionId === config.plugin.versionId;
+    if (!isCurrent(this.#entries.get(config.id))) await this.#refresh();
+    const entry = this.#entries.get(config.id);
+    return isCurrent(entry) ? entry : undefined;
+  }
+
+  async #useOnce<Result>(config: StoredConfig, work: (instance: SandboxInstance) => Promise<Result>): Promise<Result> {
+    const instance = await openApp(this.#deps, config);
+    try {
+      return await work(instance);
+    } finally {
+      await this.#tearDown(config.id, instance);
+    }
+  }
+
+  /** One after the other, so that what was read first is not applied last. */
+  #refresh(): Promise<void> {
+    const refreshed = this.#refreshing.then(() => this.#apply());
+    this.#refreshing = refreshed.catch(() => undefined);
+    return refreshed;
+  }
+
+  async #apply(): Promise<void> {
+    const rows = await listApps(this.#deps.db, this.#capabilities);
+    const wanted = new Map(rows.map((row) => [row.configId, row]));
+    for (const [configId, entry] of this.#entries) {
+      const row = wanted.get(configId);
+      if (row?.updatedAt === entry.row.updatedAt && row.versionId === entry.row.versionId) continue;
+      this.#entries.delete(configId);
+      this.#retire(entry);
+    }
+    for (const row of rows) {
+      if (this.#entries.has(row.configId)) continue;
+      const fresh = { state: { kind: 'idle' }, setups: 0, users: 0, isRetired: false } as const;
+      this.#entries.set(row.configId, { row, instanceId: newId(), ...fresh });
+    }
+  }
+
+  #openDue(): void {
+    const now = this.#deps.clock.now();
+    for (const entry of this.#entries.values()) {
+      if (this.#opening >= opensAtOnceMax) return;
+      const { state, row } = entry;
+      const isEager = row.capabilities.scheduled_tasks.length > 0 || row.capabilities.jobs.length > 0;
+      const isDue = state.kind === 'idle' ? isEager : state.kind === 'refused' && (state.retryAt ?? Infinity) <= now;
+      if (isDue) this.#open(entry);
+    }
+  }
+
+  async #instanceOf(entry: Entry): Promise<SandboxInstance> {
+    const { clock } = this.#deps;
+    if (entry.state.kind === 'idle') this.#open(entry);
+    else if (entry.state.kind === 'refused' && (entry.state.retryAt ?? Infinity) <= clock.now()) this.#open(entry);
+    if (entry.state.kind === 'opening') await entry.state.done;
+    // The compiler does not see that waiting changes the state.
+    const state = entry.state as State;
+    if (state.kind === 'ready') return state.instance;
+    const error = state.kind === 'refused' ? state.error : new Error('it was closed');
+    const retryAt = state.kind === 'refused' ? state.retryAt : undefined;
+    const retryInMs = retryAt === undefined ? undefined : Math.max(0, retryAt - clock.now());
+    throw new AppSetupError(error.message, retryInMs, { cause: error });
+  }
+
+  #open(entry: Entry): void {
+    this.#opening += 1;
+    const done = this.#setUp(entry).finally(() => {
+      this.#opening -= 1;
+      this.#closeIfDone(entry);
+    });
+    entry.state = { kind: 'opening', done };
+  }
+
+  /** Never rejects: what went wrong is the entry's state. */
+  async #setUp(entry: Entry): Promise<void> {
+    const { db, clock } = this.#deps;
+    const { configId } = entry.row;
+    entry.setups += 1;
+    let config: StoredConfig | undefined;
+    try {
+      config = await findAnyConfig(db, configId, clock.now());
+      if (config === undefined) throw new HopelessError('the config was deleted');
+      const instance = await openApp(this.#deps, config);
+      entry.state = { kind: 'ready', instance };
+      entry.setups = 0;
+      await db.transaction().execute((tx) => reportSuccess(tx, configId, 'setup', clock.now()));
+      this.#say(config, entry, 'INFO', `set up (version ${config.plugin.version})`);
+    } catch (thrown) {
+      const error = asError(thrown);
+      if (entry.state.kind === 'ready') this.#deps.log.error({ err: error, config: configId }, 'setup not recorded');
+      else await this.#refuse(entry, config, error);
+    }
+  }
+
+  async #refuse(entry: Entry, config: StoredConfig | undefined, error: Error): Promise<void> {
+    const { db, clock, log } = this.#deps;
+    const now = clock.now();
+    const delayMs = setupDelaysMs[entry.setups - 1];
+    const retryAt = isWorthRetry(error, 1) && delayMs !== undefined ? now + delayMs : undefined;
+    const text = shownError(error, config);
+    entry.state = { kind: 'refused', error: new Error(text, { cause: error }), retryAt };
+    // What is missing shows on the record by itself; and nothing is wrong when the config is gone.
+    if (config === undefined || missingOf(config) !== '') return;
+    const next = retryAt === undefined ? 'not tried again before the config changes' : 'trying again soon';
+    try {
+      await db.transaction().execute(async (tx) => {
+        await reportFailure(tx, config.id, { what: 'setup', text: `${text} (${next})`, now });
+        await recordErrors(tx, [toPluginFailure(config, { error }, { method: 'setupPlugin', now })]);
+      });
+      this.#say(config, entry, 'ERROR', `setup failed: ${text} (${next})`);
+    } catch (trouble) {
+      log.error({ err: trouble, config: config.id }, 'the failure of a setup could not be recorded');
+    }
+  }
+
+  #say(config: StoredConfig, { instanceId }: Entry, level: LogLine['level'], message: string): void {
+    const line = { time: this.#deps.clock.now(), level, source: 'SYSTEM', message, instanceId } as const;
+    this.#deps.services(config).log(line);
+  }
+
+  #retire(entry: Entry): void {
+    entry.isRetired = true;
+    this.#closeIfDone(entry);
+  }
+
+  #closeIfDone(entry: Entry): void {
+    if (!entry.isRetired || entry.users > 0 || entry.state.kind === 'idle') return;
+    const { state } = entry;
+    if (state.kind === 'opening') {
+      this.#keepUntilDone(state.done);
+      return;
+    }
+    entry.state = { kind: 'idle' };
+    if (state.kind === 'ready') this.#keepUntilDone(this.#tearDown(entry.row.configId, state.instance));
+  }
+
+  async #tearDown(configId: number, instance: SandboxInstance): Promise<void> {
+    try {
+      await instance.close();
+    } catch (error) {
+      this.#deps.log.warn({ err: error, config: configId }, 'a plugin could not be torn down cleanly');
+    }
+  }
+
+  #keepUntilDone(work: Promise<void>): void {
+    const kept = work.finally(() => this.#closing.delete(kept));
+    this.#closing.add(kept);
+  }
+}

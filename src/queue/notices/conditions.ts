@@ -1,0 +1,137 @@
+import type { Selectable } from 'kysely';
+import { isoMicros } from '../../base/clock.ts';
+import { minuteMs } from '../../base/time.ts';
+import type { NoticeEvent, noticeEvents } from '../../wire/contract/notices.ts';
+import type { Database, Metadata } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { tell, type Told } from './outbox.ts';
+
+/**
+ * What lasts is told once when it begins, and once when it is over. Each look at the store is compared with what was seen
+ * before; what has changed is written and told in one transaction, under a condition on the row, so that of several processes
+ * one tells it.
+ */
+export type StateEvent = {
+  [E in NoticeEvent]: (typeof noticeEvents)[E]['kind'] extends 'state' ? E : never;
+}[NoticeEvent];
+
+/** Something that lasts, as it is now. */
+export interface Condition {
+  /** Names it among all others: `config 12`. */
+  readonly subject: string;
+  readonly told: Omit<Told, 'state' | 'event'> & { readonly event: StateEvent };
+  /** One sentence: it is over. Empty: nobody is told of that. */
+  readonly recovered: string;
+}
+
+/** For how long it has to last before it is told; what comes and goes within that is no news. */
+const lastsMs: Readonly<Record<StateEvent, number>> = {
+  run_waiting: 5 * minuteMs,
+  config_failing: 0,
+  schedule_failing: 0,
+  dead_letters_high: 0,
+  disk_low: 0,
+  lag_high: 0,
+};
+
+/** For how long it has to be over before that is told: a config that fails with every other event is one that fails. */
+const overMs = 5 * minuteMs;
+
+/** What is needed to say that it is over. */
+interface Standing {
+  readonly event: StateEvent;
+  readonly target: string;
+  readonly recovered: string;
+}
+
+type ConditionRow = Selectable<Database['notice_conditions']>;
+
+/** `found`: all that last now. `now`: ms, by the clock of the database. */
+export async function settleConditions(db: Metadata, found: readonly Condition[], now: number): Promise<void> {
+  const rows = await db.selectFrom('notice_conditions').selectAll().execute();
+  const known = new Map(rows.map((row) => [row.subject, row]));
+  for (const condition of found) {
+    await settleFound(db, condition, known.get(condition.subject), now);
+    known.delete(condition.subject);
+  }
+  for (const row of known.values()) await settleGone(db, row, now);
+}
+
+/** Nobody listens: what lasts when somebody does is news to them. */
+export async function forgetConditions(db: Queries): Promise<void> {
+  await db.deleteFrom('notice_conditions').execute();
+}
+
+async function settleFound(
+  db: Metadata,
+  condition: Condition,
+  row: ConditionRow | undefined,
+  now: number,
+): Promise<void> {
+  if (row === undefined) await begin(db, condition, now);
+  const isTold = row !== undefined && row.told_at !== null;
+  if (row !== undefined && row.clear_since !== null) {
+    await rowOf(db, row).set({ clear_since: null }).execute();
+  }
+  const seenAt = row === undefined ? now : Date.parse(row.seen_at);
+  if (isTold || now - seenAt < lastsMs[condition.told.event]) return;
+  await db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await rowOf(tx, condition)
+      .set({ told_at: isoMicros(now) })
+      .where('told_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n) await tell(tx, { ...condition.told, state: 'raised' }, now);
+  });
+}
+
+async function begin(db: Queries, { subject, told, recovered }: Condition, now: number): Promise<void> {
+  const standing: Standing = { event: told.event, target: told.target, recovered };
+  await db
+    .insertInto('notice_conditions')
+    .values({
+      subject,
+      project_id: told.projectId,
+      standing: JSON.stringify(standing),
+      seen_at: isoMicros(now),
+      told_at: null,
+      clear_since: null,
+    })
+    .onConflict((conflict) => conflict.column('subject').doNothing())
+    .execute();
+}
+
+async function settleGone(db: Metadata, row: ConditionRow, now: number): Promise<void> {
+  if (row.told_at === null) return forget(db, row);
+  if (row.clear_since === null) {
+    await rowOf(db, row)
+      .set({ clear_since: isoMicros(now) })
+      .execute();
+    return;
+  }
+  if (now - Date.parse(row.clear_since) < overMs) return;
+  const { event, target, recovered } = JSON.parse(row.standing) as Standing;
+  await db.transaction().execute(async (tx) => {
+    const gone = await tx
+      .deleteFrom('notice_conditions')
+      .where('subject', '=', row.subject)
+      .where('clear_since', '=', row.clear_since)
+      .returning('subject')
+      .executeTakeFirst();
+    if (gone === undefined || recovered === '') return;
+    const told = { event, target, summary: recovered, action: '', details: {}, projectId: row.project_id } as const;
+    await tell(tx, { ...told, state: 'recovered' }, now);
+  });
+}
+
+async function forget(db: Queries, { subject, seen_at: seenAt }: ConditionRow): Promise<void> {
+  await db
+    .deleteFrom('notice_conditions')
+    .where('subject', '=', subject)
+    .where('seen_at', '=', seenAt)
+    .where('told_at', 'is', null)
+    .execute();
+}
+
+function rowOf(db: Queries, { subject }: Pick<ConditionRow, 'subject'>) {
+  return db.updateTable('notice_conditions').where('subject', '=', subject);
+}

@@ -1,0 +1,234 @@
+import type { Selectable, Updateable } from 'kysely';
+import { isoMicros } from '../../base/clock.ts';
+import { newId } from '../../base/ids.ts';
+import type { DeliveryRecord, DeliveryState, Notice, NoticeEvent } from '../../wire/contract/notices.ts';
+import type { Database, Metadata } from '../../stores/metadata/database.ts';
+import { claimed, claimNext, isExpired, isHeld, isStill } from '../../stores/metadata/lease.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { destinationsFor } from './destinations.ts';
+
+/**
+ * The outbox of notices: a row for each notice and destination, written in the transaction of what is told, and sent later by
+ * whoever claims it. So telling waits for nobody, a restart loses none, and two processes never send the same one: the lease
+ * and its fence are those of metadata/lease.ts, by the clock of the database.
+ *
+ * | from            | by      | to      | when                                                   |
+ * | --------------- | ------- | ------- | ------------------------------------------------------ |
+ * | –               | tell    | queued  | something happened that the destination wants to hear  |
+ * | queued          | claim   | running | due                                                    |
+ * | running         | claim   | running | the lease ran out: the process that sent it died       |
+ * | running         | settle  | sent    | the other side has taken it                            |
+ * | running         | settle  | queued  | it has not, and there is another attempt               |
+ * | running         | settle  | failed  | it has not, and no attempt is left, or none can help   |
+ * | running         | release | queued  | the service stops                                      |
+ */
+export interface Delivery {
+  readonly id: string;
+  readonly destinationId: string;
+  readonly notice: Notice;
+  /** With the one under way: the fence. */
+  readonly attempts: number;
+  readonly attemptsMax: number;
+}
+
+/** With the back-off of the sender some four hours. */
+export const attemptsMax = 14;
+const errorCharsMax = 1000;
+const sentKeptMs = 7 * 86_400_000;
+const failedKeptMs = 30 * 86_400_000;
+
+/** What is told; of whom and when is added. */
+export type Told = Pick<Notice, 'state' | 'summary' | 'action' | 'target' | 'details'> & {
+  readonly event: NoticeEvent;
+  /** Null: the service as a whole. */
+  readonly projectId: number | null;
+};
+
+/** In the caller's transaction: it is told if and only if it has happened. `now` in ms by the clock of the database, as in all that follow. */
+export async function tell(tx: Queries, { projectId, ...told }: Told, now: number): Promise<void> {
+  const destinations = await destinationsFor(tx, projectId, told.event);
+  if (destinations.length === 0) return;
+  const notice = { ...told, project: await projectOf(tx, projectId), occurred_at: isoMicros(now) };
+  for (const { id } of destinations) await enqueue(tx, { destinationId: id, notice, attemptsMax }, now);
+}
+
+/** One that says that it would arrive, tried once. Returns its id. */
+export async function tellTest(
+  tx: Queries,
+  { id, projectId, name }: { readonly id: string; readonly projectId: number | null; readonly name: string },
+  now: number,
+): Promise<string> {
+  const notice: Notice = {
+    event: 'test',
+    state: 'happened',
+    summary: `A test: notices reach "${name}".`,
+    action: '',
+    project: await projectOf(tx, projectId),
+    target: 'settings',
+    occurred_at: isoMicros(now),
+    details: {},
+  };
+  return enqueue(tx, { destinationId: id, notice, attemptsMax: 1 }, now);
+}
+
+async function projectOf(tx: Queries, id: number | null): Promise<Notice['project']> {
+  if (id === null) return null;
+  const { name } = await tx.selectFrom('projects').select('name').where('id', '=', id).executeTakeFirstOrThrow();
+  return { id, name };
+}
+
+async function enqueue(
+  tx: Queries,
+  { destinationId, notice, attemptsMax: max }: Pick<Delivery, 'destinationId' | 'notice' | 'attemptsMax'>,
+  now: number,
+): Promise<string> {
+  const [id, time] = [newId(), isoMicros(now)];
+  await tx
+    .insertInto('notices')
+    .values({
+      id,
+      destination_id: destinationId,
+      state: 'queued',
+      notice: JSON.stringify(notice),
+      attempts: 0,
+      attempts_max: max,
+      run_at: time,
+      lease_until: null,
+      error: '',
+      created_at: time,
+      finished_at: null,
+    })
+    .execute();
+  return id;
+}
+
+/** Takes the notice that is due longest and holds it until `now + leaseMs`. Undefined: there is none. */
+export async function claimDelivery(db: Metadata, now: number, leaseMs: number): Promise<Delivery | undefined> {
+  return claimNext(
+    () =>
+      db
+        .selectFrom('notices')
+        .select(['id', 'attempts', 'lease_until'])
+        .where((eb) =>
+          eb.or([isExpired(now), eb.and([eb('state', '=', 'queued'), eb('run_at', '<=', isoMicros(now))])]),
+        )
+        .orderBy('run_at')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst(),
+    async (found) => {
+      const taken = claimed(found, now, leaseMs);
+      const row = await db.updateTable('notices').set(taken).where(isStill(found)).returningAll().executeTakeFirst();
+      return row && toDelivery(row);
+    },
+  );
+}
+
+export type Outcome =
+  | { readonly kind: 'sent' }
+  /** `final`: no other attempt would help. `error` must hold no secret. */
+  | { readonly kind: 'refused'; readonly error: string; readonly final: boolean; readonly delayMs: number };
+
+/** Returns the state after it; undefined: the lease is lost, and nothing was changed. */
+export async function settleDelivery(
+  db: Queries,
+  delivery: Delivery,
+  outcome: Outcome,
+  now: number,
+): Promise<DeliveryState | undefined> {
+  const ended = { lease_until: null, finished_at: isoMicros(now) };
+  if (outcome.kind === 'sent') return update(db, delivery, { ...ended, state: 'sent', error: '' });
+  const error = outcome.error.slice(0, errorCharsMax);
+  if (outcome.final || delivery.attempts >= delivery.attemptsMax)
+    return update(db, delivery, { ...ended, state: 'failed', error });
+  const run_at = isoMicros(now + outcome.delayMs);
+  return update(db, delivery, { state: 'queued', lease_until: null, run_at, error });
+}
+
+/** The service stops: it costs no attempt. */
+export async function releaseDelivery(db: Queries, delivery: Delivery): Promise<void> {
+  await update(db, delivery, { state: 'queued', lease_until: null, attempts: delivery.attempts - 1 });
+}
+
+async function update(
+  db: Queries,
+  { id, attempts }: Delivery,
+  columns: Updateable<Database['notices']> & { readonly state: DeliveryState },
+): Promise<DeliveryState | undefined> {
+  const { numUpdatedRows } = await db
+    .updateTable('notices')
+    .set(columns)
+    .where(isHeld({ id, epoch: attempts }))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n ? columns.state : undefined;
+}
+
+/** What was sent is forgotten after a week, what was given up after a month. */
+export async function pruneDeliveries(db: Queries, now: number): Promise<void> {
+  for (const [state, keptMs] of [
+    ['sent', sentKeptMs],
+    ['failed', failedKeptMs],
+  ] as const)
+    await db
+      .deleteFrom('notices')
+      .where('state', '=', state)
+      .where('finished_at', '<', isoMicros(now - keptMs))
+      .execute();
+}
+
+/** Newest first. */
+export async function listDeliveries(
+  db: Queries,
+  destinationId: string,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly count: number; readonly deliveries: DeliveryRecord[] }> {
+  const query = db.selectFrom('notices').where('destination_id', '=', destinationId);
+  const { count } = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  const rows = await query.selectAll().orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute();
+  return { count: Number(count), deliveries: rows.map(toDeliveryRecord) };
+}
+
+export async function findDelivery(
+  db: Queries,
+  destinationId: string,
+  id: string,
+): Promise<DeliveryRecord | undefined> {
+  const row = await db
+    .selectFrom('notices')
+    .selectAll()
+    .where('destination_id', '=', destinationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && toDeliveryRecord(row);
+}
+
+type NoticeRow = Selectable<Database['notices']>;
+
+function toDelivery(row: NoticeRow): Delivery {
+  return {
+    id: row.id,
+    destinationId: row.destination_id,
+    notice: noticeIn(row),
+    attempts: row.attempts,
+    attemptsMax: row.attempts_max,
+  };
+}
+
+function toDeliveryRecord(row: NoticeRow): DeliveryRecord {
+  return {
+    id: row.id,
+    destination: row.destination_id,
+    state: row.state,
+    attempts: row.attempts,
+    attempts_max: row.attempts_max,
+    next_attempt_at: row.state === 'queued' ? row.run_at : null,
+    error: row.error,
+    created_at: row.created_at,
+    finished_at: row.finished_at,
+    notice: noticeIn(row),
+  };
+}
+
+function noticeIn({ notice }: NoticeRow): Notice {
+  return JSON.parse(notice) as Notice;
+}

@@ -1,0 +1,236 @@
+import { isUtf8 } from 'node:buffer';
+import { Type } from 'typebox';
+import type { Clock } from '../../base/clock.ts';
+import type { Door } from '../../wire/batch/door.ts';
+import {
+  deadLetterChoiceSchema,
+  deadLetterCountsQuerySchema,
+  deadLetterCountsSchema,
+  deadLetterPageSchema,
+  deadLetterQuerySchema,
+  deadLetterSchema,
+  deadLetterWithOriginalSchema,
+  discardResultSchema,
+  replayMax,
+  replayOneSchema,
+  replayResultSchema,
+  type DeadLetterChoice,
+} from '../../wire/contract/dead-letters.ts';
+import { ApiError, orNotFound } from '../../wire/contract/errors.ts';
+import { pageOf, toPage } from '../../wire/contract/pagination.ts';
+import { aboutWarning } from '../../wire/contract/warnings.ts';
+import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import {
+  countDeadLetters,
+  decideDeadLetters,
+  findDeadLetter,
+  groupDeadLetters,
+  listDeadLetters,
+  openDeadLetterIds,
+  type DeadLetter,
+  type DeadLetterGroup,
+} from '../../pipeline/dead-letter-queries.ts';
+import { prepareReplay } from '../../pipeline/prepare-replay.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { recordDecided, recordReplayed } from './dead-letter-activity.ts';
+import { chosenDeadLetters, toDeadLetterFilter, toDeadLetterRecord } from './dead-letter-choice.ts';
+
+export interface DeadLetterDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly door: Door;
+  /** Largest event that the pipeline takes, in bytes of JSON. */
+  readonly eventBytesMax: number;
+}
+
+const path = '/api/projects/:project_id/dead_letters';
+const tag = 'Dead letters';
+const read = { method: 'GET', scope: 'ingestion_warning:read', tag } as const;
+const write = { method: 'POST', scope: 'ingestion_warning:write', tag } as const;
+const params = Type.Object({ id: Type.String() });
+
+type ChoiceRequest = ApiRequest<unknown, unknown, DeadLetterChoice>;
+
+/** Events that could not be stored: to look at, to send through again, to put away. */
+export function deadLetterRoutes(deps: DeadLetterDeps): ApiRoute[] {
+  return [
+    listRoute(deps),
+    countsRoute(deps),
+    retrieveRoute(deps),
+    replayRoute(deps),
+    discardRoute(deps),
+    replayOneRoute(deps),
+  ];
+}
+
+function listRoute({ db }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...read,
+    path,
+    summary: 'List dead letters, newest first',
+    query: deadLetterQuerySchema,
+    responses: { 200: deadLetterPageSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const filter = { ...toDeadLetterFilter(request.query, ''), state: request.query.state };
+      const page = pageOf(request.query);
+      const count = await countDeadLetters(db, project, filter);
+      const rows = await listDeadLetters(db, project, filter, page);
+      return { status: 200, body: toPage(request.url, request.rawQuery, page, count, rows.map(toDeadLetterRecord)) };
+    },
+  });
+}
+
+function countsRoute({ db }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...read,
+    path: `${path}/counts`,
+    summary: 'Count dead letters by reason and name of the event',
+    query: deadLetterCountsQuerySchema,
+    responses: { 200: deadLetterCountsSchema },
+    handler: async ({ query, project }) => {
+      const filter = { ...toDeadLetterFilter(query, ''), state: query.state ?? 'open' };
+      const groups = await groupDeadLetters(db, project().id, filter);
+      const count = groups.reduce((sum, group) => sum + group.count, 0);
+      return { status: 200, body: { count, results: groups.map(toCounts) } };
+    },
+  });
+}
+
+function toCounts({ reason, count, oldest, newest, events }: DeadLetterGroup) {
+  return { reason, meaning: aboutWarning(reason).meaning, count, oldest, newest, events };
+}
+
+function retrieveRoute({ db }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...read,
+    path: `${path}/:id`,
+    summary: 'Retrieve a dead letter with the original event',
+    params,
+    responses: { 200: deadLetterWithOriginalSchema },
+    handler: async (request) => {
+      const letter = orNotFound(await findDeadLetter(db, request.project().id, request.params.id));
+      const bytes = Buffer.from(letter.original);
+      const encoding = isUtf8(bytes) ? 'text' : 'base64';
+      const original = bytes.toString(encoding === 'text' ? 'utf8' : 'base64');
+      return { status: 200, body: { ...toDeadLetterRecord(letter), original, original_encoding: encoding } };
+    },
+  });
+}
+
+function replayRoute(deps: DeadLetterDeps): ApiRoute {
+  const { db } = deps;
+  return apiRoute({
+    ...write,
+    path: `${path}/replay`,
+    summary: 'Send open dead letters through again',
+    description: `Up to ${replayMax} per call, oldest first. Each keeps its lane and the time at which it first arrived.`,
+    body: deadLetterChoiceSchema,
+    responses: { 200: replayResultSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const filter = chosenDeadLetters(request.body);
+      const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
+      // Fixed before the first one is sent: what comes back as a new dead letter is not replayed by the same call.
+      const ids = await openDeadLetterIds(db, project, filter, replayMax);
+      const { replayed, failed } = await replayEach(deps, request, ids);
+      return { status: 200, body: { matched, replayed, failed, remaining: Math.max(0, matched - ids.length) } };
+    },
+  });
+}
+
+interface Replayed {
+  readonly replayed: number;
+  readonly failed: readonly { readonly id: string; readonly code: string; readonly detail: string }[];
+}
+
+async function replayEach(deps: DeadLetterDeps, request: ChoiceRequest, ids: readonly string[]): Promise<Replayed> {
+  const { db, clock } = deps;
+  const { dry_run: isDry = false, ...choice } = request.body;
+  const failed: { id: string; code: string; detail: string }[] = [];
+  let replayed = 0;
+  try {
+    for (const id of ids) {
+      const letter = await findDeadLetter(db, request.project().id, id);
+      if (letter === undefined || letter.state !== 'open') continue;
+      const replay = prepareReplay(letter, undefined, { ...deps, requestId: request.requestId });
+      if (!replay.ok) {
+        failed.push({ id, code: replay.code, detail: replay.detail });
+        continue;
+      }
+      if (!isDry) await send(deps, letter, replay.batch);
+      replayed += 1;
+    }
+  } finally {
+    // What was sent before the door refused one is replayed all the same.
+    if (!isDry) await recordDecided(db, request, { activity: 'replayed', choice, count: replayed, now: clock.now() });
+  }
+  return { replayed, failed };
+}
+
+function discardRoute({ db, clock }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...write,
+    path: `${path}/discard`,
+    summary: 'Put open dead letters away',
+    description: 'They stay in the list as discarded; nothing is deleted.',
+    body: deadLetterChoiceSchema,
+    responses: { 200: discardResultSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const filter = chosenDeadLetters(request.body);
+      const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
+      const { dry_run: isDry = false, ...choice } = request.body;
+      if (isDry) return { status: 200, body: { matched, discarded: 0 } };
+      const now = clock.now();
+      const discarded = await db.transaction().execute(async (tx) => {
+        const count = await decideDeadLetters(tx, project, filter, 'discarded', now);
+        await recordDecided(tx, request, { activity: 'discarded', choice, count, now });
+        return count;
+      });
+      return { status: 200, body: { matched, discarded } };
+    },
+  });
+}
+
+function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...write,
+    path: `${path}/:id/replay`,
+    summary: 'Send one dead letter through again, corrected if need be',
+    params,
+    body: replayOneSchema,
+    keepsDigits: true,
+    responses: { 200: deadLetterSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const letter = orNotFound(await findDeadLetter(deps.db, project, request.params.id));
+      if (letter.state !== 'open') {
+        throw new ApiError('conflict', `Expected an open dead letter, got: one that is ${letter.state}.`);
+      }
+      // Sound: the body is parsed JSON.
+      const edited = request.body.event as JsonObject | undefined;
+      const replay = prepareReplay(letter, edited, { ...deps, requestId: request.requestId });
+      if (!replay.ok) {
+        const advice = edited === undefined ? '; send a corrected event in "event"' : '';
+        throw new ApiError('invalid_input', `${replay.code}: ${replay.detail}${advice}`, { attr: 'event' });
+      }
+      await send(deps, letter, replay.batch);
+      const after = toDeadLetterRecord(orNotFound(await findDeadLetter(deps.db, project, letter.id)));
+      const both = { before: toDeadLetterRecord(letter), after, isCorrected: edited !== undefined };
+      await recordReplayed(deps.db, request, both, deps.clock.now());
+      return { status: 200, body: after };
+    },
+  });
+}
+
+/** Accepted first, marked then: a crash between the two replays it again, which stores it once. */
+async function send(
+  { db, clock, door }: DeadLetterDeps,
+  letter: DeadLetter,
+  batch: Parameters<Door['accept']>[0],
+): Promise<void> {
+  await door.accept(batch);
+  await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
+}

@@ -1,0 +1,51 @@
+/** A look into a source, made in a process of its own (service/look-process.ts), and how its routes answer with what came of it. */
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { ApiReply, ApiRequest } from '../http/api-route.ts';
+import { FormatOptionsError } from '../../imports/formats/format.ts';
+import { RunFailedError } from '../../imports/run/leased-run.ts';
+import { SourceError, SourceWaitError } from '../../imports/source.ts';
+import { TransformError } from '../../imports/transform.ts';
+import type { StoredConfig } from '../../plugins/configs/stored-config.ts';
+import { withoutSecrets } from '../../plugins/mask-secrets.ts';
+import { SettingsError } from '../../plugins/plugin.ts';
+
+export type LookAnswer =
+  /** The body of the answer, as JSON: this thread does not parse what a source holds. */
+  | { readonly kind: 'found'; readonly json: string }
+  /** Against the source, the format or the transform; `setting`: the one to change. */
+  | { readonly kind: 'refused'; readonly reason: string; readonly setting?: string | undefined }
+  /** Waiting may help. */
+  | { readonly kind: 'busy'; readonly reason: string };
+
+const refusals = [SourceError, SettingsError, FormatOptionsError, RunFailedError, TransformError];
+
+/** What the source, the format or the transform says against it; undefined: the error is a fault of the program. */
+export function lookRefusal(error: unknown): LookAnswer | undefined {
+  if (error instanceof SourceWaitError) return { kind: 'busy', reason: error.message };
+  if (!(error instanceof Error) || !refusals.some((kind) => error instanceof kind)) return undefined;
+  return { kind: 'refused', reason: error.message, setting: error instanceof SettingsError ? error.key : undefined };
+}
+
+interface Asked {
+  readonly stopping?: ApiRequest['stopping'] | undefined;
+  readonly gone?: ApiRequest['gone'] | undefined;
+}
+
+/** Aborted when the service stops or the client disconnects: then the preview has no reader. */
+export function lookSignal({ stopping, gone }: Asked): AbortSignal {
+  return AbortSignal.any([stopping, gone?.()].filter((signal) => signal !== undefined));
+}
+
+/** Without the secrets of the config. @throws ApiError invalid_input, unavailable */
+export function lookReply(
+  answer: LookAnswer,
+  { plugin, settings }: Pick<StoredConfig, 'plugin' | 'settings'>,
+): ApiReply {
+  if (answer.kind === 'found') {
+    return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: answer.json };
+  }
+  const detail = withoutSecrets(answer.reason, plugin.fields, settings);
+  if (answer.kind === 'busy') throw new ApiError('unavailable', detail, { headers: { 'retry-after': '10' } });
+  const { setting } = answer;
+  throw new ApiError('invalid_input', detail, { attr: setting === undefined ? null : `settings.${setting}` });
+}

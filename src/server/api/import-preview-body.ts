@@ -1,0 +1,35 @@
+import type { PreviewRecord, SourcePreview } from '../../imports/preflight/preview-source.ts';
+
+/** A preview as its route answers it. */
+export function previewBody(
+  format: string,
+  { parts, bytesTotal, part, records, truncated, betterFormat }: SourcePreview,
+) {
+  const taken = records.flatMap(({ events }) =>
+    events.filter(({ event, refused }) => event !== null && refused === null),
+  );
+  return {
+    format,
+    parts,
+    bytes_total: bytesTotal ?? null,
+    part,
+    events: taken.length,
+    skipped: records.filter(({ outcome }) => outcome === 'skipped').length,
+    rejected: records.filter(isRejected).length,
+    truncated,
+    better_format: betterFormat ?? null,
+    results: records.map(({ part: of, original, record, outcome, reason, events, leftOut }) => ({
+      part: of,
+      original,
+      record: record ?? null,
+      outcome,
+      reason,
+      events,
+      left_out: leftOut,
+    })),
+  };
+}
+
+function isRejected({ outcome, events }: PreviewRecord): boolean {
+  return outcome === 'rejected' || events.some(({ refused }) => refused !== null);
+}

@@ -1,0 +1,132 @@
+import { ApiError } from '../../wire/contract/errors.ts';
+import {
+  importedCountsQuerySchema,
+  importedCountsSchema,
+  importedEventsQuerySchema,
+  importedEventsSchema,
+  importedPropertiesQuerySchema,
+  importedPropertiesSchema,
+} from '../../wire/contract/imported-events.ts';
+import { isUuid } from '../../stores/events/cursor.ts';
+import type { EventStore } from '../../stores/events/eventstore.ts';
+import {
+  importedCounts,
+  importedEvents,
+  importedProperties,
+  type IdentityKey,
+} from '../../stores/events/import-reads.ts';
+import { isoOfMicros, parseMicros } from '../../stores/events/micros.ts';
+import { apiRoute, type ApiRoute } from '../http/api-route.ts';
+import { fromStore } from './events.ts';
+
+export interface ImportedEventsRouteDeps {
+  readonly store: EventStore;
+  /** How many transformations of a project are active. */
+  readonly activeTransformations: (projectId: number) => Promise<number>;
+}
+
+const base = '/api/projects/:project_id/events';
+const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
+const pageEvents = 10_000;
+const contentsDefault = 'md5';
+const dayForm = /^\d{4}-\d\d-\d\d$/;
+
+/** What another service that loads history into this one needs to see whether all of it arrived. */
+export function importedEventsRoutes(deps: ImportedEventsRouteDeps): ApiRoute[] {
+  return [countsRoute(deps), eventsRoute(deps), propertiesRoute(deps)];
+}
+
+function countsRoute({ store, activeTransformations }: ImportedEventsRouteDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    path: `${base}/imported_counts`,
+    summary: 'Count what an import run stored on one day, by name',
+    description:
+      'With checksums over the events’ identities and times and over what they say, so that two sides can compare without ' +
+      'listing them.',
+    query: importedCountsQuerySchema,
+    responses: { 200: importedCountsSchema },
+    handler: async ({ project, query }) => {
+      const day = existingDay(query.day);
+      const contents = query.contents ?? contentsDefault;
+      const of = { run: query.run, from: day, to: day };
+      const counts = await fromStore(() => importedCounts(store, project().id, of, contents));
+      const results = counts.map(({ event, count, checksum, content }) => {
+        return { event, count, checksum, content_checksum: content };
+      });
+      const active = await activeTransformations(project().id);
+      return { status: 200, body: { active_transformations: active, contents, results } };
+    },
+  });
+}
+
+function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    path: `${base}/imported_events`,
+    summary: 'List the identities of the events of one name, on one day or on all',
+    description: 'Whoever stored them, in no particular order. `next` is the `cursor` of the page after.',
+    query: importedEventsQuerySchema,
+    responses: { 200: importedEventsSchema },
+    handler: async ({ project, query }) => {
+      const day = query.day === undefined ? undefined : existingDay(query.day);
+      const where = { day, event: query.event, after: readCursor(query.cursor) };
+      const { limit = pageEvents, contents = contentsDefault } = query;
+      const page = await fromStore(() => importedEvents(store, project().id, where, { limit, contents }));
+      const results = page.events.map(({ day: on, uuid, distinctId, timestampMicros, runId, content }) => ({
+        day: on,
+        uuid,
+        distinct_id: distinctId,
+        timestamp: isoOfMicros(timestampMicros),
+        import_run_id: runId,
+        content_checksum: content,
+      }));
+      return { status: 200, body: { next: page.next === undefined ? null : cursorOf(page.next), contents, results } };
+    },
+  });
+}
+
+function propertiesRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    path: `${base}/imported_properties`,
+    summary: 'Read the properties of some events of one name and day',
+    description: 'As texts, so that no digit of a number is lost on the way. For events whose checksums differ.',
+    query: importedPropertiesQuerySchema,
+    responses: { 200: importedPropertiesSchema },
+    handler: async ({ project, query }) => {
+      const where = { day: existingDay(query.day), event: query.event, uuids: query.uuids.split(',') };
+      const rows = await fromStore(() => importedProperties(store, project().id, where));
+      const results = rows.map(({ uuid, distinctId, properties }) => ({ uuid, distinct_id: distinctId, properties }));
+      return { status: 200, body: { results } };
+    },
+  });
+}
+
+function existingDay(day: string): string {
+  if (parseMicros(day) !== undefined) return day;
+  throw new ApiError('invalid_input', `expected a day such as 2024-03-01, got: ${day}`, { attr: 'day' });
+}
+
+function cursorOf({ day, uuid, distinctId }: IdentityKey): string {
+  return Buffer.from(JSON.stringify([day, uuid, distinctId])).toString('base64url');
+}
+
+function readCursor(text: string | undefined): IdentityKey | undefined {
+  if (text === undefined) return undefined;
+  const parts = jsonOf(Buffer.from(text, 'base64url').toString('utf8'));
+  const [day, uuid, distinctId] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  const isDay = typeof day === 'string' && dayForm.test(day) && parseMicros(day) !== undefined;
+  if (isDay && typeof uuid === 'string' && isUuid(uuid) && typeof distinctId === 'string') {
+    return { day, uuid, distinctId };
+  }
+  throw new ApiError('invalid_input', 'Expected a cursor that `next` gave.', { attr: 'cursor' });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

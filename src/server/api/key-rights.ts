@@ -1,0 +1,65 @@
+import { ApiError } from '../../wire/contract/errors.ts';
+import { hasScope, type Scope } from '../../wire/contract/scopes.ts';
+import type { Principal } from '../http/api-route.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { getPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
+
+/** What a key may do, where, and until when. */
+interface Rights {
+  readonly scopes: readonly string[];
+  /** Null: every project. */
+  readonly scopedProjects: readonly number[] | null;
+  /** Null: for ever. */
+  readonly expiresAt: string | null;
+}
+
+/**
+ * A key must not be a way to more rights, more projects or more time than it has itself, nor end a key that has more.
+ * @throws ApiError permission_denied naming what is too much
+ */
+export async function checkNotMoreThanOwn(
+  db: Metadata,
+  principal: Principal,
+  wanted: Rights,
+  act: 'hand out' | 'delete' = 'hand out',
+): Promise<void> {
+  if (principal.kind === 'session') return;
+  const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
+  const excess = own === undefined ? 'any right' : excessOf(own, wanted);
+  if (excess === undefined) return;
+  throw new ApiError('permission_denied', `A personal API key may not ${act} more than it has itself: ${excess}.`);
+}
+
+function excessOf(own: Rights, wanted: Rights): string | undefined {
+  const scope = wanted.scopes.find((each) => !covers(own.scopes, each));
+  if (scope !== undefined) return `scope '${scope}'`;
+  if (own.scopedProjects !== null) {
+    if (wanted.scopedProjects === null) return 'every project (scoped_teams)';
+    const project = wanted.scopedProjects.find((id) => !own.scopedProjects?.includes(id));
+    if (project !== undefined) return `project ${project}`;
+  }
+  if (own.expiresAt === null) return undefined;
+  const longer = wanted.expiresAt === null || wanted.expiresAt > own.expiresAt;
+  return longer ? `an end later than ${own.expiresAt} (expires_at)` : undefined;
+}
+
+function covers(own: readonly string[], wanted: string): boolean {
+  // Sound: unknown scopes were refused before, and hasScope treats any other text as not granted.
+  return own.includes('*') || (wanted !== '*' && hasScope(own, wanted as Scope));
+}
+
+/**
+ * Whoever makes users, or links that sign them in, makes sessions with every scope, everywhere: a key with less must not be a
+ * way to them.
+ * @throws ApiError permission_denied
+ */
+export async function checkHasAllRights(db: Metadata, principal: Principal): Promise<void> {
+  if (principal.kind === 'session') return;
+  const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
+  if (own !== undefined && excessOf(own, { scopes: ['*'], scopedProjects: null, expiresAt: null }) === undefined)
+    return;
+  throw new ApiError(
+    'permission_denied',
+    'Users are managed in the console, or with an API key with scope "*" for all projects and without an end.',
+  );
+}

@@ -1,0 +1,263 @@
+import { isoMicros, type Clock } from '../../base/clock.ts';
+import { ApiError, orNotFound } from '../../wire/contract/errors.ts';
+import {
+  invitedUserSchema,
+  signInLinkSchema,
+  userCreateSchema,
+  userListSchema,
+  userParamsSchema,
+  userSchema,
+  userUpdateSchema,
+  type SignInLink,
+  type UserRecord,
+} from '../../wire/contract/users.ts';
+import { actorOf } from '../http/actor.ts';
+import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { recordUser } from '../../stores/metadata/record-user.ts';
+import { createLoginLink, invitationMs } from '../../stores/metadata/sessions.ts';
+import { userFacts, type UserFacts } from '../../stores/metadata/user-facts.ts';
+import { userFields } from '../../stores/metadata/user-fields.ts';
+import {
+  addUser,
+  changeUser,
+  deleteUser,
+  EmailTakenError,
+  getUser,
+  LastAdminError,
+  listUsers,
+  type User,
+} from '../../stores/metadata/users.ts';
+import { checkHasAllRights } from './key-rights.ts';
+
+export interface UserRouteDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  /** Called after what a user may do has changed, so that it counts at once. */
+  readonly forgetUser: (userId: number) => void;
+}
+
+const path = '/api/users';
+const onePath = `${path}/:user_id`;
+const tag = 'Users';
+
+/** The users of the organisation. Its admins invite, change and delete them; everybody sees who is there. */
+export function userRoutes(deps: UserRouteDeps): ApiRoute[] {
+  return [...readRoutes(deps), inviteRoute(deps), linkRoute(deps), ...changeRoutes(deps)];
+}
+
+function readRoutes({ db, clock }: UserRouteDeps): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'GET',
+      path,
+      scope: 'organization:read',
+      tag,
+      summary: 'List the users of the organisation, oldest first',
+      description: 'A bare list, without pages.',
+      responses: { 200: userListSchema },
+      handler: async ({ principal }) => {
+        const users = await listUsers(db, principal.organizationId);
+        const facts = await userFacts(db, principal.organizationId, clock.now());
+        return { status: 200, body: users.map((user) => toRecord(user, facts.get(user.id))) };
+      },
+    }),
+    apiRoute({
+      method: 'GET',
+      path: onePath,
+      scope: 'organization:read',
+      tag,
+      summary: 'Retrieve a user',
+      params: userParamsSchema,
+      responses: { 200: userSchema },
+      handler: async ({ principal, params }) => {
+        const user = await userOf(db, principal.organizationId, params.user_id);
+        return { status: 200, body: await shown(db, user, clock.now()) };
+      },
+    }),
+  ];
+}
+
+function inviteRoute({ db, clock }: UserRouteDeps): ApiRoute {
+  return apiRoute({
+    method: 'POST',
+    path,
+    scope: 'organization:write',
+    tag,
+    summary: 'Invite a user',
+    description:
+      'Makes the user and a link that signs in once, for 72 hours: hand it over yourself, nothing is sent. A key that invites ' +
+      'has scope `*`, all projects and no end.',
+    body: userCreateSchema,
+    namesUnknownFields: true,
+    responses: { 201: invitedUserSchema },
+    handler: async (request) => {
+      const { principal, body } = request;
+      await checkHasAllRights(db, principal);
+      const { organizationId } = principal;
+      const firstName = nameOf(body.first_name ?? body.email.slice(0, body.email.indexOf('@')));
+      const input = { organizationId, email: body.email, firstName, role: body.role };
+      const now = clock.now();
+      const { user, link } = await guarded(() =>
+        db.transaction().execute(async (tx) => {
+          const made = await addUser(tx, input, now);
+          await recordUser(tx, actorOf(request), { user: made, after: made, now });
+          return { user: made, link: await newLink(tx, request, made.id, now) };
+        }),
+      );
+      const location = `${request.url.replace(/\/$/, '')}/${user.id}/`;
+      return { status: 201, body: { ...toRecord(user, undefined), ...link }, headers: { location } };
+    },
+  });
+}
+
+function linkRoute({ db, clock }: UserRouteDeps): ApiRoute {
+  return apiRoute({
+    method: 'POST',
+    path: `${onePath}/sign_in_link`,
+    scope: 'organization:write',
+    tag,
+    summary: 'Make a new one-time link for a user',
+    description:
+      'It signs in once, for 72 hours. Links made before still work. The same rule for keys as for an invitation.',
+    params: userParamsSchema,
+    responses: { 201: signInLinkSchema },
+    handler: async (request) => {
+      await checkHasAllRights(db, request.principal);
+      const now = clock.now();
+      const link = await db.transaction().execute(async (tx) => {
+        const user = await userOf(tx, request.principal.organizationId, request.params.user_id);
+        if (user.deactivatedAt !== null) {
+          throw new ApiError('conflict', 'The user is deactivated: let the user in again first (is_active: true).');
+        }
+        const activity = 'sign_in_link_created';
+        await recordUser(tx, actorOf(request), { user, before: user, after: user, activity, now });
+        return newLink(tx, request, user.id, now);
+      });
+      return { status: 201, body: link };
+    },
+  });
+}
+
+function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
+  const common = { path: onePath, scope: 'organization:write', tag, params: userParamsSchema } as const;
+  return [
+    apiRoute({
+      ...common,
+      method: 'PATCH',
+      summary: 'Change role, name or address of a user, shut one out or let one in',
+      description: 'The last admin stays one. The same rule for keys as for an invitation.',
+      body: userUpdateSchema,
+      namesUnknownFields: true,
+      responses: { 200: userSchema },
+      handler: async (request) => {
+        const { principal, body, params } = request;
+        await checkHasAllRights(db, principal);
+        const now = clock.now();
+        const user = await guarded(() =>
+          db.transaction().execute(async (tx) => {
+            const before = await userOf(tx, principal.organizationId, params.user_id);
+            const changes = changesOf(body, before, now);
+            const after = orNotFound(await changeUser(tx, principal.organizationId, before.id, changes));
+            await recordUser(tx, actorOf(request), { user: after, before, after, now });
+            return after;
+          }),
+        );
+        forgetUser(user.id);
+        return { status: 200, body: await shown(db, user, now) };
+      },
+    }),
+    apiRoute({
+      ...common,
+      method: 'DELETE',
+      summary: 'Delete a user with the sessions and keys of that user',
+      description: 'For good. What the user did stays in the activity log. The last admin stays.',
+      responses: { 204: null },
+      handler: async (request) => {
+        const { principal, params } = request;
+        await checkHasAllRights(db, principal);
+        await guarded(() =>
+          db.transaction().execute(async (tx) => {
+            // Before the row goes: an admin may delete oneself, and is named by it then.
+            const before = await userOf(tx, principal.organizationId, params.user_id);
+            await recordUser(tx, actorOf(request), { user: before, before, now: clock.now() });
+            orNotFound(await deleteUser(tx, principal.organizationId, params.user_id));
+          }),
+        );
+        forgetUser(params.user_id);
+        return { status: 204 };
+      },
+    }),
+  ];
+}
+
+/** @throws ApiError not_found, also for users of other organisations */
+export async function userOf(db: Queries, organizationId: string, id: number): Promise<User> {
+  const user = await getUser(db, id);
+  return orNotFound(user?.organizationId === organizationId ? user : undefined);
+}
+
+/** @throws ApiError for what users must not become */
+async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof LastAdminError) {
+      throw new ApiError('conflict', 'The last admin must stay one: make somebody else an admin first.', {
+        cause: error,
+      });
+    }
+    if (error instanceof EmailTakenError) {
+      throw new ApiError('unique', 'A user with this address already exists.', { attr: 'email', cause: error });
+    }
+    throw error;
+  }
+}
+
+async function newLink(
+  tx: Queries,
+  { url }: Pick<ApiRequest, 'url'>,
+  userId: number,
+  now: number,
+): Promise<SignInLink> {
+  const token = await createLoginLink(tx, { userId, now, lifetimeMs: invitationMs });
+  const { origin } = new URL(url);
+  return { sign_in_url: `${origin}/login?token=${token}`, sign_in_expires_at: isoMicros(now + invitationMs) };
+}
+
+interface UserBody {
+  readonly first_name?: string;
+  readonly email?: string;
+  readonly role?: User['role'];
+  readonly is_active?: boolean;
+}
+
+function changesOf({ first_name: firstName, email, role, is_active: isActive }: UserBody, before: User, now: number) {
+  return {
+    ...(firstName !== undefined && { firstName: nameOf(firstName) }),
+    ...(email !== undefined && { email }),
+    ...(role !== undefined && { role }),
+    // Shut out twice: since the first time.
+    ...(isActive !== undefined && { deactivatedAt: isActive ? null : (before.deactivatedAt ?? isoMicros(now)) }),
+  };
+}
+
+function nameOf(text: string): string {
+  const name = text.trim();
+  if (name === '') throw new ApiError('blank', 'This field may not be blank.', { attr: 'first_name' });
+  return name;
+}
+
+async function shown(db: Queries, user: User, now: number): Promise<UserRecord> {
+  return toRecord(user, (await userFacts(db, user.organizationId, now)).get(user.id));
+}
+
+function toRecord(user: User, facts: UserFacts | undefined): UserRecord {
+  return {
+    ...userFields(user),
+    last_seen_at: facts?.lastSeenAt ?? null,
+    sessions: facts?.sessions ?? 0,
+    personal_api_keys: facts?.keys ?? 0,
+  };
+}

@@ -1,0 +1,63 @@
+import { keyHash } from '../../base/ids.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { findPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
+import { listProjects } from '../../stores/metadata/projects.ts';
+import { findSession } from '../../stores/metadata/sessions.ts';
+import type { Principal, ProjectRef } from './api-route.ts';
+
+/** A principal as read from the store. */
+export interface KnownPrincipal {
+  readonly principal: Principal;
+  /** The personal key that it is, or that opened the session; null: a session opened by link. */
+  readonly keyId: string | null;
+  /** keyHash of the secret, as stored. */
+  readonly hash: string;
+  /** ms since the epoch; infinity: never. */
+  readonly expiresAt: number;
+  readonly lastUsedAt: string | null;
+}
+
+/** A personal key as a principal. */
+export async function findKey(db: Metadata, value: string): Promise<KnownPrincipal | undefined> {
+  const hash = keyHash(value);
+  const key = await findPersonalApiKey(db, hash);
+  if (key === undefined) return undefined;
+  const { id: keyId, userId, organizationId, role, scopes, scopedProjects: projectIds, expiresAt, lastUsedAt } = key;
+  return {
+    principal: { kind: 'key', keyId, userId, organizationId, role, scopes, projectIds },
+    keyId,
+    hash,
+    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+    lastUsedAt,
+  };
+}
+
+/** The console session of a cookie. */
+export async function findSessionPrincipal(
+  db: Metadata,
+  cookie: string,
+  now: number,
+): Promise<KnownPrincipal | undefined> {
+  const session = await findSession(db, cookie, now);
+  if (session === undefined) return undefined;
+  const { id: sessionId, userId, organizationId, role, keyId, expiresAt, lastUsedAt } = session;
+  return {
+    principal: { kind: 'session', sessionId, userId, organizationId, role },
+    keyId,
+    hash: keyHash(cookie),
+    expiresAt: Date.parse(expiresAt),
+    lastUsedAt,
+  };
+}
+
+/** What `@current` means: the first project that the principal may see. */
+export async function findFirstProject(db: Metadata, principal: Principal): Promise<ProjectRef | undefined> {
+  const ids = allowedProjects(principal);
+  const { projects } = await listProjects(db, { organizationId: principal.organizationId, ids, limit: 1 });
+  return projects[0];
+}
+
+/** Null: every project of the organisation. */
+export function allowedProjects(principal: Principal): readonly number[] | null {
+  return principal.kind === 'key' ? principal.projectIds : null;
+}

@@ -1,0 +1,62 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../../wire/contract/errors.ts';
+import { sendFile } from '../send-file.ts';
+import { readBuild, type BuiltFile } from './built-files.ts';
+
+// Everything comes from this server, nothing is inline, and it may call nothing else.
+const policy = [
+  "default-src 'self'",
+  "img-src 'self' data: blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const common = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
+} as const;
+
+export interface Console {
+  /** Whether there is a build; else all below /console/ leads to the start page. */
+  readonly isBuilt: boolean;
+}
+
+/**
+ * GET and HEAD below /console/: the built files; index.html for every other path, as the console's own routes are paths.
+ * @param dir console/dist
+ */
+export function serveConsole(app: FastifyInstance, dir: string): Console {
+  const files = readBuild(dir);
+  const index = files?.get('index.html');
+  if (files === undefined || index === undefined) {
+    // The start page says how to get it.
+    for (const url of ['/console', '/console/*']) app.get(url, async (_request, reply) => reply.redirect('/', 302));
+    return { isBuilt: false };
+  }
+  app.get('/console', async (_request, reply) => reply.headers(common).redirect('/console/', 308));
+  app.get('/console/*', async (request, reply) => {
+    const path = pathBelow(request);
+    const file = files.get(path);
+    if (file !== undefined) return sendBuilt(request, reply, file);
+    // A missing script must not be answered with a page: it is one of an older build.
+    if (path.startsWith('assets/'))
+      throw new ApiError('not_found', 'There is no such file in this build of the console.');
+    return sendBuilt(request, reply, index);
+  });
+  return { isBuilt: true };
+}
+
+function pathBelow(request: FastifyRequest): string {
+  return (request.params as Readonly<Record<string, string>>)['*'] ?? '';
+}
+
+function sendBuilt(request: FastifyRequest, reply: FastifyReply, file: BuiltFile): Promise<FastifyReply> {
+  const caching = file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache';
+  return sendFile(request, reply, file, { ...common, 'cache-control': caching });
+}

@@ -1,0 +1,206 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { fastify, LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import { newId } from '../../base/ids.ts';
+import type { Settings } from '../config/settings.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { MetricsRegistry } from '../telemetry/metrics.ts';
+import type { ApiRoute } from './api-route.ts';
+import type { Auth } from './auth.ts';
+import { bodyBytesMax, registerBodyParsers } from './body.ts';
+import { createHostCheck, refuseUnclearHost } from './check-host.ts';
+import { serveConsole } from './console/serve-console.ts';
+import { allowOrigin } from './cors.ts';
+import { findReads } from './direct-reads.ts';
+import { answerDirectly } from './direct.ts';
+import { drainOnClose } from './drain.ts';
+import { errorAnswer } from './error-answer.ts';
+import { keepTrustedAddress } from './forwarded-address.ts';
+import { serveHealth, type HealthChecks } from './health.ts';
+import { createNoteAnswer } from './note-answer.ts';
+import { insteadOf } from './not-served.ts';
+import { servePages } from './pages.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { requestIdOf } from './request-id.ts';
+import { siteUrlOf } from './request-origin.ts';
+import { serveRoutes } from './serve-routes.ts';
+
+export interface ServedApi {
+  readonly routes: readonly ApiRoute[];
+  /** Of requests per personal key; undefined: no limit. */
+  readonly rateLimiter?: RateLimiter | undefined;
+  /** Adds plain pages (such as the API docs) beside the API. */
+  readonly registerPages?: (app: FastifyInstance) => void;
+}
+
+export interface ServerDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+  readonly settings: Settings;
+  /** Shared with the routes that change keys and projects. Closed with the server. */
+  readonly auth: Auth;
+  /** Undefined: there is no API here, and no console. */
+  readonly api?: ServedApi;
+  readonly health: HealthChecks;
+  /** Adds routes that read their own bodies; they get a scope without any body parser. */
+  readonly registerCapture?: (app: FastifyInstance) => void;
+  /** Where the built console lies. Default: console/dist of this package. */
+  readonly consoleDir?: string;
+}
+
+const consoleDir = fileURLToPath(new URL('../../../console/dist', import.meta.url));
+
+const headersTimeoutMs = 10_000;
+const keepAliveMs = 72_000;
+/** Beyond the time that capture grants a body, so that its own clear answer comes first. */
+const requestTimeoutSlackMs = 5_000;
+
+/** Builds the HTTP server of all roles; it does not listen by itself. */
+export function buildServer(deps: ServerDeps): FastifyInstance {
+  const { log, settings, auth, api, registerCapture } = deps;
+  const app = createFastify(settings, log);
+  observe(app, deps);
+  drainOnClose(app, log);
+  leaveBodiesUnread(app);
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
+  app.setNotFoundHandler(async (request, reply) => {
+    // Browser libraries ask for parts that are not served here; without this their console tells of a fault of CORS.
+    allowOrigin(request, reply);
+    const path = request.url.replace(/\?.*$/s, '');
+    throw new ApiError('not_found', insteadOf(path) ?? 'Endpoint not found.');
+  });
+  serveHealth(app, deps.health, deps.metrics);
+  if (api !== undefined) serveApi(app, deps, api);
+  if (registerCapture !== undefined) {
+    void app.register(async (scope) => {
+      scope.removeAllContentTypeParsers();
+      registerCapture(scope);
+    });
+  }
+  app.addHook('onClose', () => auth.close());
+  return app;
+}
+
+/** What no route takes is refused without its body, which the framework would read and parse first. Scopes bring parsers of their own. */
+function leaveBodiesUnread(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+}
+
+/** The routes, the console and the pages: what answers under names that are known here only. */
+function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter, registerPages }: ServedApi): void {
+  const { db, clock, log, metrics, settings, auth } = deps;
+  const siteUrl = siteUrlOf(settings);
+  const checkHost = createHostCheck(settings);
+  const checkingHost = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
+    checkHost(request);
+    done();
+  };
+  void app.register(async (scope) => {
+    scope.addHook('onRequest', checkingHost);
+    registerBodyParsers(scope);
+    const answered = serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
+    const { trustProxy: trustsProxy } = settings;
+    answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(answered, { checkHost, trustsProxy }) });
+    const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
+    servePages(scope, { db, clock, auth, siteUrl, hasConsole: isBuilt });
+  });
+  if (registerPages === undefined) return;
+  void app.register(async (scope) => {
+    scope.addHook('onRequest', checkingHost);
+    registerPages(scope);
+  });
+}
+
+/** Fastify announces the address at info level; whoever starts the service says it better, and once is enough. */
+function withoutAnnouncements(log: Log): Log {
+  if (log.isLevelEnabled('debug') || !log.isLevelEnabled('info')) return log;
+  return log.child({}, { level: 'warn' });
+}
+
+function createFastify(settings: Settings, log: Log): FastifyInstance {
+  const requestTimeout = settings.captureBodyTimeoutMs + requestTimeoutSlackMs;
+  return fastify({
+    loggerInstance: withoutAnnouncements(log),
+    // Fastify makes a child logger per request; ours adds the request id where it logs.
+    childLoggerFactory: (logger) => logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdOf,
+    trustProxy: settings.trustProxy,
+    bodyLimit: bodyBytesMax,
+    requestTimeout,
+    keepAliveTimeout: keepAliveMs,
+    http: { headersTimeout: Math.min(headersTimeoutMs, requestTimeout), connectionsCheckingInterval: 1_000 },
+    routerOptions: { maxParamLength: 200 },
+    // A fault in closing one connection must not keep the others open.
+    forceCloseConnections: 'idle',
+    // What arrives while closing is still answered, with `Connection: close`; app.close() waits for it.
+    return503OnClosing: false,
+    clientErrorHandler: answerBrokenConnection,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      answerError(error, request, reply, log);
+    },
+  }) as unknown as FastifyInstance;
+}
+
+/** Request id on every answer; what became of it is noted. */
+function observe(app: FastifyInstance, deps: ServerDeps): void {
+  const { trustProxy } = deps.settings;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (trustProxy) keepTrustedAddress(request.raw);
+    reply.header('x-request-id', request.id);
+    refuseUnclearHost(request);
+    done();
+  });
+  const noteAnswer = createNoteAnswer(deps);
+  app.addHook('onResponse', (request, reply, done) => {
+    const { id: requestId, method } = request;
+    noteAnswer({ requestId, method, route: routeOf(request), status: reply.statusCode, ms: reply.elapsedTime });
+    done();
+  });
+}
+
+function routeOf(request: FastifyRequest): string {
+  const url = request.routeOptions.url ?? 'unknown';
+  return url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url;
+}
+
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
+  const { raw, id, method } = request;
+  const { status, headers, body } = errorAnswer(error, { raw, id, method, route: routeOf(request) }, log);
+  // Fastify closes the connection of a body that it refuses, while the client still writes: the client would see a reset instead of
+  // the answer. What there is to read is up to errorAnswer.
+  reply.removeHeader('connection').code(status).headers(headers).send(body);
+}
+
+/** For what is no HTTP, too large in its headers, or too slow: there is no request and no reply yet. */
+function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const answer = brokenConnectionError(error.code);
+  const body = JSON.stringify(answer.body());
+  const head = [
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${newId()}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function brokenConnectionError(code: string | undefined): ApiError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new ApiError('request_timeout', 'The request did not arrive in time.');
+  if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('request_too_large', 'The request headers are too large.');
+  return new ApiError('parse_error', 'The request is not valid HTTP.');
+}

@@ -1,0 +1,41 @@
+import { lanes, type Lane } from '../../log/eventlog.ts';
+import { eventLogPositions } from './stores.ts';
+
+/** For how long the oldest record of a lane has waited, to the second; what was there at the start counts from then on. */
+export interface BacklogAges {
+  seconds(lane: Lane): number;
+}
+
+/** Everything up to `appended` was in the log at `at`. */
+interface Mark {
+  readonly appended: number;
+  /** ms, monotonic. */
+  readonly at: number;
+}
+
+const lookEveryMs = 1000;
+/** Beyond, every other one is forgotten: the longer the wait, the less a minute matters. */
+const marksMax = 3600;
+
+/** Looks once a second how far the lanes have come, so that capture has nothing to note. */
+export async function startBacklogAges(shared: SharedArrayBuffer, parts: AsyncDisposableStack): Promise<BacklogAges> {
+  const positions = await eventLogPositions(shared);
+  const marks: Record<Lane, Mark[]> = { live: [], historical: [] };
+  const look = (lane: Lane): void => {
+    const appended = positions.appended(lane);
+    const waiting = marks[lane].filter((mark) => mark.appended > positions.consumed(lane));
+    if (appended > (waiting.at(-1)?.appended ?? positions.consumed(lane))) {
+      waiting.push({ appended, at: performance.now() });
+    }
+    marks[lane] = waiting.length > marksMax ? waiting.filter((_, index) => index % 2 === 0) : waiting;
+  };
+  const looking = setInterval(() => lanes.forEach(look), lookEveryMs).unref();
+  parts.defer(() => clearInterval(looking));
+  return {
+    seconds: (lane) => {
+      look(lane);
+      const [oldest] = marks[lane];
+      return oldest === undefined ? 0 : Math.round((performance.now() - oldest.at) / 1000);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** Where the files of imports lie, by the settings. */
+import { mkdir, stat, statfs } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import type { Staging } from '../../imports/staging.ts';
+import { openStaging } from './stores.ts';
+
+export interface ImportDirs {
+  /** Directory or `s3://bucket/prefix`. */
+  readonly staging: string;
+  /** From which files may be read. */
+  readonly allowed: readonly string[];
+  /** Uploaded files, a directory per project. Undefined: they lie in staging, which is a bucket, for every process to read. */
+  readonly uploads: string | undefined;
+  /** What has to lie on disk while it is read; a directory per run. */
+  readonly temp: string;
+}
+
+export function importDirs(settings: Pick<Settings, 'dataDir' | 'importStaging' | 'importDirs'>): ImportDirs {
+  const named = settings.importDirs
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  return {
+    staging: settings.importStaging || join(settings.dataDir, 'imports'),
+    allowed: (named.length > 0 ? named : [join(settings.dataDir, 'import-files')]).map((each) => resolve(each)),
+    // Not below a directory from which every project may read.
+    uploads: isBucket(settings.importStaging) ? undefined : resolve(settings.dataDir, 'import-uploads'),
+    temp: resolve(settings.dataDir, 'import-temp'),
+  };
+}
+
+/** Errors: the place is none, or cannot be made. */
+export async function openImportStaging(settings: Settings): Promise<Staging> {
+  const dirs = importDirs(settings);
+  if (dirs.uploads !== undefined) await mkdir(dirs.uploads, { recursive: true, mode: 0o700 });
+  const { importStagingEndpoint: endpoint, importStagingRegion: region } = settings;
+  const { importStagingAccessKeyId: accessKeyId, importStagingSecretAccessKey: secretAccessKey } = settings;
+  return openStaging(dirs.staging, {
+    region,
+    ...(endpoint === '' ? {} : { endpoint, forcePathStyle: true }),
+    ...(accessKeyId === '' ? {} : { keys: { accessKeyId, secretAccessKey } }),
+  });
+}
+
+function isBucket(staging: string): boolean {
+  return staging.includes('://');
+}
+
+/** Undefined: staging is a bucket. */
+export async function freeStagingBytes({ staging }: ImportDirs): Promise<number | undefined> {
+  if (isBucket(staging)) return undefined;
+  const { bavail, bsize } = await statfs(staging);
+  return bavail * bsize;
+}
+
+/** Whether the embedded event store, in which tables of runs lie, shares its disk with staging. */
+export async function tablesBesideStaging(
+  settings: Pick<Settings, 'clickhouseUrl' | 'dataDir' | 'importStaging' | 'importDirs'>,
+): Promise<boolean> {
+  const { staging } = importDirs(settings);
+  if (settings.clickhouseUrl !== '' || isBucket(staging)) return false;
+  const [ofStore, ofStaging] = await Promise.all([stat(settings.dataDir), stat(staging)]);
+  return ofStore.dev === ofStaging.dev;
+}

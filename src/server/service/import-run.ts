@@ -1,0 +1,132 @@
+/** The stages of one run: with its source and target as the metadata store knows them. */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Call } from '../../base/calls.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Failpoint } from '../../base/failpoint.ts';
+import type { Settings } from '../config/settings.ts';
+import type { RunStore } from '../../stores/events/run-tables.ts';
+import { projectDoorOver } from './import-door.ts';
+import type { ReadPart } from './held-runs.ts';
+import { tablesBesideStaging, type ImportDirs } from './import-dirs.ts';
+import { openImportSource, openTableSource } from './import-source.ts';
+import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
+import { tellReads } from './tell-reads.ts';
+import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
+import { assembleStages } from '../../imports/assemble.ts';
+import type { DiskQuota } from '../../imports/stages/export/disk-quota.ts';
+import { fieldWords } from '../../imports/run/advice-words.ts';
+import { threadCount } from '../../imports/stages/check/thread-count.ts';
+import { knownEventNames } from '../../imports/targets/known-event-names.ts';
+import { getRunSecrets } from '../../imports/run/run-store.ts';
+import type { OpenStages } from '../../imports/run/run-worker.ts';
+import type { Run } from '../../imports/run/run.ts';
+import type { SourceHost } from '../../imports/source.ts';
+import type { Staging } from '../../imports/staging.ts';
+import type { Target } from '../../imports/target.ts';
+import { openHttpTarget } from '../../imports/targets/http-target.ts';
+import { outboundRequest } from '../../imports/targets/http-request.ts';
+import type { AttachTurns } from '../../imports/targets/attach-turns.ts';
+import { openProjectTarget } from '../../imports/targets/project-target.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { AllowList } from '../../plugins/outbound/allow-list.ts';
+import { listConfigs } from '../../plugins/configs/stored-config.ts';
+import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
+import type { Log } from '../telemetry/log.ts';
+import { loadTransformConfigs } from '../../pipeline/transform/transform-configs.ts';
+
+/** No person waits for the preflight of a run here, and a machine that is busy for some seconds must not fail it. */
+const preflightMsLeast = 20_000;
+
+export interface ImportRunDeps {
+  readonly db: Metadata;
+  readonly store: RunStore;
+  readonly staging: Staging;
+  readonly quota: DiskQuota;
+  readonly settings: Settings;
+  readonly dirs: ImportDirs;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly failpoint: Failpoint;
+  readonly allow: AllowList;
+  readonly fetch: OutboundFetch;
+  readonly stream: SourceHost['stream'];
+  /** What code of transforms runs in; made when it is first needed. */
+  readonly place: ImportTransformDeps['place'];
+  /** To the main process. */
+  readonly call: Call;
+  /** Resolves when everything that the project has in the historical lane now is in the event store. */
+  readonly waitUntilStored: (projectId: number, signal: AbortSignal) => Promise<void>;
+  /** Of all runs of this process. */
+  readonly turns: AttachTurns;
+}
+
+export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
+  const tempDir = join(deps.dirs.temp, run.id);
+  const told = (name: string) => (part: string) => void deps.call(name, { run: run.id, part } satisfies ReadPart);
+  const teller = { begins: told('readsPart'), ends: told('hasReadPart') };
+  const { target } = run.options;
+  const targetName = target.kind === 'http' ? target.url : 'the project';
+  const stages = assembleStages({
+    ...deps,
+    openRunStore: async () => deps.store,
+    eventBytesMax: deps.settings.captureEventBytesMax,
+    threads: threadCount(deps.settings.importThreads),
+    openSource: async () => {
+      await mkdir(tempDir, { recursive: true, mode: 0o700 });
+      return tellReads(await openImportSource(deps, run, tempDir), teller);
+    },
+    openTable: async (path) => {
+      await mkdir(tempDir, { recursive: true, mode: 0o700 });
+      return tellReads(openTableSource(deps, run.projectId, tempDir, path), teller);
+    },
+    openTransform: openImportTransform(deps, run.projectId),
+    openTarget: () => openTarget(deps, run),
+    targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,
+    knownEvents: () => knownNames(deps, run),
+    activeTransformations: () => transformationsOf(deps, run),
+    words: fieldWords,
+    preflightMs: Math.max(preflightMsLeast, deps.settings.importPreflightMs),
+    storeFreeBytes: () => freeStoreBytes(deps.settings),
+    tablesBesideStaging: () => tablesBesideStaging(deps.settings),
+    ...(target.kind === 'project' ? { agreement: () => agreementFacts(deps, run.projectId) } : {}),
+  });
+  return { ...stages, [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }) };
+}
+
+/** Undefined: there is no key to load with. */
+async function openTarget(
+  { db, store, call, waitUntilStored, fetch, turns }: ImportRunDeps,
+  run: Run,
+): Promise<Target | undefined> {
+  const { target } = run.options;
+  const { id: runId, projectId } = run;
+  if (target.kind === 'project') {
+    const door = projectDoorOver(call, { projectId, runId });
+    const drained = (signal: AbortSignal): Promise<void> => waitUntilStored(projectId, signal);
+    const isWatched = async (): Promise<boolean> =>
+      (await loadTransformConfigs(db)).some((config) => config.projectId === projectId);
+    return openProjectTarget({ projectId, runId, door, store, isWatched, turns, drained });
+  }
+  const { apiKey, personalApiKey } = await getRunSecrets(db, runId);
+  if (apiKey === undefined) return undefined;
+  return openHttpTarget({ url: target.url, apiKey, personalApiKey, runId, request: outboundRequest(fetch) });
+}
+
+/** Undefined: nobody can tell, and the check does without. */
+async function knownNames({ store, log }: ImportRunDeps, run: Run): Promise<ReadonlySet<string> | undefined> {
+  if (run.options.target.kind !== 'project') return undefined;
+  try {
+    return await knownEventNames(store, run.projectId);
+  } catch (error) {
+    log.warn({ err: error, run: run.id }, 'import: the names of stored events could not be read; the check goes on');
+    return undefined;
+  }
+}
+
+async function transformationsOf({ db, clock }: ImportRunDeps, run: Run): Promise<readonly string[]> {
+  if (run.options.target.kind !== 'project') return [];
+  const of = { projectId: run.projectId, family: 'transformation', now: clock.now() } as const;
+  const configs = await listConfigs(db, of);
+  return configs.filter(({ enabled }) => enabled).map(({ name, plugin }) => name || plugin.name);
+}

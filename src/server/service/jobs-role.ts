@@ -1,0 +1,65 @@
+/** The role `jobs`: imports in a process of their own, jobs and schedules of plugins and imports, replays of dead letters. */
+import type { Answers } from '../../base/calls.ts';
+import { createProjectDoor, hasFiledAgreement } from '../../imports/targets/project-door.ts';
+import { runFigures } from '../../imports/run/run-figures.ts';
+import { runStates } from '../../imports/run/run.ts';
+import { followSchedules } from '../../imports/schedules/follow-schedules.ts';
+import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
+import { builtInRegistry } from '../../plugins/built-in/registry.ts';
+import { answersOfDoors } from './import-door.ts';
+import { startJobs, type StartedPlugins } from './plugins.ts';
+import { startReplays } from './replays.ts';
+import { followHeldRuns } from './held-runs.ts';
+import { importMemoryBytesMax, importMemoryEnv } from './import-limits.ts';
+import type { ServiceDeps } from './service-deps.ts';
+import { answersOfEnds } from './stored-so-far.ts';
+import { hostThread, type ThreadHost } from './thread-host.ts';
+
+/** The process of imports, not started yet. `parts` takes what has to be stopped. */
+export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
+  const { settings, shared, metrics, log } = deps;
+  startJobs(deps, plugins.runtime, parts);
+  startReplays(deps, parts);
+  startSchedules(deps, parts);
+  // Runs go on where they were: each stage keeps its place in the metadata store.
+  const held = followHeldRuns(deps);
+  const imports = hostThread(
+    {
+      name: 'imports',
+      entry: new URL('./import-process.ts', import.meta.url),
+      data: { settings, shared },
+      process: { memoryBytesMax: importMemoryBytesMax(settings), memoryLimit: importMemoryEnv },
+    },
+    {
+      metrics,
+      log,
+      answers: { ...doorsOf(deps), ...answersOfEnds(deps.eventLog), ...held.answers },
+      onEnd: held.noteDeaths,
+    },
+  );
+  parts.defer(() => imports.stop());
+  metrics.beforeText(() => gaugeRuns(deps));
+  return imports;
+}
+
+function startSchedules({ db, log }: ServiceDeps, parts: AsyncDisposableStack): void {
+  const stop = new AbortController();
+  const clock = createDatabaseClock(db);
+  const following = followSchedules({ db, log, clock, registry: builtInRegistry, signal: stop.signal });
+  parts.defer(() => {
+    stop.abort();
+    return following;
+  });
+}
+
+function doorsOf({ db, door, agreements, clock }: ServiceDeps): Answers {
+  const isFiled = (projectId: number): Promise<boolean> => hasFiledAgreement(db, projectId);
+  return answersOfDoors((owner) => createProjectDoor({ ...owner, door, agreements, isFiled, clock }));
+}
+
+async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {
+  const { byState, waiting, stalledMs } = await runFigures(db, clock.now());
+  for (const state of runStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
+  metrics.set('millrace_import_runs_waiting', {}, waiting);
+  metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
+}

@@ -1,0 +1,35 @@
+/** What the event log on Kafka is told of and tells: cursors of the metadata store, metrics, the operator's log. */
+import { readCursors } from '../../pipeline/cursors.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ServiceDeps } from './service-deps.ts';
+import type { KafkaReaderDeps, KafkaWriterDeps } from './stores.ts';
+
+const component = 'event_log';
+
+export function kafkaWriterDeps({ db, metrics, log }: Pick<ServiceDeps, 'db' | 'metrics' | 'log'>): KafkaWriterDeps {
+  return {
+    cursors: () => readCursors(db),
+    onAnswer: (lane, seconds) => metrics.observe('millrace_log_append_seconds', { lane }, seconds),
+    onFailure: (operation, err) => {
+      metrics.count('millrace_log_failures_total', { operation });
+      log.debug({ component, operation, err }, 'Kafka did not answer as expected');
+    },
+    onProblem: (sentence) => log.error({ component }, sentence),
+  };
+}
+
+export function kafkaReaderDeps(metrics: Metrics, log: Log): KafkaReaderDeps {
+  return {
+    onRead: (lane, records, bytes) => {
+      if (records === 0) return;
+      metrics.count('millrace_log_read_records_total', { lane }, records);
+      metrics.count('millrace_log_read_bytes_total', { lane }, bytes);
+    },
+    onFailure: (operation, err) => {
+      metrics.count('millrace_log_failures_total', { operation });
+      log.debug({ component, operation, err }, 'Kafka did not answer as expected');
+    },
+    onProblem: (sentence) => log.error({ component }, sentence),
+  };
+}

@@ -1,0 +1,86 @@
+/** Looks into a source in a process of its own, within limits of time and memory. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LookAnswer } from '../api/import-looks.ts';
+import { callOver } from '../../base/calls.ts';
+import { startProcess, type HostedWorker } from './hosted-worker.ts';
+import { previewMemoryEnv } from './import-limits.ts';
+import type { ServiceDeps } from './service-deps.ts';
+
+export interface Look {
+  readonly what: 'preview' | 'preflight';
+  readonly order: object;
+  /** What is read, for the message. */
+  readonly shown: string;
+}
+
+export interface LookDeps extends Pick<ServiceDeps, 'settings'>, Partial<Pick<ServiceDeps, 'shared'>> {
+  /** From the order to the answer; default 15 s. */
+  readonly timeMsMax?: number;
+}
+
+/** A person waits for it. */
+const lookMsMax = 15_000;
+/** Its stores may be away; then it does not come to look at anything. */
+const startMsMax = 30_000;
+
+/**
+ * Beyond a limit the process is killed, and the answer names the limit. Rejects when it does not start, for a fault of the program, and with
+ * the reason of the signal.
+ */
+export async function lookInProcess(deps: LookDeps, look: Look, signal: AbortSignal): Promise<LookAnswer> {
+  signal.throwIfAborted();
+  const { settings, shared, timeMsMax = Math.max(lookMsMax, deps.settings.importPreflightMs + 5000) } = deps;
+  // Ours, so that it is removed when the process is killed.
+  const tempDir = await mkdtemp(join(tmpdir(), `millrace-${look.what}-`));
+  const data = { settings, shared: { embedded: shared?.embedded, eventLog: undefined } };
+  const worker = startProcess(new URL('./import-look-process.ts', import.meta.url), data, {
+    memoryBytesMax: settings.importPreviewMemoryBytesMax,
+    memoryLimit: previewMemoryEnv,
+  });
+  const over = new AbortController();
+  const end = (): void => worker.kill('it was cancelled');
+  signal.addEventListener('abort', end, { once: true });
+  const killAfter = (ms: number, why: string): void =>
+    void delay(ms, undefined, { signal: over.signal }).then(
+      () => worker.kill(why),
+      () => undefined,
+    );
+  try {
+    killAfter(startMsMax, `it did not start within ${startMsMax / 1000} s`);
+    await startOf(worker, signal);
+    killAfter(timeMsMax, `it took longer than ${timeMsMax / 1000} s`);
+    return await answerOf(worker, { ...look, order: { ...look.order, tempDir } }, signal);
+  } finally {
+    signal.removeEventListener('abort', end);
+    over.abort();
+    worker.kill('it is done');
+    await worker.ended;
+    // What it has started ends just after it.
+    await rm(tempDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+async function startOf(worker: HostedWorker, signal: AbortSignal): Promise<void> {
+  const ready = new Promise<void>((resolve) =>
+    worker.onMessage((message) => (message as { ready?: true }).ready && resolve()),
+  );
+  const how = await Promise.race([ready, worker.ended]);
+  if (how === undefined) return;
+  signal.throwIfAborted();
+  throw new Error(`expected a process to read the source in, got none: ${how}`);
+}
+
+async function answerOf(worker: HostedWorker, { what, order, shown }: Look, signal: AbortSignal): Promise<LookAnswer> {
+  const call = callOver({ postMessage: worker.post, on: (_event, listener) => worker.onMessage(listener) });
+  const ended = worker.ended.then((how): LookAnswer => {
+    signal.throwIfAborted();
+    const advice = 'a run has more of both: start one with a limit, or give smaller files';
+    return { kind: 'refused', reason: `The ${what} of ${shown} was stopped: ${how}; ${advice}.` };
+  });
+  ended.catch(() => undefined);
+  // Sound: the process answers with nothing else.
+  return await Promise.race([call(what, order) as Promise<LookAnswer>, ended]);
+}

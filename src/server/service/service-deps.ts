@@ -1,0 +1,33 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Door } from '../../wire/batch/door.ts';
+import type { ScanSender } from '../../wire/batch/scan-relay.ts';
+import type { Agreements } from '../../wire/capture/agreements.ts';
+import type { Settings } from '../config/settings.ts';
+import type { EventLogWriter } from '../../log/eventlog.ts';
+import type { EventStore } from '../../stores/events/eventstore.ts';
+import type { Staging } from '../../imports/staging.ts';
+import type { LiveHub } from '../../pipeline/live/hub.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { MetricsRegistry } from '../telemetry/metrics.ts';
+import type { SharedStores } from './stores.ts';
+
+/** What every part of the service is made of. */
+export interface ServiceDeps {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+  readonly clock: Clock;
+  readonly db: Metadata;
+  readonly store: EventStore;
+  readonly eventLog: EventLogWriter;
+  readonly staging: Staging;
+  /** For threads, which open connections of their own. */
+  readonly shared: SharedStores;
+  readonly door: Door;
+  /** From the door to the pipeline, where both are in this process. */
+  readonly scans?: ScanSender | undefined;
+  /** Readers of the live stream. */
+  readonly live: LiveHub;
+  readonly agreements: Agreements;
+}

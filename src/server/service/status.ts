@@ -1,0 +1,197 @@
+/** What the service knows of itself, for the API. */
+import { readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import type { StatusSource } from '../api/status.ts';
+import type { LaneStatus, ServiceStatus } from '../../wire/contract/status.ts';
+import type { Lane } from '../../log/eventlog.ts';
+import { runChecks, type HealthChecks, type HealthResult } from '../http/health.ts';
+import type { GaugeName } from '../telemetry/metrics.ts';
+import type { BacklogAges } from './backlog-ages.ts';
+import { startCounterRates, type CounterRate, type CounterRates } from './counter-rates.ts';
+import type { ProjectRates } from './project-rates.ts';
+import {
+  silentMsMax,
+  startProcessReports,
+  type HeardProcess,
+  type OwnLane,
+  type ProcessReport,
+} from './process-reports.ts';
+import { isCluster } from './roles.ts';
+import type { ServiceDeps } from './service-deps.ts';
+
+export interface StatusDeps extends Pick<ServiceDeps, 'settings' | 'metrics' | 'clock' | 'eventLog' | 'db' | 'log'> {
+  /** Of this process, and no other. */
+  readonly processId: string;
+  readonly ages: BacklogAges;
+  readonly rates: ProjectRates;
+  /** Known only once every part is there. */
+  readonly checks: () => HealthChecks;
+}
+
+const component = 'millrace_component_errors_total';
+const received = 'millrace_component_received_events_total';
+const sent = 'millrace_component_sent_events_total';
+
+/** `parts` takes what has to be stopped. */
+export function startStatus(deps: StatusDeps, parts: AsyncDisposableStack): StatusSource {
+  const { settings, clock, rates } = deps;
+  const counters = startCounterRates(deps.metrics, [component, received, sent], parts);
+  const startedAt = new Date(clock.now()).toISOString();
+  const own = async (): Promise<ProcessReport> => ({
+    name: `${hostname()}:${settings.port}`,
+    roles: settings.roles,
+    version: versionOf(),
+    startedAt,
+    lanes: await ownLanes(deps, counters),
+    received: Object.fromEntries(rates.all()),
+    parts: await runChecks(deps.checks()),
+  });
+  const others = isCluster(settings) ? startProcessReports({ ...deps, own }, parts) : async () => [];
+  return {
+    lanes: async () =>
+      laneFigures(deps, [await ownLanes(deps, counters), ...heard(await others()).map(({ lanes: of }) => of)]),
+    received: async (projectId) => {
+      const all = [rates.of(projectId), ...heard(await others()).flatMap(({ received: of }) => of[projectId] ?? [])];
+      return { live: sumOf(all, ({ live }) => live), historical: sumOf(all, ({ historical }) => historical) };
+    },
+    parts: async () => ({ ...(await runChecks(deps.checks())), ...partsElsewhere(await others()) }),
+    processes: async () => {
+      const { name, roles, version } = await own();
+      const mine = { name, roles: [...roles], version, started_at: startedAt, silent_seconds: 0 };
+      return [mine, ...(await others()).map(shownProcess)];
+    },
+    keepsData: !isCluster(settings),
+    disk: () => diskOf(settings.dataDir),
+    process: () => processOf(deps, counters, startedAt),
+  };
+}
+
+/** Of those that are there: what one said that died is no figure of now. */
+function heard(others: readonly HeardProcess[]): readonly ProcessReport[] {
+  return others.filter(({ silentMs }) => silentMs <= silentMsMax).map(({ report }) => report);
+}
+
+/** Parts of other processes under names of their own: those that are unwell, and processes that have gone silent. */
+function partsElsewhere(others: readonly HeardProcess[]): Record<string, HealthResult> {
+  const found = others.flatMap(({ silentMs, report: { name, roles, parts } }): [string, HealthResult][] => {
+    if (silentMs <= silentMsMax) {
+      const unwell = Object.entries(parts).filter(([, { ok }]) => !ok);
+      return unwell.map(([part, result]) => [`${part} of ${name}`, result]);
+    }
+    const detail = `The process ${name} (${roles.join(', ')}) has not been heard of for ${Math.round(silentMs / 1000)} s.`;
+    return [[`process ${name}`, { ok: false, optional: true, detail }]];
+  });
+  return Object.fromEntries(found);
+}
+
+function shownProcess({ silentMs, report }: HeardProcess): ServiceStatus['processes'][number] {
+  const { name, roles, version, startedAt } = report;
+  return { name, roles: [...roles], version, started_at: startedAt, silent_seconds: Math.round(silentMs / 1000) };
+}
+
+async function ownLanes(
+  { metrics, ages }: StatusDeps,
+  counters: CounterRates,
+): Promise<Readonly<Record<Lane, OwnLane>>> {
+  const [came, went, lags] = await Promise.all([
+    counters.of(received),
+    counters.of(sent),
+    metrics.values('millrace_source_lag_seconds'),
+  ]);
+  const figures = (lane: Lane): OwnLane => ({
+    oldest_seconds: ages.seconds(lane),
+    lag_seconds: lags.find(({ labels }) => labels['lane'] === lane)?.value ?? 0,
+    received_per_second: perSecond(came, { component: 'capture', lane }),
+    stored_per_second: perSecond(went, { component: 'pipeline', lane }),
+  });
+  return { live: figures('live'), historical: figures('historical') };
+}
+
+/** Of all processes together. */
+function laneFigures(
+  { eventLog, settings }: StatusDeps,
+  reports: readonly Readonly<Record<Lane, OwnLane>>[],
+): Record<Lane, LaneStatus> {
+  const figures = (lane: Lane): LaneStatus => {
+    const { events, bytes } = eventLog.backlog(lane);
+    const all = reports.map((report) => report[lane]);
+    return {
+      waiting_events: events,
+      waiting_bytes: bytes,
+      oldest_seconds: Math.max(...all.map((each) => each.oldest_seconds)),
+      lag_seconds: Math.max(...all.map((each) => each.lag_seconds)),
+      is_full: events >= settings.backlogEventsMax || bytes >= settings.backlogBytesMax,
+      received_per_second: sumOf(all, (each) => each.received_per_second),
+      stored_per_second: sumOf(all, (each) => each.stored_per_second),
+    };
+  };
+  return { live: figures('live'), historical: figures('historical') };
+}
+
+/** To a tenth. */
+function sumOf<T>(all: readonly T[], figure: (each: T) => number): number {
+  return Math.round(all.reduce((sum, each) => sum + figure(each), 0) * 10) / 10;
+}
+
+function perSecond(rates: readonly CounterRate[], wanted: Readonly<Record<string, string>>): number {
+  const fits = ({ labels }: CounterRate): boolean =>
+    Object.entries(wanted).every(([name, value]) => labels[name] === value);
+  const lastMinute = rates.filter(fits).reduce((sum, rate) => sum + rate.lastMinute, 0);
+  return Math.round(lastMinute / 6) / 10;
+}
+
+async function diskOf(dataDir: string): Promise<ServiceStatus['disk']> {
+  const { bsize, bavail, blocks } = await statfs(dataDir);
+  return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+}
+
+async function processOf(
+  { settings, metrics, clock }: StatusDeps,
+  counters: CounterRates,
+  startedAt: string,
+): ReturnType<StatusSource['process']> {
+  const [errors, [restarts]] = await Promise.all([
+    counters.of(component),
+    metrics.values('millrace_store_restarts_total'),
+  ]);
+  return {
+    version: versionOf(),
+    node: process.version,
+    started_at: startedAt,
+    uptime_seconds: Math.round((clock.now() - Date.parse(startedAt)) / 1000),
+    memory_bytes: process.memoryUsage.rss(),
+    errors: errors
+      .map(({ labels, total, lastMinute }) => ({
+        component: labels['component'] ?? '',
+        error_type: labels['error_type'] ?? '',
+        last_minute: lastMinute,
+        total,
+      }))
+      .sort((one, other) => other.last_minute - one.last_minute || other.total - one.total),
+    store: { kind: settings.clickhouseUrl === '' ? 'embedded' : 'clickhouse', restarts: restarts?.value ?? 0 },
+    metadata: settings.databaseUrl === '' ? 'sqlite' : 'postgresql',
+    plugin_processes: await pluginProcesses(metrics),
+  };
+}
+
+async function pluginProcesses(metrics: StatusDeps['metrics']): Promise<ServiceStatus['plugin_processes']> {
+  const of = async (name: GaugeName): Promise<ReadonlyMap<string, number>> =>
+    new Map((await metrics.values(name)).map(({ labels, value }) => [labels['thread'] ?? '', value]));
+  const [instances, memory, restarts] = await Promise.all([
+    of('millrace_sandbox_instances'),
+    of('millrace_sandbox_memory_bytes'),
+    of('millrace_sandbox_restarts'),
+  ]);
+  return [...instances].map(([thread, count]) => ({
+    thread,
+    instances: count,
+    memory_bytes: memory.get(thread) ?? 0,
+    restarts: restarts.get(thread) ?? 0,
+  }));
+}
+
+function versionOf(): string {
+  const path = new URL('../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+}

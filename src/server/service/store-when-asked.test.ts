@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { ClickhouseStandIn } from '../../../test/support/clickhouse-stand-in.ts';
+import { connectClickhouse } from '../../stores/events/clickhouse/connect-clickhouse.ts';
+import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
+import { storeWhenAsked } from './store-when-asked.ts';
+
+it('a store that was away when it was first asked for is there as soon as it is', async () => {
+  const server = new ClickhouseStandIn();
+  const url = await server.listen();
+  let tries = 0;
+  const store = storeWhenAsked(async () => {
+    tries += 1;
+    return connectClickhouse(tries === 1 ? 'http://millrace:sec-ret@127.0.0.1:1/events_db' : url);
+  });
+  await expect(store.query('SELECT 1 AS one')).rejects.toBeInstanceOf(StoreUnavailableError);
+  expect(await Promise.all([store.query('SELECT 1 AS one'), store.query('SELECT 2 AS two')])).toEqual([
+    [{ one: 1 }],
+    [{ two: 2 }],
+  ]);
+  expect(tries).toBe(2);
+  await store.close();
+  await server.close();
+});
+
+it('one that nobody asked for is closed without having been there', async () => {
+  let tries = 0;
+  const store = storeWhenAsked(async () => {
+    tries += 1;
+    throw new Error('expected nobody to connect');
+  });
+  await store.close();
+  expect(tries).toBe(0);
+});

@@ -1,0 +1,172 @@
+/**
+ * Every adapter is opened here and nowhere else: by the service, by its threads, and by commands that work on a store
+ * themselves. One is loaded when the settings name it: some take longer to load than most commands take to run.
+ */
+import { join } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import type { EventLogReader, Lane } from '../../log/eventlog.ts';
+import type { KafkaReaderDeps } from '../../log/kafka/reader.ts';
+import type { KafkaLogWriter, KafkaWriterDeps } from '../../log/kafka/writer.ts';
+import type { SharedPositions } from '../../log/sqlite/shared-positions.ts';
+import type { LogSnapshot, WaitingRecords } from '../../log/sqlite/snapshot.ts';
+import type { SqliteLogOptions, SqliteLogWriter } from '../../log/sqlite/writer.ts';
+import type { EventsSnapshot } from '../../stores/events/chdb/events-snapshot.ts';
+import type { ChdbSupervisor } from '../../stores/events/chdb/supervisor.ts';
+import type { RunStore } from '../../stores/events/run-tables.ts';
+import type { Staging } from '../../imports/staging.ts';
+import type { StagingBucketSettings } from '../../imports/staging/open-staging.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { Dialect } from '../../stores/metadata/migrations/migration.ts';
+import type { Log, WarnLog } from '../telemetry/log.ts';
+import { kafkaLogOptions } from './kafka-log-options.ts';
+
+export { takeFileLock } from '../../stores/metadata/sqlite-lock.ts';
+export type { KafkaLogOptions } from '../../log/kafka/cluster.ts';
+export type { StagingBucketSettings };
+export type { KafkaLogWriter, KafkaReaderDeps, KafkaWriterDeps };
+
+/** What a thread needs to reach the stores of its process; copied to it. */
+export interface SharedStores {
+  /** How far the lanes of the event log have come; undefined: it is on Kafka. */
+  readonly eventLog: SharedArrayBuffer | undefined;
+  /** Undefined: events lie on a ClickHouse server. */
+  readonly embedded: EmbeddedStore | undefined;
+}
+
+export interface EmbeddedStore {
+  readonly socketPath: string;
+  readonly spoolDir: string;
+}
+
+/** The processing side of the slots that a process holds. */
+export interface EventLogReaders {
+  readonly slots: number;
+  /** Each slot once at a time; each is closed by its user. */
+  reader(slot: number): EventLogReader;
+  /** After its readers. */
+  close(): Promise<void>;
+}
+
+/** File of the embedded metadata store in the data directory. */
+export function metadataFile(dataDir: string): string {
+  return join(dataDir, 'metadata.sqlite');
+}
+
+/** With fewer a thread would wait for itself: one keeps the claim, one a lock, one works. */
+const connectionsPerThreadMin = 3;
+
+/** Each thread that works on the metadata has a pool; together they hold what the process may. */
+export function connectionsPerThread({ roles, databaseConnections }: Settings): number {
+  const threads = 1 + roles.filter((role) => role === 'pipeline' || role === 'jobs').length;
+  return Math.max(connectionsPerThreadMin, Math.floor(databaseConnections / threads));
+}
+
+/** PostgreSQL, or SQLite in the data directory, which must exist. */
+export async function openMetadata(
+  { dataDir, databaseUrl }: Pick<Settings, 'dataDir' | 'databaseUrl'>,
+  log: WarnLog,
+  connectionsMax?: number,
+): Promise<{ readonly db: Metadata; readonly dialect: Dialect }> {
+  if (databaseUrl === '') {
+    const { openSqlite } = await import('../../stores/metadata/sqlite.ts');
+    return { db: openSqlite(metadataFile(dataDir)), dialect: 'sqlite' };
+  }
+  const { openPostgres } = await import('../../stores/metadata/postgres.ts');
+  const onConnectionLost = (err: Error): void => log.warn({ err }, 'a connection to PostgreSQL was lost');
+  return {
+    db: openPostgres(databaseUrl, { onConnectionLost, ...(connectionsMax && { connectionsMax }) }),
+    dialect: 'postgres',
+  };
+}
+
+/** The engine in the data directory, in a process of its own. Once for the whole service, however many connect to it. */
+export async function startEmbeddedStore(
+  settings: Pick<Settings, 'dataDir' | 'storeMemoryBytesMax' | 'queryTimeoutMs'>,
+  deps: { readonly log: Log; readonly onRestart: (reason: string) => void },
+): Promise<EmbeddedStore & Pick<ChdbSupervisor, 'close'>> {
+  const { startChdb } = await import('../../stores/events/chdb/supervisor.ts');
+  const { dataDir, storeMemoryBytesMax: memoryBytesMax, queryTimeoutMs } = settings;
+  const spoolDir = join(dataDir, 'spool');
+  const engine = await startChdb({ ...deps, dir: join(dataDir, 'events'), spoolDir, memoryBytesMax, queryTimeoutMs });
+  return { socketPath: engine.socketPath, spoolDir, close: () => engine.close() };
+}
+
+/** A connection to the embedded engine, or to the ClickHouse server or cluster. `migrates`: brings the tables of servers up to date. */
+export async function openEventStore(
+  settings: Settings,
+  embedded: EmbeddedStore | undefined,
+  { migrates = false, log }: { readonly migrates?: boolean; readonly log?: WarnLog } = {},
+): Promise<RunStore> {
+  if (embedded !== undefined) return await openEmbeddedStore(embedded);
+  const { connectClickhouse } = await import('../../stores/events/clickhouse/connect-clickhouse.ts');
+  const { clickhouseUrl, clickhouseCluster: cluster, clickhouseReplicas: replicas, queryTimeoutMs } = settings;
+  return await connectClickhouse(clickhouseUrl, { queryTimeoutMs, cluster, replicas, migrates, ...(log && { log }) });
+}
+
+/** A connection to an engine that was started. */
+export async function openEmbeddedStore({ socketPath, spoolDir }: EmbeddedStore): Promise<RunStore> {
+  const { connectChdb } = await import('../../stores/events/chdb/connect-chdb.ts');
+  return connectChdb(socketPath, spoolDir);
+}
+
+/** For writing, in files; one process at a time. */
+export async function openFileLog(settings: Settings, options: SqliteLogOptions): Promise<SqliteLogWriter> {
+  const { openSqliteLogWriter } = await import('../../log/sqlite/writer.ts');
+  return await openSqliteLogWriter(eventLogDir(settings), options);
+}
+
+/** For writing, on Kafka. Rejects with LogUnavailableError while it is away. */
+export async function openKafkaLog(settings: Settings, deps: KafkaWriterDeps): Promise<KafkaLogWriter> {
+  const { openKafkaLogWriter } = await import('../../log/kafka/writer.ts');
+  return await openKafkaLogWriter(await kafkaLogOptions(settings), deps);
+}
+
+/** In any thread of a process that has opened the log for writing. */
+export async function openEventLogReaders(
+  settings: Settings,
+  shared: SharedStores['eventLog'],
+  deps: KafkaReaderDeps,
+): Promise<EventLogReaders> {
+  if (shared === undefined) {
+    const { openKafkaLogReaders } = await import('../../log/kafka/reader.ts');
+    return await openKafkaLogReaders(await kafkaLogOptions(settings), deps);
+  }
+  const { openSqliteLogReader } = await import('../../log/sqlite/reader.ts');
+  return { slots: 1, reader: () => openSqliteLogReader(eventLogDir(settings), shared), close: async () => undefined };
+}
+
+export async function eventLogPositions(shared: SharedArrayBuffer): Promise<SharedPositions> {
+  const { sharedPositions } = await import('../../log/sqlite/shared-positions.ts');
+  return sharedPositions(shared);
+}
+
+/** Where imports keep their files. Errors: the place is none, or cannot be made. */
+export async function openStaging(place: string, bucket: StagingBucketSettings = {}): Promise<Staging> {
+  const staging = await import('../../imports/staging/open-staging.ts');
+  return await staging.openStaging(place, bucket);
+}
+
+/** The files of the embedded stores, for copies of them. */
+export interface StoreFiles {
+  openLog(dataDir: string): LogSnapshot;
+  /** Beyond the cursors, in a log that nobody writes. */
+  countWaiting(dataDir: string, committed: Readonly<Record<Lane, number>>): Readonly<Record<Lane, WaitingRecords>>;
+  /** `to`: a data directory that is being made. */
+  events(dataDir: string, to: string): EventsSnapshot;
+}
+
+export async function storeFiles(): Promise<StoreFiles> {
+  const [{ openLogSnapshot, countWaiting }, { createEventsSnapshot }] = await Promise.all([
+    import('../../log/sqlite/snapshot.ts'),
+    import('../../stores/events/chdb/events-snapshot.ts'),
+  ]);
+  return {
+    openLog: (dataDir) => openLogSnapshot(eventLogDir({ dataDir })),
+    countWaiting: (dataDir, committed) => countWaiting(eventLogDir({ dataDir }), committed),
+    events: (dataDir, to) => createEventsSnapshot(join(dataDir, 'events'), join(to, 'events')),
+  };
+}
+
+function eventLogDir({ dataDir }: Pick<Settings, 'dataDir'>): string {
+  return join(dataDir, 'log');
+}

@@ -1,0 +1,5 @@
+/** For tests: a process that holds an embedded engine until it is killed; tells the engine's pid. */
+import { tempChdb } from '../../../../test/support/chdb.ts';
+
+const chdb = await tempChdb({}, process.argv[2]);
+process.send?.({ pid: chdb.supervisor.pid, socketPath: chdb.supervisor.socketPath });

@@ -1,0 +1,67 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { DamagedPart } from '../sql.ts';
+import type { RunDays } from '../eventstore.ts';
+import type { RunTableRef } from '../run-table-names.ts';
+import type { RunTableChange } from '../run-tables.ts';
+import { healthOf } from '../sql.ts';
+import { encodeFrame, FrameReader } from '../../../base/frames.ts';
+import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
+
+/** The engine as the socket sees it. */
+export interface Engine {
+  insert(file: string, rows: number, token: string, into?: RunTableRef): Promise<void>;
+  deleteRun(rows: RunDays): Promise<void>;
+  changeRunTable(change: RunTableChange): Promise<void>;
+  /** JSON lines. */
+  query(sql: string, params: Readonly<Record<string, WireParam>>): Promise<Buffer>;
+  damagedParts(): Promise<DamagedPart[]>;
+}
+
+/** Answers every client that connects to the socket; requests of one connection run side by side. */
+export function serveEngine(engine: Engine): Server {
+  return createServer((socket) => {
+    const reader = new FrameReader<StoreRequest>();
+    socket.on('data', (chunk) => {
+      try {
+        for (const frame of reader.push(chunk)) void answer(engine, socket, frame.header);
+      } catch {
+        // Not our protocol: there is nobody to answer to.
+        socket.destroy();
+      }
+    });
+    // A client that goes away takes its answers with it; 'close' follows and frees the socket.
+    socket.on('error', () => socket.destroy());
+  });
+}
+
+async function answer(engine: Engine, socket: Socket, request: StoreRequest): Promise<void> {
+  try {
+    const body = await perform(engine, request);
+    send(socket, { id: request.id, ok: true }, body);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    send(socket, { id: request.id, ok: false, message });
+  }
+}
+
+function send(socket: Socket, header: StoreResponse, body?: Buffer): void {
+  if (socket.writable) socket.write(encodeFrame(header, body));
+}
+
+async function perform(engine: Engine, request: StoreRequest): Promise<Buffer | undefined> {
+  switch (request.kind) {
+    case 'insert':
+      await engine.insert(request.file, request.rows, request.token, request.into);
+      return undefined;
+    case 'delete-run':
+      await engine.deleteRun(request.rows);
+      return undefined;
+    case 'change-run-table':
+      await engine.changeRunTable(request.change);
+      return undefined;
+    case 'query':
+      return await engine.query(request.sql, request.params);
+    case 'health':
+      return Buffer.from(JSON.stringify(healthOf(await engine.damagedParts())));
+  }
+}

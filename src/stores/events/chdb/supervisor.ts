@@ -1,0 +1,347 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { backoffMs } from '../../../base/retry.ts';
+import { assert } from '../../../base/assert.ts';
+import type { Log } from '../../../server/telemetry/log.ts';
+import { StoreStartError } from '../eventstore.ts';
+import type { FromProcess, ProcessOptions, StartFailure, ToProcess } from './messages.ts';
+
+export interface ChdbOptions {
+  /** Directory of the stored events; made when missing. */
+  readonly dir: string;
+  /** Directory through which rows reach the engine; emptied at start. */
+  readonly spoolDir: string;
+  readonly memoryBytesMax: number;
+  readonly queryTimeoutMs: number;
+  readonly log: Log;
+  /** Called after the engine's process ended unasked, before it is started again. */
+  readonly onRestart: (reason: string) => void;
+  readonly watch?: WatchLimits;
+  /** How long the first start waits for a process that is just ending to let go of the directory. */
+  readonly lockWaitMs?: number;
+}
+
+export interface WatchLimits {
+  /** Time between two heartbeats. */
+  readonly heartbeatMs: number;
+  /** Heartbeats without an answer after which the process counts as hanging. */
+  readonly missedMax: number;
+  /** Longest time of one insert. */
+  readonly insertMs: number;
+}
+
+export interface ChdbSupervisor {
+  /** For connectChdb; stays the same over restarts. */
+  readonly socketPath: string;
+  /** Of the engine's process; undefined between two. */
+  readonly pid: number | undefined;
+  readonly restarts: number;
+  close(): Promise<void>;
+}
+
+const defaultWatch: WatchLimits = { heartbeatMs: 1000, missedMax: 10, insertMs: 180_000 };
+const startMsMax = 300_000;
+const defaultLockWaitMs = 10_000;
+const lockRetryMs = 250;
+/** How often the first start is tried again after somebody else (who needs memory, or means another process) has killed it. */
+const killedMax = 3;
+const steadyMs = 60_000;
+const socketPathBytesMax = 100;
+const entry = fileURLToPath(new URL('./process.ts', import.meta.url));
+
+/**
+ * Starts the embedded engine in a process of its own and keeps it running: when it crashes or hangs it is started again.
+ * Rejects with StoreStartError when the first start fails.
+ */
+export async function startChdb(options: ChdbOptions): Promise<ChdbSupervisor> {
+  const processOptions = await prepare(options);
+  const supervisor = new Supervisor(processOptions, options);
+  await supervisor.start();
+  return supervisor;
+}
+
+async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
+  const dir = resolve(options.dir);
+  const spoolDir = resolve(options.spoolDir);
+  // The engine reads these as patterns of file names.
+  if (/[*?{}\n]/.test(dir + spoolDir)) {
+    throw new StoreStartError(
+      `expected a data directory without the characters * ? { }, got ${dir}; choose another one`,
+    );
+  }
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await mkdir(spoolDir, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(spoolDir)) {
+    if (name.endsWith('.native')) await rm(join(spoolDir, name), { force: true });
+  }
+  // mkdtemp makes the directory for this user only (0700), and with it the socket.
+  const socketDir = await mkdtemp(join(tmpdir(), 'millrace-'));
+  const socketPath = join(socketDir, 'store.sock');
+  if (Buffer.byteLength(socketPath) > socketPathBytesMax) {
+    await rm(socketDir, { recursive: true, force: true });
+    throw new StoreStartError(`expected a short temporary directory, got ${tmpdir()}; set TMPDIR to a shorter path`);
+  }
+  const { memoryBytesMax, queryTimeoutMs } = options;
+  return { dir, spoolDir, socketPath, memoryBytesMax, queryTimeoutMs };
+}
+
+/**
+ * | from     | by      | to       | when                                                                              |
+ * | -------- | ------- | -------- | --------------------------------------------------------------------------------- |
+ * | stopped  | launch  | starting | the service starts                                                                |
+ * | starting | ready   | running  | the process has opened the store and listens                                      |
+ * | starting | its end | stopped  | it never served: `start` says why, or tries again (directory locked, killed)       |
+ * | starting | its end | pausing  | it served before: the store is as it was, so the next try may go well              |
+ * | running  | its end | pausing  | it crashed, or was killed because it hung                                         |
+ * | pausing  | timer   | starting | after a pause that grows while it does not run for long                           |
+ * | any      | close   | closed   | for good; the process is killed                                                   |
+ */
+type State = 'stopped' | 'starting' | 'running' | 'pausing' | 'closed';
+
+const transitions: Readonly<Record<State, readonly State[]>> = {
+  stopped: ['starting', 'closed'],
+  starting: ['running', 'stopped', 'pausing', 'closed'],
+  running: ['pausing', 'closed'],
+  pausing: ['starting', 'closed'],
+  closed: ['closed'],
+};
+
+class Supervisor implements ChdbSupervisor {
+  readonly socketPath: string;
+  restarts = 0;
+  readonly #process: ProcessOptions;
+  readonly #log: Log;
+  readonly #onRestart: (reason: string) => void;
+  readonly #watch: WatchLimits;
+  readonly #lockWaitMs: number;
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #heartbeat: NodeJS.Timeout | undefined;
+  #restartTimer: NodeJS.Timeout | undefined;
+  #attempt = 0;
+  #state: State = 'stopped';
+  #hasServed = false;
+  /** Of the last process that served. */
+  #readyAt = 0;
+  /** Why we ended the process ourselves, if we did. */
+  #killReason = '';
+  /** The end of what the process wrote to stderr. */
+  #stderrTail = '';
+
+  constructor(processOptions: ProcessOptions, options: ChdbOptions) {
+    this.socketPath = processOptions.socketPath;
+    this.#process = processOptions;
+    this.#log = options.log;
+    this.#onRestart = options.onRestart;
+    this.#watch = options.watch ?? defaultWatch;
+    this.#lockWaitMs = options.lockWaitMs ?? defaultLockWaitMs;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** The first start: a process that is just ending may still hold the directory; one may be killed; anything else is final. */
+  async start(): Promise<void> {
+    const deadline = performance.now() + this.#lockWaitMs;
+    for (let killed = 0; ;) {
+      const failure = await this.#launch();
+      if (!failure) return;
+      await this.#exited;
+      if (failure.reason === 'killed' && killed < killedMax) {
+        killed += 1;
+        this.#log.warn({ killed }, 'the process of the event store was killed while it started, and is started again');
+        continue;
+      }
+      // The engine says the cause on stderr only.
+      const message = `${failure.message}\n${this.#stderrTail}`.trim();
+      const locked = /Cannot lock file/i.test(message);
+      if (!locked || performance.now() > deadline) {
+        await this.close();
+        throw new StoreStartError(startSentence({ ...failure, message }, locked, this.#process.dir), {
+          isPlatform: failure.reason === 'platform',
+        });
+      }
+      await sleep(lockRetryMs);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#become('closed');
+    clearTimeout(this.#restartTimer);
+    clearInterval(this.#heartbeat);
+    this.#child?.kill('SIGKILL');
+    await this.#exited;
+    await rm(dirname(this.socketPath), { recursive: true, force: true });
+  }
+
+  #become(state: State): void {
+    assert(transitions[this.#state].includes(state), `no engine that is ${this.#state} to be ${state}`);
+    this.#state = state;
+  }
+
+  /** Starts the process; resolves with what went wrong, or with nothing once it serves. */
+  async #launch(): Promise<Failure | undefined> {
+    this.#become('starting');
+    await ensurePrivate(dirname(this.socketPath));
+    await rm(this.socketPath, { force: true });
+    if (this.#isClosed()) return { reason: 'engine', message: 'the event store is being closed' };
+    const child = fork(entry, [JSON.stringify(this.#process)], {
+      cwd: dirname(this.socketPath),
+      // Nothing of our environment: it holds secrets. The engine runs its calls on libuv's threads.
+      env: { UV_THREADPOOL_SIZE: '8', TZ: 'UTC' },
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    this.#killReason = '';
+    this.#stderrTail = '';
+    this.#relayStderr(child);
+    this.#exited = new Promise((done) => {
+      // Comes after exit, once stderr has been read to its end.
+      child.once('close', (code, signal) => {
+        this.#ended(child, this.#killReason || `it ended with ${signal ?? `code ${code}`}`);
+        done();
+      });
+      // Could not be started at all: there will be no exit.
+      child.once('error', (error) => {
+        if (child.pid !== undefined) return;
+        this.#ended(child, error.message);
+        done();
+      });
+    });
+    return await this.#firstWord(child);
+  }
+
+  #firstWord(child: ChildProcess): Promise<Failure | undefined> {
+    return new Promise((done) => {
+      const timer = setTimeout(() => this.#kill(`it was not ready after ${startMsMax} ms`), startMsMax);
+      const finish = (failure: Failure | undefined): void => {
+        clearTimeout(timer);
+        done(failure);
+      };
+      child.once('message', (message) => {
+        const word = message as FromProcess;
+        if (word.kind === 'failed') {
+          this.#killReason = `it could not open the event store: ${word.message}`;
+          child.kill('SIGKILL');
+          finish(word);
+        } else {
+          this.#serves(child);
+          finish(undefined);
+        }
+      });
+      child.once('error', (error) => finish({ reason: 'engine', message: error.message }));
+      child.once('exit', (code, signal) => {
+        const reason = signal === 'SIGKILL' && this.#killReason === '' ? 'killed' : 'engine';
+        finish({ reason, message: this.#killReason || `the process ended with ${signal ?? `code ${code}`}` });
+      });
+    });
+  }
+
+  #serves(child: ChildProcess): void {
+    if (this.#isClosed()) return;
+    this.#become('running');
+    this.#hasServed = true;
+    this.#readyAt = performance.now();
+    this.#beat(child);
+  }
+
+  #isClosed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  #beat(child: ChildProcess): void {
+    const { heartbeatMs, missedMax, insertMs } = this.#watch;
+    const queryMs = this.#process.queryTimeoutMs * 2 + 30_000;
+    let missed = 0;
+    let lastBeat = performance.now();
+    child.on('message', (message) => {
+      const word = message as FromProcess;
+      if (word.kind !== 'pong') return;
+      missed = 0;
+      if (word.insertMs > insertMs) this.#kill(`an insert hung for ${Math.round(word.insertMs)} ms`);
+      if (word.queryMs > queryMs) this.#kill(`a query hung for ${Math.round(word.queryMs)} ms`);
+    });
+    this.#heartbeat = setInterval(() => {
+      const now = performance.now();
+      // When this process was held up itself, the answer may be waiting to be read: that beat proves nothing.
+      if (now - lastBeat < heartbeatMs * 2) missed++;
+      lastBeat = now;
+      if (missed > missedMax) this.#kill(`it did not answer ${missedMax} heartbeats`);
+      else child.send({ kind: 'ping' } satisfies ToProcess, () => undefined);
+    }, heartbeatMs);
+  }
+
+  #kill(reason: string): void {
+    this.#killReason = reason;
+    this.#child?.kill('SIGKILL');
+  }
+
+  #ended(child: ChildProcess, reason: string): void {
+    if (this.#child !== child) return;
+    this.#child = undefined;
+    clearInterval(this.#heartbeat);
+    if (this.#isClosed()) return;
+    if (this.#hasServed) this.#restartSoon(reason);
+    else this.#become('stopped');
+  }
+
+  #restartSoon(reason: string): void {
+    const steady = this.#state === 'running' && performance.now() - this.#readyAt > steadyMs;
+    this.#become('pausing');
+    this.#attempt = steady ? 0 : this.#attempt + 1;
+    const delayMs = backoffMs(this.#attempt, 50, 10_000);
+    this.restarts++;
+    this.#log.error({ reason, delayMs }, 'the embedded event store stopped and is started again');
+    this.#onRestart(reason);
+    this.#restartTimer = setTimeout(() => void this.#relaunch(), delayMs);
+  }
+
+  /** A process that starts and fails comes back through its end; here is what fails before there is one. */
+  async #relaunch(): Promise<void> {
+    try {
+      await this.#launch();
+    } catch (error) {
+      if (!this.#isClosed()) this.#restartSoon(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #relayStderr(child: ChildProcess): void {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderrTail = (this.#stderrTail + text).slice(-2000);
+      this.#log.warn({ stderr: text.slice(0, 2000).trimEnd() }, 'the embedded event store wrote to stderr');
+    });
+  }
+}
+
+/** Temporary directories get cleaned up under long-running services. Throws when somebody else made this one meanwhile. */
+async function ensurePrivate(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const { uid, mode } = await stat(dir);
+  if (uid !== process.getuid?.() || (mode & 0o077) !== 0) {
+    throw new StoreStartError(`expected ${dir} to belong to this user only; remove it, or restart the service`);
+  }
+}
+
+interface Failure {
+  /** killed: with SIGKILL, by somebody else. */
+  readonly reason: StartFailure | 'killed';
+  readonly message: string;
+}
+
+function startSentence(failure: Failure, locked: boolean, dir: string): string {
+  if (failure.reason === 'platform') {
+    return (
+      `chDB has no binary for this platform (${process.platform}-${process.arch}); ` +
+      'set CLICKHOUSE_URL to a ClickHouse server, e.g. http://default:password@127.0.0.1:8123/default'
+    );
+  }
+  if (failure.reason === 'schema') return failure.message;
+  if (locked) return `the event store in ${dir} is in use by another process; stop that one first`;
+  return `the event store in ${dir} cannot be opened: ${failure.message}`;
+}

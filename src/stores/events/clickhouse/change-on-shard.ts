@@ -1,0 +1,89 @@
+import type { WarnLog } from '../../../server/telemetry/log.ts';
+import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
+import type { Replicas } from './replicas.ts';
+import type { ClickhouseServer, ServerSettings } from './server.ts';
+
+/** A change of the tables of a run that a shard makes by itself. */
+export interface ShardChange {
+  /** Tables that it reads, on each replica. */
+  readonly from: readonly string[];
+  /** The table that it writes. */
+  readonly to: string;
+  /** Counted from 1. */
+  readonly shardNumber: number;
+  readonly statements: readonly string[];
+  /** How long replicas are waited for before the log says so, and then between two entries. */
+  readonly lookMs: number;
+  readonly log: WarnLog;
+}
+
+/** In seconds; less than the request itself may take, so that the server says what kept it. */
+const caughtUpWithin: ServerSettings = { receive_timeout: 240 };
+
+/**
+ * A replica attaches and reads what it has: all that was inserted has to be there first. As with an insert, most replicas have the change
+ * in the end.
+ * A replica that is behind may take minutes, which the log says every few seconds. Rejects with StoreUnavailableError, which names the
+ * replicas that have not caught up in time.
+ */
+export async function changeOnShard(shard: Replicas, work: ShardChange): Promise<void> {
+  const { from, to, statements } = work;
+  await shard.use(async (server) => {
+    for (const table of from) await caughtUp([server], 1, { ...work, table });
+    for (const sql of statements) await server.command(sql);
+  });
+  const most = Math.floor(shard.servers.length / 2) + 1;
+  await caughtUp(shard.servers, most, { ...work, table: to });
+}
+
+interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'lookMs' | 'log'> {
+  readonly table: string;
+}
+
+/** Resolves once so many of the servers have all rows of the table that other replicas have. */
+async function caughtUp(servers: readonly ClickhouseServer[], needed: number, work: CatchUp): Promise<void> {
+  const { table, shardNumber, lookMs, log } = work;
+  const since = performance.now();
+  const behind = new Map(servers.map((server) => [server.host, '']));
+  const works = servers.map(async (server) => {
+    try {
+      await server.command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`, caughtUpWithin);
+      behind.delete(server.host);
+    } catch (error) {
+      behind.set(server.host, error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  });
+  const timer = setInterval(() => {
+    const waited_ms = Math.round(performance.now() - since);
+    const about = { shard: shardNumber, table, replicas: [...behind.keys()], needed, waited_ms };
+    log.warn(about, 'waiting for ClickHouse replicas to catch up with an import');
+  }, lookMs);
+  try {
+    await firstOf(works, needed);
+  } catch (cause) {
+    // Another replica is tried.
+    if (servers.length === 1 && cause instanceof ServerAwayError) throw cause;
+    const lacks = [...behind].map(([host, why]) => `${host} (${why === '' ? 'still waiting' : why})`).join('; ');
+    throw new StoreUnavailableError(
+      `Shard ${shardNumber} of the ClickHouse cluster: expected ${needed} of ${servers.length} replicas to have all rows of ` +
+        `${table}, got ${servers.length - behind.size}; not caught up: ${lacks}. See system.replication_queue there.`,
+      { cause },
+    );
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Resolves once so many have; rejects, with the last reason, once so many cannot any more. */
+function firstOf(works: readonly Promise<void>[], needed: number): Promise<void> {
+  let [done, failed] = [0, 0];
+  return new Promise((resolve, reject) => {
+    for (const work of works) {
+      work.then(
+        () => ++done === needed && resolve(),
+        (error: unknown) => ++failed > works.length - needed && reject(error as Error),
+      );
+    }
+  });
+}

@@ -1,0 +1,316 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { attachAll, countsOf, expectedCounts, insertSegment, runRow } from '../../../../test/support/run-table-rows.ts';
+import { grantedTables } from '../../../../test/support/clickhouse-rights.ts';
+import { findDamage } from '../check-parts.ts';
+import {
+  countRows,
+  eventStoreConformance,
+  insertRows,
+  newProject,
+  testRow,
+} from '../../../../test/conformance/event-store/event-store.ts';
+import { StoreUnavailableError } from '../eventstore.ts';
+import { explorerConformance } from '../../../../test/conformance/event-store/explorer.ts';
+import { readsConformance } from '../../../../test/conformance/event-store/reads.ts';
+import type { EventRow } from '../rows.ts';
+import { runTablesConformance, type RunStoreUnderTest } from '../../../../test/conformance/event-store/run-tables.ts';
+import { createPartsReader } from '../stored-parts.ts';
+import { connectClickhouse } from './connect-clickhouse.ts';
+
+/**
+ * The same promises against real servers, or against what tools/with-clickhouse.ts offers. Their database gains the rows of the
+ * tests: name one of its own.
+ */
+const url = process.env.CLICKHOUSE_URL ?? '';
+const cluster = process.env.MILLRACE_CLICKHOUSE_CLUSTER ?? '';
+const replicas = process.env.MILLRACE_CLICKHOUSE_REPLICAS ?? '';
+/** By shard and replica; empty: nothing replicates, or the servers are not ours to stop. */
+const pids = (process.env.CLICKHOUSE_REPLICA_PIDS ?? '').split(';').map((shard) =>
+  shard
+    .split(',')
+    .filter((pid) => pid !== '')
+    .map(Number),
+);
+
+async function open(): Promise<RunStoreUnderTest> {
+  const store = await connectClickhouse(url, { cluster, replicas });
+  return { store, close: () => store.close() };
+}
+
+const reason = url === '' ? ' (skipped: CLICKHOUSE_URL is not set)' : '';
+describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster'}${reason}`, () => {
+  const name = cluster === '' ? 'ClickHouse server' : 'ClickHouse cluster';
+  eventStoreConformance(name, open);
+  readsConformance(name, open);
+  explorerConformance(name, open);
+  runTablesConformance(name, open);
+});
+
+/** Of a user of tools/with-clickhouse.ts, who has a database of its own. */
+const grantedUrl = process.env.CLICKHOUSE_GRANTED_URL ?? '';
+const ungranted =
+  grantedUrl === '' ? ' (skipped: CLICKHOUSE_GRANTED_URL is not set, see tools/with-clickhouse.ts)' : '';
+
+describe.skipIf(grantedUrl === '')(`a user with the rights of the guide and no others${ungranted}`, () => {
+  const name = 'a user with the rights of the guide';
+  const openGranted = async (): Promise<RunStoreUnderTest> => {
+    const store = await connectClickhouse(grantedUrl, { cluster, replicas });
+    return { store, close: () => store.close() };
+  };
+
+  // The other suites read the same tables.
+  eventStoreConformance(name, openGranted);
+
+  it('has a table for a run, whose rows it attaches', async () => {
+    const { store, close } = await openGranted();
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const rows = Array.from({ length: 20 }, (_, n) => runRow(run, n));
+    await store.runTables.create(run);
+    await insertSegment(store, run, '0', rows);
+    expect(await store.runTables.list()).toContainEqual(run);
+    expect(await attachAll(store, run)).toEqual([202_403]);
+    await store.runTables.drop(run);
+    expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
+    await close();
+  });
+
+  it('counts from what the engine says of its parts, checks every byte of them, and takes a run back', async () => {
+    const { store, close } = await openGranted();
+    const project = newProject();
+    const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
+    await insertRows(store, `rights-${project}`, [testRow(project, mark)]);
+    // Of a cluster the parts of one server say nothing.
+    expect((await createPartsReader(store)()) === undefined).toBe(cluster !== '');
+    expect(await findDamage(store)).toEqual([]);
+    await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
+    expect(await countRows(store, project)).toEqual({ all: 0, shown: 0 });
+    expect(await store.health()).toEqual({ ok: true, detail: '' });
+    await close();
+  });
+
+  it('reads every table of the system that it was granted, and no other', async () => {
+    const { store, close } = await openGranted();
+    for (const table of grantedTables()) await store.query(`SELECT count() FROM system.${table}`);
+    await expect(store.query('SELECT count() FROM system.processes')).rejects.toThrow('denied a query');
+    await close();
+  });
+});
+
+/** Of one server, whatever the others are like. */
+async function ask(host: string, sql: string): Promise<string> {
+  const { username, password, pathname } = new URL(url);
+  const answer = await fetch(`http://${host}/?database=${pathname.slice(1)}`, {
+    method: 'POST',
+    body: sql,
+    headers: { 'x-clickhouse-user': username, 'x-clickhouse-key': password },
+  });
+  const text = (await answer.text()).trim();
+  if (!answer.ok) throw new Error(`expected ${host} to run ${sql}, got: ${text}`);
+  return text;
+}
+
+function flipMiddleBit(path: string): void {
+  const bytes = readFileSync(path);
+  const middle = bytes.length >> 1;
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+}
+
+const isReplicated = (pids[0]?.length ?? 0) > 1;
+const unreplicated = isReplicated ? '' : ' (skipped: no replicated servers, see tools/with-clickhouse.ts)';
+
+describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`, () => {
+  const rowsOf = (project: number, more: Partial<EventRow> = {}) =>
+    Array.from({ length: 200 }, (_, i) => testRow(project, { distinctId: `user-${i}`, ...more }));
+  const hostsOf = (shard: number): readonly string[] => (replicas.split(';')[shard] ?? '').split(',');
+  const turned = replicas
+    .split(';')
+    .map((shard) => shard.split(',').toReversed().join(','))
+    .join(';');
+
+  it('an insert that is repeated at another replica of its shard is stored once', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const other = await connectClickhouse(url, { cluster, replicas: turned });
+    for (const each of [store, other, store]) await insertRows(each, `replica-${project}`, rowsOf(project));
+    expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
+    await store.close();
+    await other.close();
+  });
+
+  it('what is acknowledged lies on most replicas of each shard', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    await insertRows(store, `quorum-${project}`, rowsOf(project));
+    const copies = await store.query<{ rows: string }>(
+      `SELECT count() AS rows FROM clusterAllReplicas('${cluster}', currentDatabase(), events_local) WHERE project_id = {project:Int32}`,
+      { project },
+    );
+    expect(Number(copies[0]?.rows)).toBeGreaterThanOrEqual(400);
+    await store.close();
+  });
+
+  // Before a replica hangs: the engine remembers that for some seconds, and asks another one first.
+  it('a preferred replica that is slow is waited for: another one without the newest rows never answers in its place', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const behind = hostsOf(1)[1] ?? '';
+    await ask(behind, 'SYSTEM STOP FETCHES events_local');
+    const preferred = pids[1]?.[0] ?? 0;
+    try {
+      await insertRows(store, `newest-${project}`, rowsOf(project));
+      expect(await ask(behind, `SELECT count() FROM events_local WHERE project_id = ${project}`)).toBe('0');
+      process.kill(preferred, 'SIGSTOP');
+      const counted = countRows(store, project);
+      // Longer than a connection or an answer may take before the engine would ask another replica beside it.
+      await sleep(2500);
+      process.kill(preferred, 'SIGCONT');
+      expect(await counted).toEqual({ all: 200, shown: 200 });
+    } finally {
+      process.kill(preferred, 'SIGCONT');
+      await ask(behind, 'SYSTEM START FETCHES events_local');
+    }
+    await store.close();
+  });
+
+  it('a replica that stands still holds nobody up for good: inserts go on, are stored once, and it catches up', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const victim = pids[1]?.at(-1) ?? 0;
+    process.kill(victim, 'SIGSTOP');
+    try {
+      await insertRows(store, `still-${project}`, rowsOf(project));
+      expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
+    } finally {
+      process.kill(victim, 'SIGCONT');
+    }
+    await insertRows(store, `still-${project}`, rowsOf(project));
+    const all = async (): Promise<number> => {
+      const [row] = await store.query<{ rows: string }>(
+        `SELECT count() AS rows FROM clusterAllReplicas('${cluster}', currentDatabase(), events_local) WHERE project_id = {project:Int32}`,
+        { project },
+      );
+      return Number(row?.rows);
+    };
+    for (let tries = 0; tries < 60 && (await all()) !== 600; tries++) await sleep(500);
+    expect(await all()).toBe(600);
+    await store.close();
+  });
+
+  it('a preferred replica that hangs is given up: inserts, reads and health continue with the others, exactly', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    await insertRows(store, `before-${project}`, rowsOf(project));
+    const victim = pids[1]?.[0] ?? 0;
+    process.kill(victim, 'SIGSTOP');
+    try {
+      await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
+      expect(await countRows(store, project)).toEqual({ all: 400, shown: 400 });
+      expect(await store.health()).toEqual({ ok: true, detail: '' });
+    } finally {
+      process.kill(victim, 'SIGCONT');
+    }
+    await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
+    await expect.poll(() => countRows(store, project), { timeout: 60_000 }).toEqual({ all: 400, shown: 400 });
+    await store.close();
+  });
+
+  it('a damaged part of one replica is set aside and mended from another: nothing is missing, and health says what to do', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    await insertRows(store, `rot-${project}`, rowsOf(project));
+    const host = hostsOf(1)[2] ?? '';
+    const own = `project_id = ${project}`;
+    const partsOf = () => ask(host, `SELECT DISTINCT _part FROM events_local WHERE ${own}`);
+    await expect.poll(partsOf, { timeout: 60_000 }).not.toBe('');
+    const path = await ask(
+      host,
+      `SELECT path FROM system.parts WHERE table = 'events_local' AND active AND name = '${await partsOf()}'`,
+    );
+    flipMiddleBit(join(path, 'data.bin'));
+    await ask(host, 'SELECT sum(cityHash64(*)) FROM events_local').catch((error: unknown) => error);
+    const health = () => store.health();
+    await expect
+      .poll(health, { timeout: 60_000 })
+      .toEqual({ ok: true, detail: expect.stringContaining('/detached/broken_') });
+    expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
+    await store.close();
+  });
+
+  it('a run that is taken back is gone from every replica', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
+    await insertRows(store, `undone-${project}`, rowsOf(project, mark));
+    await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
+    const other = await connectClickhouse(url, { cluster, replicas: turned });
+    for (const each of [store, other]) expect(await countRows(each, project)).toEqual({ all: 0, shown: 0 });
+    await store.close();
+    await other.close();
+  });
+
+  it('a run goes through its table while a replica stands still, which has it all once it is back', async () => {
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const rows = Array.from({ length: 200 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
+    const victim = pids[1]?.at(-1) ?? 0;
+    process.kill(victim, 'SIGSTOP');
+    try {
+      await store.runTables.create(run);
+      for (let i = 0; i < 2; i++) await insertSegment(store, run, '0', rows.slice(0, 100));
+      await insertSegment(store, run, '1', rows.slice(100));
+      expect(await countsOf(store, run, 'rows')).toEqual(expectedCounts(run, rows));
+      expect(await attachAll(store, run)).toEqual([202_403]);
+      expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
+    } finally {
+      process.kill(victim, 'SIGCONT');
+    }
+    const copies = async (): Promise<number> => {
+      const [row] = await store.query<{ rows: string }>(
+        `SELECT count() AS rows FROM clusterAllReplicas('${cluster}', currentDatabase(), events_local) WHERE project_id = {project:Int32}`,
+        { project: run.projectId },
+      );
+      return Number(row?.rows);
+    };
+    await expect.poll(copies, { timeout: 60_000 }).toBe(600);
+    await store.runTables.drop(run);
+    expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
+    await store.close();
+  });
+
+  it('a month that is attached at another replica, which was behind, is whole', async () => {
+    const run = { projectId: newProject(), runId: randomUUID() };
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const other = await connectClickhouse(url, { cluster, replicas: turned });
+    await store.runTables.create(run);
+    const rows = Array.from({ length: 400 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
+    const last = pids[1]?.at(-1) ?? 0;
+    process.kill(last, 'SIGSTOP');
+    try {
+      for (let i = 0; i < 4; i++) await insertSegment(store, run, `${i}`, rows.slice(i * 100, i * 100 + 100));
+    } finally {
+      process.kill(last, 'SIGCONT');
+    }
+    await other.runTables.attach(run, 202_403);
+    for (const each of [store, other]) {
+      expect(await countsOf(each, run, 'shown')).toEqual(expectedCounts(run, rows));
+    }
+    await store.runTables.drop(run);
+    await store.close();
+    await other.close();
+  });
+
+  // Last: these servers do not come back.
+  it('without most of its replicas a shard takes no insert, and says so', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    for (const pid of (pids[1] ?? []).slice(1)) process.kill(pid, 'SIGKILL');
+    await expect(insertRows(store, `none-${project}`, rowsOf(project))).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect((await store.health()).ok).toBe(false);
+    await store.close();
+  });
+});

@@ -1,0 +1,83 @@
+import type { WarnLog } from '../../../server/telemetry/log.ts';
+import { runTableName } from '../run-table-names.ts';
+import { createRunTables, runTableSql, type RunStore } from '../run-tables.ts';
+import { singleForm } from '../schema-form.ts';
+import { migrateStore } from '../schema.ts';
+import { damagedPartsSql, deleteRunSql, healthOf, insertSql, type DamagedPart } from '../sql.ts';
+import { connectCluster } from './connect-cluster.ts';
+import { connectServer, type ClickhouseServer } from './server.ts';
+
+export interface ClickhouseOptions {
+  readonly queryTimeoutMs?: number;
+  /** Name of a cluster that the servers know; empty: one server. */
+  readonly cluster?: string;
+  /** Addresses of the cluster's servers, see cluster-layout.ts; empty: those that the servers know each other by. */
+  readonly replicas?: string;
+  /** Brings the tables up to date first; default true. Else servers are reached with the first query. */
+  readonly migrates?: boolean;
+  /** Of a cluster: how long replicas are waited for before they are asked why and it is said, and then between two looks. Default 5000. */
+  readonly lookMs?: number;
+  /** Of a cluster: called with what is waited for. Default: not reported. */
+  readonly log?: WarnLog;
+}
+
+const queryTimeoutMsDefault = 30_000;
+const lookMsDefault = 5000;
+
+/**
+ * The event store on ClickHouse, over HTTP. `url`: http(s)://user:password@host:8123/database; the database exists.
+ * Throws StoreUnavailableError when the server cannot be reached, StoreSchemaTooNewError when its tables are newer.
+ */
+export async function connectClickhouse(url: string, options: ClickhouseOptions = {}): Promise<RunStore> {
+  const { queryTimeoutMs = queryTimeoutMsDefault, cluster = '', replicas = '', migrates = true } = options;
+  const address = checkUrl(url);
+  if (cluster !== '') {
+    const { lookMs = lookMsDefault, log = { warn: () => {} } } = options;
+    return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates, lookMs, log });
+  }
+  const server = connectServer(address, { queryTimeoutMs });
+  try {
+    if (migrates) await migrateStore(server);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+  return serverStore(server);
+}
+
+function checkUrl(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed && /^https?:$/.test(parsed.protocol)) return parsed;
+  // What came is not shown: it may hold the password.
+  throw new TypeError('expected CLICKHOUSE_URL to be like http://user:password@host:8123/database, got something else');
+}
+
+function serverStore(server: ClickhouseServer): RunStore {
+  return {
+    async insertBatch(batch, token) {
+      const sql = insertSql(token, '');
+      if (batch.rows > 0) await server.insert(sql, batch);
+    },
+    deleteRun: async (rows) => await server.command(deleteRunSql(rows)),
+    query: (sql, params) => server.rows(sql, params),
+    runTables: createRunTables({
+      form: singleForm,
+      async change(change) {
+        for (const sql of runTableSql(change)) await server.command(sql);
+      },
+      insert: (into, batch, token) =>
+        server.insert(insertSql(token, '', { table: runTableName(into), settings: [] }), batch),
+      shardRows: (sql) => server.rows(sql),
+      query: (sql, params) => server.rows(sql, params),
+      lines: (sql) => server.lines(sql),
+    }),
+    async health() {
+      try {
+        return healthOf(await server.rows<DamagedPart>(damagedPartsSql));
+      } catch (error) {
+        return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+      }
+    },
+    close: () => server.close(),
+  };
+}

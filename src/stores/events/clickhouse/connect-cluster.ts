@@ -1,0 +1,312 @@
+import type { WarnLog } from '../../../server/telemetry/log.ts';
+import type { RowBatch, StoreHealth } from '../eventstore.ts';
+import { runTableName, type RunTableRef } from '../run-table-names.ts';
+import { createRunTables, runTableSql, type RunStore, type RunTableChange, type RunTables } from '../run-tables.ts';
+import { clusterForm, type SchemaForm } from '../schema-form.ts';
+import { migrateStore } from '../schema.ts';
+import { damagedPartsOf, deleteRunSql, healthOf, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
+import {
+  clusterLayout,
+  ClusterLayoutError,
+  clusterRowsSql,
+  knownAddresses,
+  slotsOf,
+  type ClusterLayout,
+  type ClusterRow,
+} from './cluster-layout.ts';
+import { changeOnShard, type ShardChange } from './change-on-shard.ts';
+import { deleteOnShard } from './delete-on-shard.ts';
+import { Replicas } from './replicas.ts';
+import { connectServer, type ClickhouseServer, type ServerOptions, type ServerSettings } from './server.ts';
+import { shardKeySql } from './shard-key.ts';
+import { splitByShard } from './split-by-shard.ts';
+
+export interface ClusterOptions {
+  readonly queryTimeoutMs: number;
+  /** Name of the cluster. */
+  readonly cluster: string;
+  /** See cluster-layout.ts. */
+  readonly replicas: string;
+  /** See connect-clickhouse.ts. */
+  readonly migrates: boolean;
+  /** See connect-clickhouse.ts. */
+  readonly lookMs: number;
+  readonly log: WarnLog;
+}
+
+const localTable = 'events_local';
+const nameForm = /^[A-Za-z0-9_.-]{1,100}$/;
+
+/**
+ * Acknowledged by most replicas of the shard before it counts. Tables keep whole rows, so inserts of several workers may wait for
+ * their replicas side by side.
+ */
+const target: InsertTarget = {
+  table: localTable,
+  settings: ["insert_quorum = 'auto'", 'insert_quorum_parallel = 1', 'insert_quorum_timeout = 120000'],
+};
+
+/**
+ * What is read must be all that is stored: a shard that does not answer fails the query, and of each shard the replica is asked that
+ * inserts go to, unless it is away or behind.
+ */
+const readSettings: ServerSettings = {
+  skip_unavailable_shards: 0,
+  prefer_localhost_replica: 0,
+  load_balancing: 'in_order',
+  // Else a replica that answers a little later than others is passed over for one that may not have the newest rows yet.
+  use_hedged_requests: 0,
+  // A replica that failed is asked first again about when inserts go to it again; by default it takes minutes.
+  distributed_replica_error_half_life: 5,
+  max_replica_delay_for_distributed_queries: '10',
+  fallback_to_stale_replicas_for_distributed_queries: 0,
+  // A question within a question is of all shards, too.
+  distributed_product_mode: 'global',
+  // Safe, because rows lie where the key says: connectCluster refuses a cluster whose shards have changed.
+  optimize_skip_unused_shards: 1,
+};
+
+/** The event store on a cluster: rows go straight to a replica of their shard, reads through the Distributed table of any server. */
+export async function connectCluster(url: URL, options: ClusterOptions): Promise<RunStore> {
+  const { cluster } = options;
+  const database = decodeURIComponent(url.pathname.slice(1)) || 'default';
+  for (const [what, name] of [
+    ['the cluster in MILLRACE_CLICKHOUSE_CLUSTER', cluster],
+    ['the database in CLICKHOUSE_URL', database],
+  ]) {
+    if (!nameForm.test(name ?? '')) throw new TypeError(`expected ${what} to be 1 to 100 of A-Z a-z 0-9 _ . -`);
+  }
+  const servers = new Servers({ queryTimeoutMs: options.queryTimeoutMs, readSettings });
+  const anyServer = new Replicas(knownAddresses(url, options.replicas).map((address) => servers.of(address)));
+  const readLayout = async (): Promise<ClusterLayout> => {
+    const rows = await anyServer.use((server) => server.rows<ClusterRow>(clusterRowsSql, { cluster }));
+    return clusterLayout(rows, { ...options, url });
+  };
+  const opening = createOpening(async () => {
+    const layout = await readLayout();
+    await anyServer.use((server) => checkLayout(server, layout, cluster));
+    return openCluster(servers, url, layout);
+  });
+  try {
+    if (options.migrates) {
+      const form = clusterForm({ cluster, database, weights: (await readLayout()).weights }, shardKeySql);
+      await anyServer.use((server) => migrateStore(server, form));
+      await opening();
+    }
+  } catch (error) {
+    await servers.close();
+    throw error;
+  }
+  const form = clusterForm({ cluster, database, weights: [] }, shardKeySql);
+  return clusterStore({ servers, opening, form, lookMs: options.lookMs, log: options.log });
+}
+
+/** Opens once, for whoever asks first, and again after a failure. */
+function createOpening(open: () => Promise<Cluster>): () => Promise<Cluster> {
+  let opened: Promise<Cluster> | undefined;
+  return () => {
+    if (opened !== undefined) return opened;
+    const attempt = open();
+    opened = attempt;
+    attempt.catch(() => (opened = undefined));
+    return attempt;
+  };
+}
+
+/** One connection for each address, however often it is named. */
+class Servers {
+  readonly #options: ServerOptions;
+  readonly #byAddress = new Map<string, ClickhouseServer>();
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  of(url: URL): ClickhouseServer {
+    const known = this.#byAddress.get(url.href);
+    if (known !== undefined) return known;
+    const server = connectServer(url, this.#options);
+    this.#byAddress.set(url.href, server);
+    return server;
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.#byAddress.values()) await server.close();
+  }
+}
+
+/** Rows stay on the shard that was theirs when they came: with other shards, reads would look for them in the wrong place. */
+async function checkLayout(server: ClickhouseServer, { weights }: ClusterLayout, cluster: string): Promise<void> {
+  const sql = 'SELECT weights FROM cluster_layout ORDER BY made_at LIMIT 1';
+  const [row] = await server.rows<{ weights: number[] }>(sql);
+  const made = row?.weights.join(', ') ?? 'none';
+  if (made === weights.join(', ')) return;
+  throw new ClusterLayoutError(
+    `expected the cluster ${cluster} to have the shards that its events were stored on (weights ${made}), got ` +
+      `${weights.join(', ')}; give it its shards back`,
+  );
+}
+
+interface Cluster {
+  readonly shards: readonly Replicas[];
+  readonly all: Replicas;
+  readonly slots: readonly number[];
+}
+
+function openCluster(servers: Servers, url: URL, layout: ClusterLayout): Cluster {
+  const shards = layout.replicas.map((replicas) => new Replicas(replicas.map((replica) => servers.of(replica))));
+  const all = new Replicas([...new Set([servers.of(url), ...shards.flatMap((shard) => shard.servers)])]);
+  return { shards, all, slots: slotsOf(layout) };
+}
+
+interface ClusterStoreDeps {
+  readonly servers: Servers;
+  readonly opening: () => Promise<Cluster>;
+  readonly form: SchemaForm;
+  readonly lookMs: number;
+  readonly log: WarnLog;
+}
+
+function clusterStore(deps: ClusterStoreDeps): RunStore {
+  const { servers, opening, lookMs } = deps;
+  return {
+    async insertBatch(batch, token) {
+      // Checks the token, also when there is nothing to insert.
+      insertSql(token, '', target);
+      if (batch.rows > 0) await insertByShard(await opening(), batch, token, target);
+    },
+    async deleteRun(rows, watch) {
+      // Checks them, also where no shard can be asked.
+      deleteRunSql(rows, localTable);
+      const { shards } = await opening();
+      const deletes = shards.map((shard, at) =>
+        deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, lookMs }, watch),
+      );
+      await Promise.all(deletes);
+    },
+    query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
+    runTables: clusterRunTables(deps),
+    async health() {
+      try {
+        return await clusterHealth((await opening()).shards);
+      } catch (error) {
+        return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+      }
+    },
+    close: () => servers.close(),
+  };
+}
+
+/** A server that is away makes or drops the table once it is back; the others wait for it so long. */
+const tableSettings: ServerSettings = {
+  distributed_ddl_task_timeout: '30',
+  distributed_ddl_output_mode: 'null_status_on_timeout',
+};
+
+function clusterRunTables({ opening, form, lookMs, log }: Omit<ClusterStoreDeps, 'servers'>): RunTables {
+  return createRunTables({
+    form,
+    async change(change) {
+      const { all, shards } = await opening();
+      const statements = runTableSql(change, form);
+      const tables = shardTables(change, form);
+      if (tables !== undefined) {
+        const work = { ...tables, statements, lookMs, log };
+        await Promise.all(shards.map((shard, at) => changeOnShard(shard, { ...work, shardNumber: at + 1 })));
+      } else for (const sql of statements) await all.use((server) => server.command(sql, tableSettings));
+    },
+    async insert(into, batch, token) {
+      await insertByShard(await opening(), batch, token, { ...target, table: form.rowsOf(runTableName(into)) });
+    },
+    async shardRows<Row>(sql: string) {
+      const { shards } = await opening();
+      return (await Promise.all(shards.map((shard) => shard.use((server) => server.rows<Row>(sql))))).flat();
+    },
+    query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
+    lines: async (sql) => (await opening()).all.use((server) => server.lines(sql)),
+  });
+}
+
+/** Of a change that each shard makes by itself: what it reads and what it writes. */
+function shardTables(change: RunTableChange, form: SchemaForm): Pick<ShardChange, 'from' | 'to'> | undefined {
+  const local = (table: RunTableRef['table']): string => form.rowsOf(runTableName({ run: change.run, table }));
+  if (change.kind === 'attach') return { from: [local('rows')], to: localTable };
+  if (change.kind === 'add-components') return { from: [], to: local('components') };
+  if (change.kind === 'order') return { from: [local(change.from), local('components')], to: local('ordered') };
+  return undefined;
+}
+
+/** Resolves once every shard has its rows. When one fails, the same call adds what is missing: each has a token of its own. */
+async function insertByShard(
+  { shards, slots }: Cluster,
+  batch: RowBatch,
+  token: string,
+  into: InsertTarget,
+): Promise<void> {
+  const parts = shards.length === 1 ? [batch] : splitByShard(batch, slots);
+  const insert = async (part: RowBatch | undefined, at: number): Promise<void> => {
+    if (part === undefined) return;
+    const sql = insertSql(shards.length === 1 ? token : `${token}:s${at}`, '', into);
+    await shards[at]?.use((server) => server.insert(sql, part));
+  };
+  const ended = await Promise.allSettled(parts.map(insert));
+  for (const result of ended) if (result.status === 'rejected') throw result.reason;
+}
+
+interface ReplicaState {
+  readonly isReadOnly: boolean;
+  /** Parts that no replica of the shard had any more, since the table was made. */
+  readonly lostParts: number;
+  /** Set aside by this replica, which fetches them from another one. */
+  readonly damaged: readonly DamagedPart[];
+}
+
+/** Well while each shard has enough replicas to take inserts, and lost no part. */
+async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> {
+  // Side by side: a replica that hangs takes seconds to be found out, and a probe does not wait for one shard after another.
+  const statesByShard = await Promise.all(shards.map((shard) => Promise.all(shard.servers.map(replicaState))));
+  for (const [at, states] of statesByShard.entries()) {
+    const working = states.filter((state) => state?.isReadOnly === false).length;
+    const needed = Math.floor(states.length / 2) + 1;
+    if (working < needed) {
+      const detail =
+        `Shard ${at + 1} of the ClickHouse cluster has ${working} of ${states.length} replicas that take inserts, ` +
+        `and needs ${needed}: look at its servers and at ClickHouse Keeper.`;
+      return { ok: false, detail };
+    }
+    // Those who accept a loss delete what was set aside; the count of lost parts stays.
+    const isLost = states.some((state) => state !== undefined && state.lostParts > 0);
+    const health = healthOf(isLost ? damagedIn(states) : []);
+    if (!health.ok) return health;
+  }
+  return { ok: true, detail: mendedText(damagedIn(statesByShard.flat())) };
+}
+
+function damagedIn(states: readonly (ReplicaState | undefined)[]): DamagedPart[] {
+  return states.flatMap((state) => state?.damaged ?? []);
+}
+
+/** Nothing is missing, but a disk is not to be trusted. */
+function mendedText([first, ...more]: readonly DamagedPart[]): string {
+  if (first === undefined) return '';
+  const others = more.length === 0 ? '' : ` and ${more.length} more`;
+  return (
+    `A ClickHouse server set aside damaged parts of ${localTable} (${first.path}${others}) and fetches them from another replica. ` +
+    'Check its disk, then delete those directories.'
+  );
+}
+
+/** Undefined when the replica does not answer: the others decide whether the shard is well, and soon enough for a probe. */
+async function replicaState(server: ClickhouseServer): Promise<ReplicaState | undefined> {
+  if (!(await server.answers())) return undefined;
+  try {
+    const [row] = await server.rows<{ read_only: number; lost: string }>(
+      `SELECT toUInt8(is_readonly) AS read_only, toUInt64(lost_part_count) AS lost FROM system.replicas
+WHERE database = currentDatabase() AND table = '${localTable}'`,
+    );
+    const damaged = await server.rows<DamagedPart>(damagedPartsOf(localTable));
+    return { isReadOnly: row?.read_only === 1, lostParts: Number(row?.lost ?? 0), damaged };
+  } catch {
+    return undefined;
+  }
+}

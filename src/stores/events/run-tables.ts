@@ -1,0 +1,181 @@
+import type { EventStore, RowBatch, RunRef, StoreReader } from './eventstore.ts';
+import { createFactOrder, orderSql, type FactsToOrder, type FactSlice, type OrderChange } from './run-facts.ts';
+import {
+  allTables,
+  checkMonth,
+  dropSql,
+  runOfTable,
+  runTableName,
+  runTables,
+  tableNamesSql,
+  type RunTable,
+  type RunTableRef,
+} from './run-table-names.ts';
+import { singleForm, type SchemaForm } from './schema-form.ts';
+import { checkRun, checkToken } from './sql.ts';
+
+/**
+ * Port: tables for each import run, two of them of the same form as `events`. Rows are inserted as segments of the source are converted, in any
+ * order, counted and compared there (run-table-reads.ts), and those of `rows` are then attached to `events` month by month without being
+ * copied. What they say of persons and groups lies beside them in `facts`, and once more in the order in which persons learn from it
+ * (run-facts.ts).
+ *
+ * Promises (checked by test/conformance/event-store/run-tables.ts for every adapter)
+ * - Each call may be repeated after whatever end, `kill -9` of the engine included: what it has done is done once.
+ * - `insert` of the same segment, whole or after a partial write, leaves every row stored once. Once it resolves, the rows survive a
+ *   kill, and the loss of a minority of a shard's replicas.
+ * - `attach` adds a month's rows to `events` under the rules of that table: of equal identities the one received first is shown. Once it
+ *   resolves, they are as safe as inserted ones. Attached again they change nothing that reads (FINAL) show.
+ * - `orderFacts` begins anew whatever an earlier call has left.
+ * - Nothing of a run becomes SQL text but its project and its id, which are checked.
+ *
+ * Where a row stands in the source is its `received_at`: start of the run + number of the record in µs. So the first of the source wins,
+ * whatever the order of inserts. A column of its own cannot hold it: the engine attaches parts only between tables of equal columns.
+ *
+ * The table never merges its parts. A merge would drop all but one row of an identity, and with them the report of duplicates. An
+ * engine without that rule (MergeTree) would keep them, but its merged parts look free of duplicates once they are attached: FINAL
+ * shows them twice in ClickHouse before 26.3.17. `events` merges the parts after they are attached.
+ */
+export interface RunTables {
+  /** Makes `rows` and `facts`; nothing where they are there. */
+  create(run: RunRef): Promise<void>;
+  /** Runs that have a table or a part of one, as a crash leaves it, once each; by project and id. */
+  list(): Promise<RunRef[]>;
+  /** Frees the disk of all, but for what `events` has been given. Nothing where there are no tables. */
+  drop(run: RunRef): Promise<void>;
+  /**
+   * Rows of that run and project only. `segment`: names the content of the batch, 1 to 100 characters of `[A-Za-z0-9_:.-]`, the same at
+   * every retry. A segment is recognised among the last 10,000 months of segments; months beyond that stand there twice, with equal
+   * places. Rejects like `insertBatch`.
+   */
+  insert(run: RunRef, batch: RowBatch, segment: string, into?: RunTable): Promise<void>;
+  /** `month` of `rows`: 202403. A month without rows is none. Rejects where `events` has got other columns since the table was made. */
+  attach(run: RunRef, month: number): Promise<void>;
+  /** Ascending; empty where there is no table. */
+  partitions(run: RunRef, of?: RunTable): Promise<RunPartition[]>;
+  /** Puts facts in order for `orderedFacts`: by component, time and place. */
+  orderFacts(run: RunRef, facts: FactsToOrder): Promise<void>;
+  /** Facts of the components [from, to), each as JSON on a line of its own: so many from `offset` on, in order. */
+  orderedFacts(run: RunRef, slice: FactSlice): Promise<Buffer>;
+  /** How many there are in each of so many slices of equal width. */
+  countOrderedFacts(run: RunRef, slices: number): Promise<number[]>;
+}
+
+export interface RunPartition {
+  /** Of the events' `day`: 202403 is March 2024. */
+  readonly month: number;
+  /** Stored rows, those of equal identities too. */
+  readonly rows: number;
+  /** On the disk of one replica of each shard; after `attach` shared with `events` until that merges them. */
+  readonly bytes: number;
+  /** Parts that `attach` adds. */
+  readonly parts: number;
+}
+
+export interface RunStore extends EventStore {
+  readonly runTables: RunTables;
+}
+
+export type RunTableChange =
+  | { readonly kind: 'create' | 'drop'; readonly run: RunRef }
+  | { readonly kind: 'attach'; readonly run: RunRef; readonly month: number }
+  | OrderChange;
+
+/** What an adapter does for these tables. */
+export interface RunTableTransport {
+  /** Runs `runTableSql`: what `isOfShards` on each shard, the rest on the whole store. */
+  change(change: RunTableChange): Promise<void>;
+  insert(into: RunTableRef, batch: RowBatch, token: string): Promise<void>;
+  /** Rows of one replica of each shard, one after the other. */
+  shardRows<Row>(sql: string): Promise<Row[]>;
+  query: StoreReader['query'];
+  /** A query of one text column: its values, each with a newline behind it. */
+  lines(sql: string): Promise<Buffer>;
+  readonly form: Pick<SchemaForm, 'rowsOf'>;
+}
+
+export function createRunTables(transport: RunTableTransport): RunTables {
+  const { change, insert, shardRows, form } = transport;
+  return {
+    create: async (run) => await change(checked({ kind: 'create', run })),
+    drop: async (run) => await change(checked({ kind: 'drop', run })),
+    attach: async (run, month) => await change(checked({ kind: 'attach', run, month })),
+    async insert(run, batch, segment, table = 'rows') {
+      const token = segmentToken(run, segment);
+      if (batch.rows > 0) await insert({ run, table }, batch, token);
+    },
+    async list() {
+      const names = await shardRows<{ name: string }>(tableNamesSql);
+      const runs = names.map(({ name }) => runOfTable(name)).filter((run) => run !== undefined);
+      const byName = new Map(runs.map((run) => [runTableName({ run, table: 'rows' }), run]));
+      return [...byName.values()].sort((a, b) => a.projectId - b.projectId || (a.runId < b.runId ? -1 : 1));
+    },
+    async partitions(run, table = 'rows') {
+      const rows = await shardRows<PartitionRow>(partitionsSql(form.rowsOf(runTableName({ run, table }))));
+      const months = Map.groupBy(rows, ({ month }) => Number(month));
+      const sum = (of: readonly PartitionRow[], key: 'rows' | 'bytes' | 'parts'): number =>
+        of.reduce((all, row) => all + Number(row[key]), 0);
+      return [...months]
+        .map(([month, of]) => ({ month, rows: sum(of, 'rows'), bytes: sum(of, 'bytes'), parts: sum(of, 'parts') }))
+        .sort((a, b) => a.month - b.month);
+    },
+    ...createFactOrder(transport),
+  };
+}
+
+/** Throws before anything is asked of the store. */
+function checked(change: RunTableChange): RunTableChange {
+  runTableSql(change);
+  return change;
+}
+
+function segmentToken(run: RunRef, segment: string): string {
+  checkRun(run);
+  if (segment.length > 0 && segment.length <= 100) return checkToken(segment);
+  throw new TypeError(`expected a segment of 1 to 100 characters, got ${JSON.stringify(segment)}`);
+}
+
+interface PartitionRow {
+  readonly month: string;
+  readonly rows: string;
+  readonly bytes: string;
+  readonly parts: string;
+}
+
+const partitionsSql = (table: string): string =>
+  `SELECT partition_id AS month, sum(rows) AS rows, sum(bytes_on_disk) AS bytes, count() AS parts FROM system.parts
+WHERE database = currentDatabase() AND table = '${table}' AND active GROUP BY partition_id`;
+
+/** More parts of a month than a run has segments; beyond it inserts are refused, and larger segments are the remedy. */
+const partsMax = 10_000;
+
+/** In this order; each of them may run again. */
+export function runTableSql(change: RunTableChange, form: SchemaForm = singleForm): readonly string[] {
+  const { run } = change;
+  switch (change.kind) {
+    case 'create':
+      return runTables.flatMap((table) => createSql(runTableName({ run, table }), form));
+    case 'drop':
+      return allTables.flatMap((table) => dropSql(runTableName({ run, table }), form));
+    case 'attach': {
+      const rows = form.rowsOf(runTableName({ run, table: 'rows' }));
+      return [`ALTER TABLE ${form.rowsOf('events')} ATTACH PARTITION ID '${checkMonth(change.month)}' FROM ${rows}`];
+    }
+    default:
+      return orderSql(change, form);
+  }
+}
+
+function createSql(table: string, form: SchemaForm): readonly string[] {
+  return [
+    // A path of its own for each table that has had the name: a replica that was away at a drop must not bring its rows back.
+    `CREATE TABLE IF NOT EXISTS ${form.rowsOf(table)}${form.everywhere} AS ${form.rowsOf('events')}
+ENGINE = ${form.engine('ReplacingMergeTree', `${table}/{uuid}`, 'first_wins')}
+PARTITION BY toYYYYMM(day)
+ORDER BY (project_id, day, event, cityHash64(distinct_id), uuid)
+SETTINGS ${form.tokenWindow}, fsync_after_insert = 1, fsync_part_directory = 1,
+  max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
+  parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax}`,
+    ...form.readThroughAs(table, 'events'),
+  ];
+}

@@ -1,0 +1,157 @@
+import { setTimeout } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Log } from '../../server/telemetry/log.ts';
+import type { Metadata } from './database.ts';
+import type { Queries } from './queries.ts';
+
+/** Advisory lock of the service in a schema; any constant works that nothing else in the database takes. */
+const claimKey = sql`778120532, hashtext(current_schema())`;
+const claimWaitMsMax = 10_000;
+const retryMs = 250;
+const checkMs = 5_000;
+/** A database that stays away is said again this often, however often it is tried. */
+const sayAgainMs = 30_000;
+
+/** Whether other processes may have the same claim: those of one cluster share the event log that the cursors speak of. */
+export type ClaimSharing = 'alone' | 'together';
+
+/** Another service works on the same database. */
+export class DatabaseTakenError extends Error {
+  override name = 'DatabaseTakenError';
+}
+
+export interface DatabaseClaim {
+  /** False after the connection to the database was lost and before the claim is made again. */
+  held(): boolean;
+  /** Lets the next service have the database. */
+  release(): Promise<void>;
+}
+
+export interface ClaimDeps {
+  readonly sharing: ClaimSharing;
+  readonly log: Log;
+  /** How long to wait for a service that is stopping. Default 10 s. */
+  readonly waitMsMax?: number;
+  /** How often to make sure that the claim still holds. Default 5 s. */
+  readonly checkMs?: number;
+}
+
+/**
+ * Takes a PostgreSQL database for this service alone, or together with the other processes of its cluster, by an advisory lock
+ * of the one or the other kind. The cursors in it speak of one event log: with a second log, each service would take the other's
+ * cursor for its own and let go of events that are not stored. Errors: DatabaseTakenError; a database that cannot be reached.
+ */
+export async function claimDatabase(db: Metadata, deps: ClaimDeps): Promise<DatabaseClaim> {
+  const claim: Claim = { held: false, stop: new AbortController() };
+  const first = Promise.withResolvers<void>();
+  const keeping = keepClaim(db, deps, claim, first);
+  await first.promise;
+  return {
+    held: () => claim.held,
+    release: async () => {
+      claim.stop.abort();
+      await keeping;
+    },
+  };
+}
+
+interface Claim {
+  held: boolean;
+  readonly stop: AbortController;
+}
+
+/** Holds the claim until `stop`; after a lost connection it is made again. */
+async function keepClaim(
+  db: Metadata,
+  deps: ClaimDeps,
+  claim: Claim,
+  first: PromiseWithResolvers<void>,
+): Promise<void> {
+  const { signal } = claim.stop;
+  let everHeld = false;
+  let saidAt = -Infinity;
+  while (!signal.aborted) {
+    try {
+      // The lock belongs to the connection, which is therefore kept.
+      await db.connection().execute(async (connection) => {
+        await takeClaim(connection, deps.sharing, deps.waitMsMax ?? claimWaitMsMax, signal);
+        claim.held = true;
+        everHeld = true;
+        first.resolve();
+        await holdClaim(connection, deps.sharing, deps.checkMs ?? checkMs, signal);
+      });
+    } catch (error) {
+      const isLostNow = claim.held;
+      claim.held = false;
+      if (!everHeld) {
+        first.reject(error instanceof DatabaseTakenError ? error : notReached(error));
+        return;
+      }
+      if (signal.aborted) return;
+      if (isLostNow || performance.now() - saidAt >= sayAgainMs) {
+        deps.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
+        saidAt = performance.now();
+      }
+      await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+  claim.held = false;
+}
+
+const locks = {
+  alone: { take: sql`pg_try_advisory_lock(${claimKey})`, release: sql`pg_advisory_unlock(${claimKey})` },
+  together: {
+    take: sql`pg_try_advisory_lock_shared(${claimKey})`,
+    release: sql`pg_advisory_unlock_shared(${claimKey})`,
+  },
+} as const satisfies Record<ClaimSharing, unknown>;
+
+const taken: Readonly<Record<ClaimSharing, string>> = {
+  alone:
+    'expected the database of DATABASE_URL for this service alone, got: one that another running Millrace uses; ' +
+    'stop that one, or give this one a database of its own',
+  together:
+    'expected the database of DATABASE_URL for the processes of a cluster, got: one that a running Millrace without ' +
+    'KAFKA_BROKERS uses; stop that one, or give the cluster a database of its own',
+};
+
+async function takeClaim(
+  connection: Queries,
+  sharing: ClaimSharing,
+  waitMsMax: number,
+  signal: AbortSignal,
+): Promise<void> {
+  // So that the server soon notices when this machine is gone, which would otherwise hold the claim for hours.
+  await sql`select set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+    set_config('tcp_keepalives_count', '3', false)`.execute(connection);
+  const giveUpAt = performance.now() + waitMsMax;
+  for (;;) {
+    const { rows } = await sql<{ taken: boolean }>`select ${locks[sharing].take} as taken`.execute(connection);
+    if (rows[0]?.taken === true) return;
+    if (performance.now() >= giveUpAt || signal.aborted) throw new DatabaseTakenError(taken[sharing]);
+    await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+async function holdClaim(
+  connection: Queries,
+  sharing: ClaimSharing,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await setTimeout(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    if (!signal.aborted) await sql`select 1`.execute(connection);
+  }
+  await sql`select ${locks[sharing].release}`.execute(connection);
+}
+
+/** Without the address, which may be confidential. */
+function notReached(cause: unknown): Error {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const reason = code !== undefined && /^E[A-Z]+$/.test(code) ? code : message;
+  return new Error(
+    `expected to reach PostgreSQL at DATABASE_URL, got: ${reason}; check the address and that the server is running`,
+    { cause },
+  );
+}

@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { describeOnPostgres, emptied } from '../../../test/support/postgres-database.ts';
+import { migrate, schemaVersion } from './migrate.ts';
+import { withMigrationLock } from './migration-lock.ts';
+
+describeOnPostgres('processes that migrate at once', (database) => {
+  it('do it one after the other, those that wait say so, and all find the schema of the program', async () => {
+    await using stores = await emptied(database);
+    const said: string[] = [];
+    const log = { info: (sentence: string) => void said.push(sentence) };
+    let working = 0;
+    let most = 0;
+    const start = (db: typeof stores.db): Promise<void> =>
+      withMigrationLock({ db, dialect: 'postgres', log }, async () => {
+        most = Math.max(most, (working += 1));
+        await migrate(db, 'postgres');
+        await sleep(300);
+        working -= 1;
+      });
+    await Promise.all([start(stores.db), start(stores.other)]);
+    expect([most, said]).toEqual([1, ['another process brings the stores up to date; waiting for it']]);
+    const applied = await sql<{ version: number }>`select version from schema_version`.execute(stores.db);
+    expect(applied.rows).toHaveLength(schemaVersion);
+  });
+
+  it('one that fails lets the next one try', async () => {
+    await using stores = await emptied(database);
+    const deps = { dialect: 'postgres', log: { info: () => undefined } } as const;
+    const failing = withMigrationLock({ ...deps, db: stores.db }, async () => {
+      throw new Error('a broken migration');
+    });
+    await expect(failing).rejects.toThrow('a broken migration');
+    expect(await withMigrationLock({ ...deps, db: stores.other }, async () => 'done')).toBe('done');
+  });
+});

@@ -1,0 +1,183 @@
+import { isoMicros } from '../../base/clock.ts';
+import type { Database } from './database.ts';
+import type { Queries } from './queries.ts';
+
+/**
+ * Work for the pipeline, which holds persons and groups in memory and is the only one that writes them: make these anew from what
+ * is stored.
+ *
+ * | from      | to        | by                                          |
+ * | --------- | --------- | ------------------------------------------- |
+ * | –         | collected | somebody names, in pieces, whom it concerns |
+ * | collected | due       | the same, once the events are out of store  |
+ * | due       | done      | the pipeline, when no key is left           |
+ */
+export type RebuildState = 'collected' | 'due' | 'done';
+
+/** In the order in which they are done. */
+export const rebuildKinds = ['person', 'group', 'group_type'] as const;
+export type RebuildKind = (typeof rebuildKinds)[number];
+
+/** What came of it so far. */
+export interface RebuildCounts {
+  /** Persons that were there, and those that are there now. */
+  readonly persons_before: number;
+  readonly persons_after: number;
+  readonly groups_before: number;
+  readonly groups_after: number;
+  readonly group_types_removed: number;
+  /** Ids that stored events tie to so many others that only those of the same person were made anew with them. */
+  readonly ties_not_followed: number;
+}
+
+export const noRebuildCounts: RebuildCounts = {
+  persons_before: 0,
+  persons_after: 0,
+  groups_before: 0,
+  groups_after: 0,
+  group_types_removed: 0,
+  ties_not_followed: 0,
+};
+
+export interface Rebuild {
+  readonly id: string;
+  readonly projectId: number;
+  readonly state: RebuildState;
+  /** Of whoever asked for it. */
+  readonly detail: unknown;
+  readonly counts: RebuildCounts;
+  /** By import run: when its events count as arrived, µs; of all others the time at which they were received. */
+  readonly arrivals: Readonly<Record<string, number>>;
+  readonly error: string;
+}
+
+const rowsPerInsert = 500;
+
+/** Begins one, unless it has begun. `now` in ms. */
+export async function beginRebuild(
+  db: Queries,
+  { id, projectId, detail, now }: Pick<Rebuild, 'id' | 'projectId' | 'detail'> & { readonly now: number },
+): Promise<void> {
+  const row = {
+    id,
+    project_id: projectId,
+    state: 'collected' satisfies RebuildState,
+    detail: JSON.stringify(detail),
+    counts: JSON.stringify(noRebuildCounts),
+    arrivals: '{}',
+    error: '',
+    created_at: isoMicros(now),
+  };
+  await db
+    .insertInto('profile_rebuilds')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+}
+
+export async function findRebuild(db: Queries, id: string): Promise<Rebuild | undefined> {
+  const row = await db.selectFrom('profile_rebuilds').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && toRebuild(row);
+}
+
+/** Those that the pipeline can work on, the oldest first. */
+export async function dueRebuilds(db: Queries): Promise<readonly Pick<Rebuild, 'id' | 'projectId'>[]> {
+  const due: RebuildState = 'due';
+  return await db
+    .selectFrom('profile_rebuilds')
+    .select(['id', 'project_id as projectId'])
+    .where('state', '=', due)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+function toRebuild(row: Readonly<Database['profile_rebuilds']>): Rebuild {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    state: row.state as RebuildState,
+    detail: JSON.parse(row.detail),
+    counts: JSON.parse(row.counts) as RebuildCounts,
+    arrivals: JSON.parse(row.arrivals) as Rebuild['arrivals'],
+    error: row.error,
+  };
+}
+
+export async function saveRebuild(
+  db: Queries,
+  id: string,
+  { detail, counts, arrivals, ...same }: Partial<Omit<Rebuild, 'id' | 'projectId'>>,
+): Promise<void> {
+  const set = {
+    ...same,
+    ...(detail === undefined ? {} : { detail: JSON.stringify(detail) }),
+    ...(counts === undefined ? {} : { counts: JSON.stringify(counts) }),
+    ...(arrivals === undefined ? {} : { arrivals: JSON.stringify(arrivals) }),
+  };
+  await db.updateTable('profile_rebuilds').set(set).where('id', '=', id).execute();
+}
+
+/** Names whom it concerns; a key that is known stays as it is. */
+export async function addRebuildKeys(
+  db: Queries,
+  { id, projectId }: Pick<Rebuild, 'id' | 'projectId'>,
+  kind: RebuildKind,
+  keys: readonly string[],
+): Promise<void> {
+  for (let from = 0; from < keys.length; from += rowsPerInsert) {
+    const rows = keys.slice(from, from + rowsPerInsert).map((key) => ({
+      rebuild_id: id,
+      project_id: projectId,
+      kind,
+      key,
+    }));
+    await db
+      .insertInto('profile_rebuild_keys')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['rebuild_id', 'kind', 'key']).doNothing())
+      .execute();
+  }
+}
+
+/** Keys that are left, in their order. */
+export async function rebuildKeys(db: Queries, id: string, kind: RebuildKind, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('profile_rebuild_keys')
+    .select('key')
+    .where('rebuild_id', '=', id)
+    .where('kind', '=', kind)
+    .orderBy('key')
+    .limit(limit)
+    .execute();
+  return rows.map(({ key }) => key);
+}
+
+export async function countRebuildKeys(db: Queries, id: string): Promise<Readonly<Record<RebuildKind, number>>> {
+  const rows = await db
+    .selectFrom('profile_rebuild_keys')
+    .select(['kind', (eb) => eb.fn.countAll().as('count')])
+    .where('rebuild_id', '=', id)
+    .groupBy('kind')
+    .execute();
+  const counts = new Map(rows.map(({ kind, count }) => [kind, Number(count)]));
+  const of = (kind: RebuildKind): number => counts.get(kind) ?? 0;
+  return { person: of('person'), group: of('group'), group_type: of('group_type') };
+}
+
+/** These are done. Belongs into the transaction that writes what was made of them. */
+export async function removeRebuildKeys(
+  tx: Queries,
+  id: string,
+  kind: RebuildKind,
+  keys: readonly string[],
+): Promise<void> {
+  for (let from = 0; from < keys.length; from += rowsPerInsert) {
+    await tx
+      .deleteFrom('profile_rebuild_keys')
+      .where('rebuild_id', '=', id)
+      .where('kind', '=', kind)
+      .where('key', 'in', keys.slice(from, from + rowsPerInsert))
+      .execute();
+  }
+}

@@ -1,0 +1,170 @@
+import type { Selectable } from 'kysely';
+import { isoMicros } from '../../base/clock.ts';
+import { newId, newKey } from '../../base/ids.ts';
+import { bumpConfigRevision } from './config-revision.ts';
+import type { Database } from './database.ts';
+import { deleteProjectRows } from './delete-project-rows.ts';
+import { inTransaction, type Queries } from './queries.ts';
+
+export interface Project {
+  readonly id: number;
+  readonly uuid: string;
+  readonly organizationId: string;
+  readonly name: string;
+  /** `phc_…`: public by design, write-only. */
+  readonly apiToken: string;
+  readonly timezone: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Slots that its events are spread over; 1: all of them are in one. */
+  readonly spread: number;
+  /** The most that it ever was: events may wait in so many slots, and above 1 persons and groups are shared between slots. */
+  readonly spreadMax: number;
+}
+
+export interface NewProject {
+  readonly organizationId: string;
+  readonly name: string;
+  /** Default UTC. */
+  readonly timezone?: string;
+  /** Default: a new random one. */
+  readonly apiToken?: string;
+}
+
+/** A token that is taken throws a unique violation. */
+export async function createProject(db: Queries, input: NewProject, now: number): Promise<Project> {
+  return inTransaction(db, async (tx) => {
+    const row = await tx
+      .insertInto('projects')
+      .values({
+        uuid: newId(),
+        organization_id: input.organizationId,
+        name: input.name,
+        api_token: input.apiToken ?? newKey('phc_'),
+        timezone: input.timezone ?? 'UTC',
+        created_at: isoMicros(now),
+        updated_at: isoMicros(now),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await bumpConfigRevision(tx);
+    return toProject(row);
+  });
+}
+
+export async function getProject(db: Queries, id: number): Promise<Project | undefined> {
+  const row = await db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && toProject(row);
+}
+
+export async function getProjectByToken(db: Queries, apiToken: string): Promise<Project | undefined> {
+  const row = await db.selectFrom('projects').selectAll().where('api_token', '=', apiToken).executeTakeFirst();
+  return row && toProject(row);
+}
+
+export interface ProjectFilter {
+  /** Default: of every organisation. */
+  readonly organizationId?: string;
+  /** Only these; null or absent: all. */
+  readonly ids?: readonly number[] | null;
+  /** Default: all of them. */
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+/** A page of projects in id order, and how many there are on all pages. */
+export async function listProjects(
+  db: Queries,
+  filter: ProjectFilter = {},
+): Promise<{ count: number; projects: Project[] }> {
+  const { organizationId, ids, limit, offset = 0 } = filter;
+  // An empty list of choices is not SQL.
+  if (ids?.length === 0) return { count: 0, projects: [] };
+  let matching = db.selectFrom('projects');
+  if (organizationId !== undefined) matching = matching.where('organization_id', '=', organizationId);
+  if (ids) matching = matching.where('id', 'in', ids);
+  const { count } = await matching.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  // SQLite knows no offset without a limit.
+  const rows = await matching
+    .selectAll()
+    .orderBy('id')
+    .limit(limit ?? Math.max(count, 1))
+    .offset(offset)
+    .execute();
+  return { count, projects: rows.map(toProject) };
+}
+
+export interface ProjectChanges {
+  readonly name?: string;
+  readonly timezone?: string;
+}
+
+/** Undefined when there is no such project. */
+export async function updateProject(
+  db: Queries,
+  id: number,
+  changes: ProjectChanges,
+  now: number,
+): Promise<Project | undefined> {
+  const { name, timezone } = changes;
+  const row = await db
+    .updateTable('projects')
+    .set({
+      ...(name !== undefined && { name }),
+      ...(timezone !== undefined && { timezone }),
+      updated_at: isoMicros(now),
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  return row && toProject(row);
+}
+
+/** The old token stops at once. Undefined when there is no such project. */
+export async function rotateProjectToken(db: Queries, id: number, now: number): Promise<Project | undefined> {
+  return inTransaction(db, async (tx) => {
+    const row = await tx
+      .updateTable('projects')
+      .set({ api_token: newKey('phc_'), updated_at: isoMicros(now) })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    await bumpConfigRevision(tx);
+    return toProject(row);
+  });
+}
+
+/**
+ * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups,
+ * log. Stored events are not here. False when there is no such project. The project itself goes in the last transaction,
+ * so that a deletion cut short can be called again. Whoever writes rows of a project beside it first makes sure, in the
+ * same transaction, that the project is there and stays (see pipeline/window-projects.ts).
+ */
+export async function deleteProject(db: Queries, id: number): Promise<boolean> {
+  if ((await getProject(db, id)) === undefined) return false;
+  await deleteProjectRows(db, id);
+  return inTransaction(db, async (tx) => {
+    const deleted = await tx.deleteFrom('projects').where('id', '=', id).returning('id').executeTakeFirst();
+    if (deleted === undefined) return false;
+    // The project first: from here on nobody adds rows. Then what the pipeline has written until now.
+    await deleteProjectRows(tx, id);
+    await bumpConfigRevision(tx);
+    return true;
+  });
+}
+
+function toProject(row: Selectable<Database['projects']>): Project {
+  return {
+    id: row.id,
+    uuid: row.uuid,
+    organizationId: row.organization_id,
+    name: row.name,
+    apiToken: row.api_token,
+    timezone: row.timezone,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    spread: row.spread,
+    spreadMax: row.spread_max,
+  };
+}

@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto';
+import { isoMicros } from '../../base/clock.ts';
+import { keyHash, newId } from '../../base/ids.ts';
+import type { Role } from '../../wire/contract/roles.ts';
+import { inTransaction, type Queries } from './queries.ts';
+
+/** Of a link for whoever sits before the screen. */
+export const loginLinkMs = 30 * 60_000;
+const sessionMs = 14 * 24 * 3_600_000;
+
+interface Lifetime {
+  readonly userId: number;
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly lifetimeMs?: number;
+}
+
+/** The token of a console link that works once, for 30 minutes unless said otherwise. */
+export async function createLoginLink(
+  db: Queries,
+  { userId, now, lifetimeMs = loginLinkMs }: Lifetime,
+): Promise<string> {
+  const token = newSecret();
+  await db
+    .insertInto('login_links')
+    .values({
+      token_hash: keyHash(token),
+      user_id: userId,
+      created_at: isoMicros(now),
+      expires_at: isoMicros(now + lifetimeMs),
+      used_at: null,
+    })
+    .execute();
+  return token;
+}
+
+/** Spends the token: the id of its user, or undefined when it is unknown, spent or expired. Of two at once one wins. */
+export async function useLoginLink(db: Queries, token: string, now: number): Promise<number | undefined> {
+  const row = await db
+    .updateTable('login_links')
+    .set({ used_at: isoMicros(now) })
+    .where('token_hash', '=', keyHash(token))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', isoMicros(now))
+    .returning('user_id')
+    .executeTakeFirst();
+  return row?.user_id;
+}
+
+/** Of an invitation, which may wait over a weekend. */
+export const invitationMs = 72 * 3_600_000;
+
+export interface Session {
+  readonly id: string;
+  readonly userId: number;
+  readonly role: Role;
+  /** The personal key that it was opened with; null: opened by link. */
+  readonly keyId: string | null;
+  readonly organizationId: string;
+  readonly expiresAt: string;
+  readonly lastUsedAt: string | null;
+}
+
+interface NewSession extends Lifetime {
+  /** keyHash of the personal key that opens it: the session ends when the key is deleted or gets a new value. */
+  readonly keyHash?: string;
+  /** `Firefox on Linux`; default: not known. */
+  readonly browser?: string;
+  /** Network address that signs in; default: not known. */
+  readonly address?: string;
+}
+
+/** A console session of 14 days unless said otherwise; `value` belongs in the cookie and is not stored. */
+export async function createSession(
+  db: Queries,
+  { userId, now, lifetimeMs = sessionMs, keyHash: openedWith, browser = '', address = '' }: NewSession,
+): Promise<{ value: string; expiresAt: string }> {
+  const value = newSecret();
+  const expiresAt = isoMicros(now + lifetimeMs);
+  await db
+    .insertInto('sessions')
+    .values({
+      id_hash: keyHash(value),
+      user_id: userId,
+      key_hash: openedWith ?? null,
+      id: newId(),
+      browser,
+      address,
+      created_at: isoMicros(now),
+      expires_at: expiresAt,
+    })
+    .execute();
+  return { value, expiresAt };
+}
+
+/** Undefined when there is no such session, or it or the key that opened it is no longer valid. */
+export async function findSession(db: Queries, value: string, now: number): Promise<Session | undefined> {
+  const row = await validSessions(db, now)
+    .select(['sessions.id', 'sessions.user_id', 'sessions.expires_at', 'sessions.last_used_at'])
+    .select(['users.organization_id', 'users.role', 'personal_api_keys.id as key_id'])
+    .where('sessions.id_hash', '=', keyHash(value))
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  return {
+    id: row.id,
+    userId: row.user_id,
+    role: row.role,
+    keyId: row.key_id,
+    organizationId: row.organization_id,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
+
+/** A session as its user sees it in a list. */
+export interface ListedSession {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly lastUsedAt: string | null;
+  readonly browser: string;
+  readonly address: string;
+  readonly openedBy: 'link' | 'key';
+}
+
+/** The sessions of a user that still work, newest first. */
+export async function listSessions(db: Queries, userId: number, now: number): Promise<ListedSession[]> {
+  const rows = await validSessions(db, now)
+    .selectAll('sessions')
+    .where('sessions.user_id', '=', userId)
+    .orderBy('sessions.created_at', 'desc')
+    .orderBy('sessions.id', 'desc')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    browser: row.browser,
+    address: row.address,
+    openedBy: row.key_hash === null ? 'link' : 'key',
+  }));
+}
+
+/** Ends one session of a user, or all but `except`; how many they were. */
+export async function endSessions(
+  db: Queries,
+  userId: number,
+  which: { readonly id: string } | { readonly except: string | undefined },
+): Promise<number> {
+  // A link that was not opened yet would open a session again.
+  if ('except' in which) await db.deleteFrom('login_links').where('user_id', '=', userId).execute();
+  let query = db.deleteFrom('sessions').where('user_id', '=', userId);
+  if ('id' in which) query = query.where('id', '=', which.id);
+  else if (which.except !== undefined) query = query.where('id', '<>', which.except);
+  return (await query.returning('id').execute()).length;
+}
+
+/** Sets last_used_at by session id. */
+export async function touchSessions(db: Queries, lastUsedAt: ReadonlyMap<string, string>): Promise<void> {
+  // Sorted, so that two processes cannot deadlock.
+  const entries = [...lastUsedAt].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  await inTransaction(db, async (tx) => {
+    for (const [id, time] of entries) {
+      await tx.updateTable('sessions').set({ last_used_at: time }).where('id', '=', id).execute();
+    }
+  });
+}
+
+export async function hasValidSession(db: Queries, now: number): Promise<boolean> {
+  const row = await validSessions(db, now).select('sessions.id_hash').limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Of users who may come in. A key that was deleted or rolled is not found by its hash any more, whoever did it and whenever. */
+function validSessions(db: Queries, now: number) {
+  return db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .leftJoin('personal_api_keys', 'personal_api_keys.secure_value', 'sessions.key_hash')
+    .where('sessions.expires_at', '>', isoMicros(now))
+    .where('users.deactivated_at', 'is', null)
+    .where((eb) =>
+      eb.or([
+        eb('sessions.key_hash', 'is', null),
+        eb.and([
+          eb('personal_api_keys.id', 'is not', null),
+          eb.or([
+            eb('personal_api_keys.expires_at', 'is', null),
+            eb('personal_api_keys.expires_at', '>', isoMicros(now)),
+          ]),
+        ]),
+      ]),
+    );
+}
+
+/** Signs out; unknown values are fine. */
+export async function deleteSession(db: Queries, value: string): Promise<void> {
+  await db.deleteFrom('sessions').where('id_hash', '=', keyHash(value)).execute();
+}
+
+/** Removes expired sessions and login links; to be called now and then. */
+export async function deleteExpiredSessions(db: Queries, now: number): Promise<void> {
+  await db.deleteFrom('sessions').where('expires_at', '<=', isoMicros(now)).execute();
+  await db.deleteFrom('login_links').where('expires_at', '<=', isoMicros(now)).execute();
+}
+
+/** 256 random bits, safe in a URL and in a cookie. */
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}

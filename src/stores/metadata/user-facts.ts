@@ -1,0 +1,39 @@
+import { isoMicros } from '../../base/clock.ts';
+import type { Queries } from './queries.ts';
+
+/** What is known of a user beside the record. */
+export interface UserFacts {
+  readonly sessions: number;
+  readonly keys: number;
+  /** Of sessions and keys that there are; null: never. */
+  readonly lastSeenAt: string | null;
+}
+
+/** Facts by user id; users without any are absent. */
+export async function userFacts(db: Queries, organizationId: string, now: number): Promise<Map<number, UserFacts>> {
+  const sessions = await db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .where('u.organization_id', '=', organizationId)
+    .where('s.expires_at', '>', isoMicros(now))
+    .select(['s.user_id as userId', 's.last_used_at as lastUsedAt', 's.created_at as createdAt'])
+    .execute();
+  const keys = await db
+    .selectFrom('personal_api_keys as k')
+    .innerJoin('users as u', 'u.id', 'k.user_id')
+    .where('u.organization_id', '=', organizationId)
+    .select(['k.user_id as userId', 'k.last_used_at as lastUsedAt'])
+    .execute();
+  const facts = new Map<number, UserFacts>();
+  const add = (userId: number, seenAt: string | null, count: 'sessions' | 'keys'): void => {
+    const known = facts.get(userId) ?? { sessions: 0, keys: 0, lastSeenAt: null };
+    facts.set(userId, { ...known, [count]: known[count] + 1, lastSeenAt: later(known.lastSeenAt, seenAt) });
+  };
+  for (const { userId, lastUsedAt, createdAt } of sessions) add(userId, lastUsedAt ?? createdAt, 'sessions');
+  for (const { userId, lastUsedAt } of keys) add(userId, lastUsedAt, 'keys');
+  return facts;
+}
+
+function later(one: string | null, other: string | null): string | null {
+  return one === null || (other !== null && other > one) ? other : one;
+}

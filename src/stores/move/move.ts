@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Clock } from '../../base/clock.ts';
+import type { Failpoint } from '../../base/failpoint.ts';
+import { isoMicros } from '../../base/clock.ts';
+import type { EventStore, StoreReader } from '../events/eventstore.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { migrate, schemaVersion } from '../metadata/migrate.ts';
+import { copyEvents } from './copy-events.ts';
+import { copyTables } from './copy-tables.ts';
+import type { MoveProgress } from './move-progress.ts';
+import { hasTable, unfinishedMove } from './unfinished-move.ts';
+import { readMoveState, writeMoveState, type MoveState } from './move-state.ts';
+
+/**
+ * Copies a machine's stores to those of a cluster. Nothing is written to the old ones; what the copy has is compared, table by table
+ * and month by month. It may be ended at any moment and begun again.
+ */
+export interface MoveDeps {
+  /** Of the data directory, in which nobody else works and nothing waits. */
+  readonly from: { readonly dataDir: string; readonly db: Metadata; readonly store: StoreReader };
+  /** Empty, or with what this move has copied so far. */
+  readonly to: {
+    readonly db: Metadata;
+    readonly store: EventStore;
+    /** Tells these stores from others; for people, without passwords. */
+    readonly name: string;
+  };
+  readonly clock: Clock;
+  readonly failpoint: Failpoint;
+  readonly progress: MoveProgress;
+  /** Rows of events copied at once, at most. Default 40,000. */
+  readonly pageRows?: number;
+}
+
+export interface MoveReport {
+  readonly id: string;
+  readonly started_at: string;
+  readonly tables: MoveState['tables'];
+  readonly months: MoveState['months'];
+  readonly rows: number;
+  readonly events: number;
+}
+
+const pageRowsDefault = 40_000;
+
+/** The move cannot begin; nothing was changed. The message says what to do. */
+export class MoveRefusedError extends Error {
+  override name = 'MoveRefusedError';
+}
+
+/** Errors: MoveRefusedError, TableDiffersError, MonthDiffersError, and whatever keeps a store from working. */
+export async function move(deps: MoveDeps): Promise<MoveReport> {
+  const { from, to, failpoint, progress } = deps;
+  const known = readMoveState(from.dataDir);
+  if (known !== undefined && known.target !== to.name) throw otherTarget(known.target, to.name);
+  if (known?.stage === 'done') {
+    await releaseTarget(to.db);
+    return reportOf(known);
+  }
+  await checkSource(from.db);
+  const state = known ?? newState(deps);
+  const isClaimed = await checkTarget(deps, state);
+  const save = (): void => writeMoveState(from.dataDir, state);
+  save();
+  failpoint('move_begun');
+  if (!isClaimed) await claimTarget(to.db, state.id);
+  failpoint('move_claimed');
+  await migrate(to.db, 'postgres');
+  failpoint('move_migrated');
+  const done = (table: string, totals: MoveState['tables'][string]): void => {
+    state.tables[table] = totals;
+    save();
+  };
+  await copyTables({ from: from.db, to: to.db, failpoint, progress, done }, state.tables);
+  await copyEvents(
+    {
+      from: from.store,
+      to: to.store,
+      id: state.id,
+      failpoint,
+      progress,
+      pageRows: deps.pageRows ?? pageRowsDefault,
+      at: (place) => {
+        state.current = place;
+        save();
+      },
+      done: (month, totals) => {
+        state.months[month] = totals;
+        state.current = null;
+        save();
+      },
+    },
+    state,
+  );
+  state.stage = 'done';
+  save();
+  failpoint('move_done');
+  await releaseTarget(to.db);
+  return reportOf(state);
+}
+
+function newState({ clock, to }: MoveDeps): MoveState {
+  return {
+    id: randomUUID(),
+    started_at: isoMicros(clock.now()),
+    target: to.name,
+    stage: 'copying',
+    tables: {},
+    months: {},
+    current: null,
+  };
+}
+
+/** Errors: MoveRefusedError. */
+export async function checkSource(db: Metadata): Promise<void> {
+  const query = sql<{ version: number }>`select max(version) as version from schema_version`;
+  const version = (await query.execute(db)).rows[0]?.version ?? 0;
+  if (version !== schemaVersion) {
+    throw new MoveRefusedError(
+      `expected a data directory with metadata schema ${schemaVersion}, got ${version}; start and stop this version of ` +
+        'Millrace on it once, which brings it up to date',
+    );
+  }
+  const runs = await db
+    .selectFrom('import_runs')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('state', 'in', ['queued', 'running', 'paused'])
+    .executeTakeFirstOrThrow();
+  if (Number(runs.count) > 0) {
+    throw new MoveRefusedError(
+      `expected no import run under way, got ${runs.count}: what they have staged lies in the data directory and is not ` +
+        'moved; start the service again and let them finish, or cancel them',
+    );
+  }
+}
+
+function otherTarget(begun: string, now: string): MoveRefusedError {
+  return new MoveRefusedError(
+    `expected the stores that the move was begun to (${begun}), got others (${now}); name those again, or delete move.json in ` +
+      'the data directory to begin anew with empty ones',
+  );
+}
+
+/** Whether this move has begun to fill the stores. Nothing else is ever written over. */
+async function checkTarget({ to }: MoveDeps, state: MoveState): Promise<boolean> {
+  const found = await unfinishedMove(to.db);
+  if (found === state.id) return true;
+  const advice = 'give the move a database of its own';
+  if (found !== undefined) {
+    throw new MoveRefusedError(`expected an empty database, got one that another move has begun to fill; ${advice}`);
+  }
+  const hasCopied = Object.keys(state.tables).length + Object.keys(state.months).length > 0;
+  if (hasCopied || (await hasTable(to.db, 'schema_version'))) {
+    const got = hasCopied ? 'one without what was copied so far' : 'one that a Millrace has used';
+    throw new MoveRefusedError(
+      `expected ${hasCopied ? 'the database of this move' : 'an empty database'}, got ${got}; ${advice}`,
+    );
+  }
+  const [row] = await to.store.query<{ events: string }>('SELECT count() AS events FROM events');
+  if (row?.events !== '0') {
+    throw new MoveRefusedError(
+      `expected an empty event store, got one with ${row?.events} rows; give the move a database of its own there, too`,
+    );
+  }
+  return false;
+}
+
+/** Puts the name of the move into the target, so that no service starts there too early. */
+async function claimTarget(db: Metadata, id: string): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`create table move_from (id text not null)`.execute(tx);
+    await sql`insert into move_from (id) values (${id})`.execute(tx);
+  });
+}
+
+async function releaseTarget(db: Metadata): Promise<void> {
+  await sql`drop table if exists move_from`.execute(db);
+}
+
+function reportOf({ id, started_at, tables, months }: MoveState): MoveReport {
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  return {
+    id,
+    started_at,
+    tables,
+    months,
+    rows: sum(Object.values(tables).map((table) => table.rows)),
+    events: sum(Object.values(months).map((month) => month.events)),
+  };
+}

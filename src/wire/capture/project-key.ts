@@ -1,0 +1,113 @@
+import { LRUCache } from 'lru-cache';
+import { isFresh, type Clock } from '../../base/clock.ts';
+import { ApiError } from '../contract/errors.ts';
+
+export interface ProjectKeys {
+  /** Throws ApiError: 401 for a key that is malformed or unknown, 503 when it could not be looked up. */
+  projectOf(token: string): Promise<number>;
+  /** After a project was changed or deleted: its old key stops at once in this process. */
+  forget(projectId: number): void;
+}
+
+export interface ProjectKeysDeps {
+  /** Id of the project with this key; undefined when there is none. Rejects when the look-up itself fails. */
+  readonly findProject: (token: string) => Promise<number | undefined>;
+  readonly clock: Clock;
+  /** How long a found key is trusted: a rotated key stops working after this. */
+  readonly ttlMs?: number;
+  /** How long an unknown key stays unknown without another look-up. */
+  readonly unknownTtlMs?: number;
+  readonly entriesMax?: number;
+}
+
+interface Entry {
+  readonly projectId: number | undefined;
+  /** When it was looked up. */
+  readonly at: number;
+}
+
+const tokenBytesMax = 64;
+
+/** Looks keys up once in a few seconds, whatever the load. Known and unknown keys cannot push each other out. */
+export function createProjectKeys(options: ProjectKeysDeps): ProjectKeys {
+  const { findProject, clock, ttlMs = 5000, unknownTtlMs = 1000, entriesMax = 10_000 } = options;
+  const known = new LRUCache<string, Entry>({ max: entriesMax });
+  const unknown = new LRUCache<string, Entry>({ max: entriesMax });
+  const pending = new Map<string, Promise<number | undefined>>();
+
+  const keep = (token: string, projectId: number | undefined): void => {
+    const [cache, other] = projectId === undefined ? [unknown, known] : [known, unknown];
+    other.delete(token);
+    cache.set(token, { projectId, at: clock.now() });
+  };
+  const lookUp = async (token: string): Promise<number | undefined> => {
+    try {
+      const projectId = await findProject(token);
+      keep(token, projectId);
+      return projectId;
+    } catch (cause) {
+      // While the metadata store is away, a key that was good a moment ago is the better guess than losing events.
+      const stale = known.get(token)?.projectId;
+      if (stale !== undefined) return stale;
+      throw unavailable('The project API key could not be looked up; try again.', 5, cause);
+    } finally {
+      pending.delete(token);
+    }
+  };
+
+  return {
+    projectOf: async (sent) => {
+      // Whoever is known under exactly these letters needs no look at their form.
+      const hit = known.get(sent);
+      if (hit?.projectId !== undefined && isFresh(hit.at, ttlMs, clock.now())) return hit.projectId;
+      const token = checkToken(sent);
+      const entry = known.get(token) ?? unknown.get(token);
+      if (entry !== undefined && isFresh(entry.at, entry.projectId === undefined ? unknownTtlMs : ttlMs, clock.now())) {
+        return entry.projectId ?? refuse();
+      }
+      let found = pending.get(token);
+      if (found === undefined) {
+        found = lookUp(token);
+        pending.set(token, found);
+      }
+      return (await found) ?? refuse();
+    },
+    forget: (projectId) => {
+      for (const [token, entry] of known) if (entry.projectId === projectId) known.delete(token);
+      // A key that was unknown a moment ago may be the new one.
+      unknown.clear();
+    },
+  };
+}
+
+function refuse(): never {
+  throw new ApiError(
+    'authentication_failed',
+    'API key is not valid: expected the project API key (phc_…) of a project of this service, got: an unknown one; copy it from the project settings',
+    { attr: 'api_key' },
+  );
+}
+
+/** The key without white space around it. Throws 401, saying what is wrong with its form. */
+function checkToken(sent: string): string {
+  const token = sent.trim();
+  const fault = faultOf(token);
+  if (fault === undefined) return token;
+  throw new ApiError('authentication_failed', `API key is not valid: ${fault}; send the project API key (phc_…)`, {
+    attr: 'api_key',
+  });
+}
+
+function faultOf(token: string): string | undefined {
+  if (token === '') return 'empty';
+  if (Buffer.byteLength(token) > tokenBytesMax) return 'too_long';
+  if (token.includes('\0')) return 'null_byte';
+  if (!/^[ -~]+$/.test(token)) return 'not_ascii';
+  if (token.startsWith('phx_')) return 'personal_api_key';
+  return undefined;
+}
+
+/** 503 with the time after which trying again makes sense. */
+export function unavailable(detail: string, retryAfterSeconds: number, cause?: unknown): ApiError {
+  return new ApiError('unavailable', detail, { headers: { 'retry-after': String(retryAfterSeconds) }, cause });
+}

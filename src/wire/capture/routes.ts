@@ -1,0 +1,196 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Settings } from '../../server/config/settings.ts';
+import { capturePaths, captureV1Path } from '../contract/capture.ts';
+import { ApiError } from '../contract/errors.ts';
+import { allowOrigin, originHeaders } from '../../server/http/cors.ts';
+import {
+  answerDirectly,
+  type DirectAnswer,
+  type DirectDeps,
+  type DirectRequest,
+  type DirectRoute,
+} from '../../server/http/direct.ts';
+import { refuseOtherMethods } from '../../server/http/refuse-methods.ts';
+import type { Log } from '../../server/telemetry/log.ts';
+import { refuseLargeWrapped } from './decode.ts';
+import { createGunzipper } from './gunzip.ts';
+import { createEncodingInflater } from './inflate-encoding.ts';
+import { createBodyBudget, type BodyBudget } from './read-body.ts';
+import { registerLibrary } from './routes-library.ts';
+import { hintsOf, queryOf, withBody, type Hold } from './routes-request.ts';
+import { registerStartup } from './routes-startup.ts';
+import { takeRequest, type CaptureDeps } from './take-request.ts';
+import { takeV1, type CaptureV1Deps } from './take-v1.ts';
+import { toV1Error } from './v1-error.ts';
+import { readV1Headers } from './v1-headers.ts';
+
+export interface CaptureRouteDeps extends Omit<CaptureDeps, 'gunzip'> {
+  readonly log: Log;
+}
+
+/** Bodies in memory at once, as a multiple of the largest one. */
+const bodiesInMemory = 16;
+
+/**
+ * Serves everything that client libraries send events to, and the answers they want at start-up. Bodies are read from the
+ * raw stream: the scope must have no body parser of its own. Errors are thrown as ApiError for the server to answer.
+ */
+export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): void {
+  const deps = { ...given, gunzip: createGunzipper(), inflate: createEncodingInflater() };
+  const budget = createBodyBudget(memoryFor(deps.settings));
+  // Leaves every body unread for the handlers below.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.addHook('onRequest', (request, reply, done) => {
+    allowOrigin(request, reply);
+    done();
+  });
+  const paths = [...capturePaths, captureV1Path].flatMap((path) => [path, `${path}/`]);
+  const handle: DirectRoute['handle'] = (request, also) =>
+    request.url.startsWith(captureV1Path) ? captureV1(deps, budget, request, also) : capture(deps, budget, request);
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const also = {};
+    // A reply that is returned is waited for.
+    const { status, headers, body } = await handle(request, also).finally(() => void reply.headers(also));
+    return reply.code(status).headers(headers).send(body);
+  };
+  for (const url of paths) {
+    const isV1 = url.startsWith(captureV1Path);
+    // A probe takes no event, whatever its query holds.
+    if (!isV1) app.head(url, async (_request, reply) => reply.send());
+    app.route({ method: isV1 ? ['POST'] : ['GET', 'POST'], url, handler });
+    answerOptions(app, url, isV1 ? ['POST'] : ['GET', 'HEAD', 'POST']);
+  }
+  answerDirectly(app, { ...deps, find: findCapture(paths, handle), trustsProxy: deps.settings.trustProxy });
+  registerRecordings(app);
+  registerStartup(app, deps, budget);
+  registerLibrary(app, deps);
+}
+
+/** Bodies that a route reads itself have no type that matters; others than these go the long way, where odd ones are refused. */
+const usualTypes = new Set([
+  undefined,
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json;charset=utf-8',
+  'application/json;charset=UTF-8',
+  'application/octet-stream',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+  'text/plain;charset=UTF-8',
+]);
+
+/** POST requests as client libraries send them. */
+function findCapture(paths: readonly string[], handle: DirectRoute['handle']): DirectDeps['find'] {
+  const handleWithOrigin: DirectRoute['handle'] = (request, also) => {
+    Object.assign(also, originHeaders(request.headers));
+    return handle(request, also);
+  };
+  const routes = new Map(
+    paths.map((path) => [path, { route: path.replace(/\/$/, ''), handle: handleWithOrigin }] as const),
+  );
+  return ({ method, headers }, path) =>
+    method === 'POST' && usualTypes.has(headers['content-type']) ? routes.get(path) : undefined;
+}
+
+/** Bytes that requests may keep in memory together; one of the largest kind always fits. */
+function memoryFor({ captureBodyBytesMax, captureInflatedBytesMax }: Settings): number {
+  return Math.max(bodiesInMemory * captureBodyBytesMax, 2 * (captureBodyBytesMax + captureInflatedBytesMax));
+}
+
+type Served = CaptureV1Deps & CaptureRouteDeps;
+
+const json = { 'content-type': 'application/json; charset=utf-8' };
+
+async function capture(deps: Served, budget: BodyBudget, request: DirectRequest): Promise<DirectAnswer> {
+  const ip = senderOf(request);
+  const take = async (body: Buffer, hold: Hold): Promise<DirectAnswer> => {
+    const completeAt = performance.now();
+    const query = queryOf(request);
+    const { prefer } = request.headers;
+    const strict = prefer !== undefined && /\bhandling\s*=\s*"?strict\b/i.test(String(prefer));
+    const answer = await takeRequest(deps, {
+      body,
+      hold,
+      hints: hintsOf(request, query),
+      querySentAt: query.get('_') ?? query.get('sent_at') ?? undefined,
+      isEngage: request.url.startsWith('/engage'),
+      strict,
+      ip,
+      requestId: request.id,
+      receivedAt: deps.clock.now(),
+      completeAt,
+    });
+    const applied = strict ? { 'preference-applied': 'handling=strict' } : {};
+    if (query.get('beacon') === '1') return { status: 204, headers: applied };
+    return { status: 200, headers: { ...applied, ...json }, body: JSON.stringify(answer) };
+  };
+  return withBody(deps, budget, request, take, refuseLargeWrapped);
+}
+
+async function captureV1(
+  deps: Served,
+  budget: BodyBudget,
+  request: DirectRequest,
+  also: Record<string, string>,
+): Promise<DirectAnswer> {
+  const given = request.headers['posthog-request-id'];
+  if (typeof given === 'string' && /^[\x21-\x7e]{1,64}$/.test(given)) also['posthog-request-id'] = given;
+  const ip = senderOf(request);
+  try {
+    return await withBody(deps, budget, request, async (body, hold) => {
+      const completeAt = performance.now();
+      const answer = await takeV1(deps, {
+        body,
+        hold,
+        contentEncoding: request.headers['content-encoding'],
+        headers: readV1Headers(request.headers),
+        ip,
+        requestId: request.id,
+        receivedAt: deps.clock.now(),
+        completeAt,
+      });
+      return { status: 200, headers: json, body: JSON.stringify(answer) };
+    });
+  } catch (error) {
+    const refusal = toV1Error(error);
+    if (refusal === undefined) throw error;
+    if (refusal.status >= 500) deps.log.error({ err: error, requestId: request.id }, refusal.message);
+    const headers = { ...json, ...refusal.headers };
+    return { status: refusal.status, headers, body: JSON.stringify(refusal.body()) };
+  }
+}
+
+/**
+ * The sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of one. To be asked
+ * before the body is awaited: a connection that was reset since has none, unless it was asked before.
+ */
+function senderOf({ ip }: DirectRequest): string | undefined {
+  // Fastify's type knows nothing of closed connections.
+  const address = (ip as string | undefined) ?? '';
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
+  return plain === '' ? undefined : plain;
+}
+
+/** Answers the preflight of a path, and 405 to what it does not take. */
+function answerOptions(app: FastifyInstance, url: string, taken: readonly string[]): void {
+  app.options(url, async (_request, reply) =>
+    reply.header('allow', [...taken, 'OPTIONS'].join(', ')).send({ status: 'Ok' }),
+  );
+  refuseOtherMethods(app, url, new Set([...taken, 'OPTIONS']));
+}
+
+function registerRecordings(app: FastifyInstance): void {
+  for (const url of ['/s', '/s/']) {
+    answerOptions(app, url, ['GET', 'HEAD', 'POST']);
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      handler: async () => {
+        throw new ApiError(
+          'not_found',
+          'Session recordings are not taken by this service; switch them off in the client library (disable_session_recording).',
+        );
+      },
+    });
+  }
+}

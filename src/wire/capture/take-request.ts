@@ -1,0 +1,188 @@
+import type { Clock } from '../../base/clock.ts';
+import { freeMemory } from '../../base/free-memory.ts';
+import type { Settings } from '../../server/config/settings.ts';
+import type { CaptureAnswer } from '../contract/capture.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Lane } from '../../log/eventlog.ts';
+import type { Metrics } from '../../server/telemetry/metrics.ts';
+import type { AcceptedBatch, Door } from '../batch/door.ts';
+import type { Agreements } from './agreements.ts';
+import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
+import type { Gunzip } from './gunzip.ts';
+import { requireKnownKey } from './known-key.ts';
+import type { ProjectKeys } from './project-key.ts';
+import { answerFor, countRejected, noRejections, reject, requestRefused, type Rejections } from './refusals.ts';
+import { asIdentify, isNameless, withoutEvents } from '../batch/rewrite.ts';
+import { BodySyntaxError } from '../batch/json-syntax.ts';
+import { scanLimits } from '../batch/limits.ts';
+import { scanBatch } from '../batch/scan.ts';
+import type { ScannedBatch } from '../batch/scanned-batch.ts';
+import { fieldFrom, fieldTo } from '../batch/spans.ts';
+import { parseTimestamp } from '../batch/timestamps.ts';
+import { tokenOf } from './tokens.ts';
+import { validateEvent } from '../batch/validate.ts';
+
+export interface CaptureDeps {
+  readonly door: Door;
+  readonly projects: ProjectKeys;
+  readonly agreements: Agreements;
+  readonly settings: Settings;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** See createGunzipper. */
+  readonly gunzip: Gunzip;
+}
+
+/** A request, read to its end, in terms that have nothing to do with the HTTP framework. */
+export interface CaptureRequest {
+  readonly body: Buffer;
+  readonly hints: BodyHints;
+  /** Counts more bytes that this request keeps in memory; throws ApiError 503 when there is no room for them. */
+  readonly hold: (bytes: number) => void;
+  /** `_` or `sent_at` of the query. */
+  readonly querySentAt: string | undefined;
+  /** On paths starting /engage an object without event name is an `$identify`. */
+  readonly isEngage: boolean;
+  /** `Prefer: handling=strict`: all or nothing. */
+  readonly strict: boolean;
+  readonly ip: string | undefined;
+  readonly requestId: string;
+  /** When the body was complete, ms since the epoch. */
+  readonly receivedAt: number;
+  /** The same moment on the monotonic clock (performance.now), for the time to the answer. */
+  readonly completeAt: number;
+}
+
+/**
+ * Everything between a request's bytes and the durable log. Throws ApiError when nothing of it was taken; once it
+ * resolves, every event but the rejected ones is durable.
+ */
+export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): Promise<CaptureAnswer> {
+  const { decoded, scan } = await readEvents(deps, request);
+  const projectId = await deps.projects.projectOf(tokenOf(scan));
+  const sentAt = sentAtOf(scan.sentAt, request.querySentAt);
+  const { receivedAt, requestId, ip } = request;
+  const lane: Lane = scan.historicalMigration ? 'historical' : 'live';
+  const filtered = performanceEvents(scan);
+  if (filtered === scan.count) return { status: 'Ok' };
+  const rejected = validateAll(scan, lane, receivedAt);
+  const good = scan.count - filtered - rejected.total;
+  countRejected(deps.metrics, lane, rejected.byCode);
+  if (rejected.total > 0 && (good === 0 || request.strict)) {
+    throw requestRefused(rejected, scan.count - filtered, request.strict);
+  }
+  const kept: DecodedBody = filtered === 0 ? decoded : withoutPerformance(scan);
+  // Otherwise the log keeps something else than what was scanned, or takes its memory.
+  const isAsScanned = kept === decoded && kept.encoding === 'gzip';
+  const batch: AcceptedBatch = {
+    lane,
+    projectId,
+    body: kept.body,
+    encoding: kept.encoding,
+    events: good,
+    receivedAt,
+    requestId,
+    ...(sentAt === undefined ? {} : { sentAt }),
+    ...(ip === undefined ? {} : { ip }),
+    ...(isAsScanned ? { scan } : {}),
+  };
+  await storeBatch(deps, batch, request.completeAt);
+  // The log may still be writing the body; what was unpacked from it is not read again.
+  if (batch.body.buffer !== scan.json.buffer) freeMemory(scan.json);
+  freeMemory(scan.spans);
+  return answerFor(rejected);
+}
+
+/** Makes a batch durable if the agreement for historical imports lets it in. */
+export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch, completeAt: number): Promise<void> {
+  const giveBack = batch.lane === 'historical' ? await deps.agreements.admit(batch.projectId, batch.events) : undefined;
+  try {
+    await deps.door.accept(batch);
+  } catch (error) {
+    giveBack?.();
+    throw error;
+  }
+  const seconds = (performance.now() - completeAt) / 1000;
+  deps.metrics.observe('millrace_ingest_ack_seconds', { lane: batch.lane }, seconds);
+}
+
+/** Decodes and scans; 400 and 413 for what cannot be read. */
+async function readEvents(
+  { settings, gunzip, projects }: CaptureDeps,
+  { body, hints, hold, isEngage }: CaptureRequest,
+): Promise<{ decoded: DecodedBody; scan: ScannedBatch }> {
+  const limits = { inflatedBytesMax: settings.captureInflatedBytesMax };
+  let decoded = await decodeBody(body, hints, limits, gunzip);
+  if (decoded.json !== body) hold(decoded.json.length);
+  await requireKnownKey(decoded.json, projects).catch((error: unknown) => {
+    // Tens of megabytes that are not read again: left to the collector, they make it run.
+    freeMemory(decoded.json);
+    throw error;
+  });
+  let scan = scanBody(decoded.json, settings);
+  if (isNameless(scan)) {
+    if (!isEngage) {
+      throw new ApiError(
+        'required',
+        'failed to hydrate events from request: non-engage request missing event name attribute; send "event", or "batch" with an array of events',
+        { attr: 'event' },
+      );
+    }
+    const json = asIdentify(scan);
+    decoded = { json, body: json, encoding: 'identity' };
+    scan = scanBody(json, settings);
+  }
+  if (scan.count === 0) throw new ApiError('invalid_input', 'request holds no event', { attr: 'batch' });
+  return { decoded, scan };
+}
+
+/** As scanBatch, with errors that a client can be told. */
+export function scanBody(json: Buffer, settings: Settings): ScannedBatch {
+  try {
+    return scanBatch(json, scanLimits(settings.captureEventBytesMax));
+  } catch (error) {
+    if (!(error instanceof BodySyntaxError)) throw error;
+    throw new ApiError(error.code, `failed to parse request: ${error.message}`);
+  }
+}
+
+function validateAll(scan: ScannedBatch, lane: Lane, receivedAt: number): Rejections {
+  const rejections = noRejections();
+  for (let i = 0; i < scan.count; i++) {
+    const verdict = validateEvent(scan, i, lane, receivedAt);
+    if (!verdict.ok && !isPerformanceEvent(scan, i)) reject(rejections, scan.root, i, verdict);
+  }
+  return rejections;
+}
+
+const performanceName = Buffer.from('"$performance_event"');
+
+/** Old browser libraries send these by the thousand; the protocol has long stopped storing them. */
+function isPerformanceEvent(scan: ScannedBatch, index: number): boolean {
+  const from = fieldFrom(scan, index, 'name');
+  const to = fieldTo(scan, index, 'name');
+  return to - from === performanceName.length && performanceName.compare(scan.json, from, to) === 0;
+}
+
+function performanceEvents(scan: ScannedBatch): number {
+  let count = 0;
+  for (let i = 0; i < scan.count; i++) if (isPerformanceEvent(scan, i)) count++;
+  return count;
+}
+
+function withoutPerformance(scan: ScannedBatch): DecodedBody {
+  const json = withoutEvents(scan, (index) => !isPerformanceEvent(scan, index));
+  return { json, body: json, encoding: 'identity' };
+}
+
+/** Query values before this are seconds or nonsense, never a time of sending. */
+const sentAtMin = Date.UTC(2020, 0, 1);
+
+/** When the client says it sent the body, ms since the epoch. What cannot be read is no reason to refuse events. */
+function sentAtOf(bodySentAt: string | undefined, querySentAt: string | undefined): number | undefined {
+  const micros = bodySentAt === undefined ? undefined : parseTimestamp(bodySentAt);
+  if (micros !== undefined) return Math.round(micros / 1000);
+  if (querySentAt === undefined || !/^\d{1,15}$/.test(querySentAt)) return undefined;
+  const ms = Number(querySentAt);
+  return ms >= sentAtMin ? ms : undefined;
+}

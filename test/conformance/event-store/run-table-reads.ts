@@ -1,0 +1,191 @@
+import { expect, it } from 'vitest';
+import { hostileTexts, insertSegment, newRun, runRow, sourceStart as start } from '../../support/run-table-rows.ts';
+import { dayMicros } from './event-store.ts';
+import type { RunRef } from '../../../src/stores/events/eventstore.ts';
+import type { IdentityKey } from '../../../src/stores/events/import-reads.ts';
+import type { EventRow } from '../../../src/stores/events/rows.ts';
+import {
+  readRunTableDay,
+  runTableChanged,
+  runTableDays,
+  runTableEvents,
+  runTableProperties,
+  runTableRepeated,
+  type RunPageOf,
+  type RunRowKey,
+} from '../../../src/stores/events/run-table-reads.ts';
+import type { RunStore } from '../../../src/stores/events/run-tables.ts';
+
+const keyDay = 19_783;
+const day = '2024-03-01';
+
+/** What reads of the tables of runs answer, part of runTablesConformance. */
+export function runTableReadTests(store: () => RunStore): void {
+  dayTests(store);
+  pageTests(store);
+  duplicateTests(store);
+}
+
+function dayTests(store: () => RunStore): void {
+  it('days are counted with all of their rows, and what they take as JSON', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    expect(await runTableDays(store(), run)).toEqual([]);
+    const rows = [-25_567, keyDay, keyDay + 1, keyDay].map((each, n) =>
+      runRow(run, n, { keyDay: each, properties: JSON.stringify({ long: 'x'.repeat(2000) }) }),
+    );
+    await insertSegment(store(), run, '0', [...rows, { ...(rows[1] as EventRow), receivedAtMicros: start + 100 }]);
+    const days = await runTableDays(store(), run);
+    expect(days.map((each) => [each.day, each.rows])).toEqual([
+      ['1900-01-01', 1],
+      [day, 3],
+      ['2024-03-02', 1],
+    ]);
+    const { uuid, event, distinctId, properties } = rows[0] as EventRow;
+    const timestamp = '2024-03-01T00:00:00.000000Z';
+    const json = JSON.stringify({ uuid, event, distinct_id: distinctId, timestamp, properties: '' });
+    for (const each of days) {
+      const expected = each.rows * (json.length + properties.length);
+      expect(Math.abs(each.bytes - expected)).toBeLessThan(expected / 100);
+    }
+    await store().runTables.drop(run);
+  });
+}
+
+async function readDay(store: RunStore, run: RunRef, of?: RunPageOf['of']): Promise<EventRow[]> {
+  const read: EventRow[] = [];
+  for (let after: RunRowKey | undefined; ;) {
+    const page = await readRunTableDay(store, run, day, { after, limit: 7, ...(of && { of }) });
+    read.push(...page.items);
+    after = page.next;
+    if (after === undefined) return read;
+  }
+}
+
+function pageTests(store: () => RunStore): void {
+  it('a day is read in the order of time and then of the source, each event once, by pages that meet without a gap', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const rows = Array.from({ length: 50 }, (_, n) =>
+      runRow(run, n, {
+        keyDay,
+        timestampMicros: keyDay * dayMicros + (((n * 31) % 50) >> 2),
+        event: n % 2 === 0 ? 'a\0' : "it's",
+        distinctId: hostileTexts[n % 7] as string,
+      }),
+    );
+    await insertSegment(store(), run, '0', rows.slice(25));
+    await insertSegment(store(), run, '1', [
+      ...rows.slice(0, 25),
+      { ...(rows[3] as EventRow), receivedAtMicros: start + 100, properties: '{"second":1}' },
+      runRow(run, 60, { keyDay: keyDay + 1 }),
+    ]);
+    const inOrder = rows.toSorted(
+      (a, b) => a.timestampMicros - b.timestampMicros || a.receivedAtMicros - b.receivedAtMicros,
+    );
+    expect(await readDay(store(), run)).toEqual(inOrder);
+    await store().runTables.drop(run);
+  });
+
+  it('facts of a day are read in the same order', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    await insertSegment(store(), run, '0', [runRow(run, 0)]);
+    const facts = Array.from({ length: 20 }, (_, n) => runRow(run, n, { distinctId: `user-${n % 3}` }));
+    await insertSegment(store(), run, '0', facts.toReversed(), 'facts');
+    expect(await readDay(store(), run, 'facts')).toEqual(facts);
+    await store().runTables.drop(run);
+  });
+
+  it('events of a name and day are listed once each by pages, and their properties are read as they were written', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const rows = Array.from({ length: 30 }, (_, n) =>
+      runRow(run, n, { keyDay, distinctId: hostileTexts[n % 7] as string, properties: `{"n":1${n}e400}` }),
+    );
+    await insertSegment(store(), run, '0', rows);
+    await insertSegment(store(), run, '1', [
+      { ...(rows[3] as EventRow), receivedAtMicros: start + 100, properties: '{"second":1}' },
+      runRow(run, 60, { keyDay: keyDay + 1 }),
+      runRow(run, 61, { event: 'other' }),
+    ]);
+    const seen = [];
+    for (let after: IdentityKey | undefined; ;) {
+      const page = await runTableEvents(store(), run, { day, event: 'seen', after }, { limit: 7, contents: 'crc32' });
+      seen.push(...page.events.map(({ uuid, distinctId, runId }) => [uuid, distinctId, runId]));
+      after = page.next;
+      if (after === undefined) break;
+    }
+    expect(seen.toSorted()).toEqual(rows.map((row) => [row.uuid, row.distinctId, run.runId]).toSorted());
+    const asked = rows.slice(2, 5);
+    const where = { day, event: 'seen', uuids: asked.map(({ uuid }) => uuid) };
+    const found = await runTableProperties(store(), run, where);
+    expect(new Map(found.map(({ uuid, properties }) => [uuid, properties]))).toEqual(
+      new Map(asked.map(({ uuid, properties }) => [uuid, properties])),
+    );
+    await store().runTables.drop(run);
+  });
+}
+
+/** Rows of one identity: `34x 33y+` is one at place 34, and one at place 33 with other properties and a later time. */
+function sameEvents(run: RunRef, rows: string, on = keyDay): EventRow[] {
+  const { uuid } = runRow(run, 0);
+  return rows.split(' ').map((row) => {
+    const [, place, value, later = ''] = /^(\d+)(\w)(\+?)$/.exec(row) ?? [];
+    const timestampMicros = on * dayMicros + later.length;
+    return runRow(run, Number(place), { keyDay: on, timestampMicros, uuid, properties: JSON.stringify({ value }) });
+  });
+}
+
+function duplicateTests(store: () => RunStore): void {
+  it('duplicates that differ from the first of the source are counted, each once', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    const identities = [
+      ['10x', 0],
+      ['20x 21x 22x', 0],
+      // The first of the source is the last that is inserted.
+      ['34x 33y 32x 31z 30y', 3],
+      ['40x 41x+', 1],
+      // The same place twice: of the first row, and of one that differs from it.
+      ['50x 50x', 0],
+      ['60x 61y 60x 61y', 1],
+    ] as const;
+    const all = [...identities.flatMap(([rows]) => sameEvents(run, rows)), ...sameEvents(run, '70x 71y', keyDay + 1)];
+    for (const [at, row] of all.entries()) await insertSegment(store(), run, `${at}`, [row]);
+    await insertSegment(store(), run, 'more', [runRow(run, 1000), runRow(run, 1001)]);
+    const changed = identities.reduce((sum, [, each]) => sum + each, 0);
+    expect(await runTableChanged(store(), run, day)).toBe(changed);
+    expect(await runTableChanged(store(), run, '2024-03-02')).toBe(1);
+    expect(await runTableChanged(store(), run, '2024-03-03')).toBe(0);
+    await store().runTables.drop(run);
+  });
+
+  it('events that stand on an earlier day as well are counted, and estimated from a share of the uuids', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    expect(await runTableRepeated(store(), run, 1)).toBe(0);
+    const rows = Array.from({ length: 400 }, (_, n) =>
+      runRow(run, n, { uuid: `01890000-0000-7000-8000-${String(n).padStart(12, '0')}`, distinctId: `user-${n % 9}` }),
+    );
+    const again = (number: number, more: Partial<EventRow>): EventRow => ({ ...(rows[number] as EventRow), ...more });
+    await insertSegment(store(), run, '0', rows);
+    // A duplicate, and events with another name or distinct_id, are none.
+    const none = [again(0, { receivedAtMicros: start + 900 }), again(1, { keyDay: 1, event: 'other' })];
+    await insertSegment(store(), run, '1', [...none, again(2, { keyDay: 1, distinctId: 'other' })]);
+    expect(await runTableRepeated(store(), run, 1)).toBe(0);
+    await insertSegment(
+      store(),
+      run,
+      '2',
+      [1, 2, 2].map((each) => again(3, { keyDay: each })),
+    );
+    expect(await runTableRepeated(store(), run, 1)).toBe(2);
+    const allAgain = rows.map((_, number) => again(number, { keyDay: 1 }));
+    await insertSegment(store(), run, '3', allAgain);
+    expect(await runTableRepeated(store(), run, 1)).toBe(401);
+    const estimate = await runTableRepeated(store(), run, 4);
+    expect([estimate % 4, estimate > 200, estimate < 600]).toEqual([0, true, true]);
+    await store().runTables.drop(run);
+  });
+}

@@ -1,0 +1,227 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hourMs, minuteMs } from '../../../src/base/time.ts';
+import type { Metadata } from '../../../src/stores/metadata/database.ts';
+import { now } from '../../support/metadata-rows.ts';
+import { addDestination, addNoticeProject, failedRun, type NoticeProject } from '../../support/notices.ts';
+import { settleConditions, type Condition } from '../../../src/queue/notices/conditions.ts';
+import {
+  claimDelivery,
+  findDelivery,
+  pruneDeliveries,
+  releaseDelivery,
+  settleDelivery,
+  tell,
+} from '../../../src/queue/notices/outbox.ts';
+
+export interface NoticeStore extends AsyncDisposable {
+  /** Migrated; without projects. */
+  readonly db: Metadata;
+  /** Another handle on the same store, as another process has one. May be the same where there can be only one. */
+  readonly other: Metadata;
+}
+
+const leaseMs = 1000;
+
+/** What notices promise on every metadata store. Real stores only. */
+export function testNotices(open: () => Promise<NoticeStore>): void {
+  let store: NoticeStore;
+  let owner: NoticeProject;
+  beforeEach(async () => {
+    store = await open();
+    owner = await addNoticeProject(store.db);
+  });
+  afterEach(() => store[Symbol.asyncDispose]());
+  const use = (): Use => ({ ...store, owner });
+  testOutbox(use);
+  testConditions(use);
+}
+
+interface Use extends Pick<NoticeStore, 'db' | 'other'> {
+  readonly owner: NoticeProject;
+}
+
+async function told(db: Metadata): Promise<string[]> {
+  const rows = await db.selectFrom('notices').select('notice').orderBy('id').execute();
+  return rows.map(({ notice }) => {
+    const { event, state } = JSON.parse(notice) as { event: string; state: string };
+    return `${event} ${state}`;
+  });
+}
+
+function testOutbox(use: () => Use): void {
+  describe('the outbox', () => {
+    it('a notice exists if and only if what it tells of does', async () => {
+      const { db, owner } = use();
+      await addDestination(db, owner);
+      const broken = db.transaction().execute(async (tx) => {
+        await tell(tx, failedRun(owner.projectId), now);
+        throw new Error('it did not happen');
+      });
+      await expect(broken).rejects.toThrow('it did not happen');
+      expect(await told(db)).toEqual([]);
+      await db.transaction().execute((tx) => tell(tx, failedRun(owner.projectId), now));
+      expect(await told(db)).toEqual(['run_failed happened']);
+    });
+
+    it('goes to those who want it: not to others’ destinations, other events, or ones that are switched off', async () => {
+      const { db, owner } = use();
+      const other = await addNoticeProject(db);
+      await addDestination(db, other);
+      await addDestination(db, { ...owner, projectId: null });
+      await addDestination(db, owner, { events: ['config_failing'] });
+      await addDestination(db, owner, { enabled: false });
+      const wanted = await addDestination(db, owner);
+      await tell(db, failedRun(owner.projectId), now);
+      const rows = await db.selectFrom('notices').select(['destination_id', 'notice']).execute();
+      expect(rows.map(({ destination_id: id }) => id)).toEqual([wanted.id]);
+      expect(JSON.parse(rows[0]?.notice ?? '')).toMatchObject({ project: { id: owner.projectId, name: 'Shop' } });
+    });
+
+    it('of processes that look at the same time each notice is one’s', async () => {
+      const { db, other, owner } = use();
+      await addDestination(db, owner);
+      for (let at = 0; at < 10; at += 1) await tell(db, failedRun(owner.projectId), now);
+      const takeAll = async (handle: Metadata): Promise<string[]> => {
+        const ids: string[] = [];
+        for (;;) {
+          const delivery = await claimDelivery(handle, now, leaseMs);
+          if (delivery === undefined) return ids;
+          ids.push(delivery.id);
+        }
+      };
+      const taken = (await Promise.all([takeAll(db), takeAll(other), takeAll(db)])).flat();
+      expect(taken).toHaveLength(10);
+      expect(new Set(taken).size).toBe(10);
+    });
+
+    it('one whose sender died is taken by another, and the dead one can write nothing any more', async () => {
+      const { db, other, owner } = use();
+      await addDestination(db, owner);
+      await tell(db, failedRun(owner.projectId), now);
+      const dead = await claimDelivery(db, now, leaseMs);
+      if (dead === undefined) throw new Error('expected a notice to be due');
+      expect(await claimDelivery(other, now + leaseMs - 1, leaseMs)).toBeUndefined();
+      const heir = await claimDelivery(other, now + leaseMs + 1, leaseMs);
+      expect(heir).toMatchObject({ id: dead.id, attempts: 2 });
+      expect(await settleDelivery(db, dead, { kind: 'sent' }, now)).toBeUndefined();
+      if (heir === undefined) throw new Error('expected the notice');
+      expect(await settleDelivery(other, heir, { kind: 'sent' }, now)).toBe('sent');
+    });
+
+    it('is tried again later, as often as it may, and then given up with the reason', async () => {
+      const { db, owner } = use();
+      const { id: destination } = await addDestination(db, owner);
+      await tell(db, failedRun(owner.projectId), now);
+      await db.updateTable('notices').set({ attempts_max: 2 }).execute();
+      const refuse = async (at: number): Promise<string | undefined> => {
+        const delivery = await claimDelivery(db, at, leaseMs);
+        if (delivery === undefined) return 'not due';
+        return settleDelivery(db, delivery, { kind: 'refused', error: 'no', final: false, delayMs: 5000 }, at);
+      };
+      expect(await refuse(now)).toBe('queued');
+      expect(await refuse(now + 4999)).toBe('not due');
+      expect(await refuse(now + 5000)).toBe('failed');
+      const [row] = await db.selectFrom('notices').select('id').execute();
+      expect(await findDelivery(db, destination, row?.id ?? '')).toMatchObject({
+        state: 'failed',
+        attempts: 2,
+        error: 'no',
+        next_attempt_at: null,
+      });
+    });
+
+    it('given back it costs no attempt', async () => {
+      const { db, owner } = use();
+      await addDestination(db, owner);
+      await tell(db, failedRun(owner.projectId), now);
+      const taken = await claimDelivery(db, now, leaseMs);
+      if (taken === undefined) throw new Error('expected a notice to be due');
+      await releaseDelivery(db, taken);
+      expect(await claimDelivery(db, now, leaseMs)).toMatchObject({ id: taken.id, attempts: 1 });
+    });
+
+    it('what was sent is forgotten after a week, what waits never', async () => {
+      const { db, owner } = use();
+      await addDestination(db, owner);
+      await tell(db, failedRun(owner.projectId), now);
+      const taken = await claimDelivery(db, now, leaseMs);
+      if (taken === undefined) throw new Error('expected a notice to be due');
+      await settleDelivery(db, taken, { kind: 'sent' }, now);
+      await tell(db, failedRun(owner.projectId), now);
+      await pruneDeliveries(db, now + 6 * 24 * hourMs);
+      expect(await told(db)).toHaveLength(2);
+      await pruneDeliveries(db, now + 400 * 24 * hourMs);
+      expect(await db.selectFrom('notices').select('state').execute()).toEqual([{ state: 'queued' }]);
+    });
+  });
+}
+
+function testConditions(use: () => Use): void {
+  const failing = (projectId: number): Condition => ({
+    subject: 'config 12',
+    told: {
+      event: 'config_failing',
+      projectId,
+      summary: 'GeoIP: no database',
+      action: '',
+      target: 'transformations/12',
+      details: { config: 12 },
+    },
+    recovered: 'GeoIP works again.',
+  });
+
+  describe('what lasts', () => {
+    it('is told once however long it lasts, and once when it has been over for five minutes', async () => {
+      const { db, owner } = use();
+      await addDestination(db, owner);
+      const lasting = [failing(owner.projectId)];
+      for (let at = 0; at < 5; at += 1) await settleConditions(db, lasting, now + at * minuteMs);
+      expect(await told(db)).toEqual(['config_failing raised']);
+      await settleConditions(db, [], now + 6 * minuteMs);
+      await settleConditions(db, [], now + 10 * minuteMs);
+      expect(await told(db)).toHaveLength(1);
+      await settleConditions(db, [], now + 11 * minuteMs);
+      await settleConditions(db, [], now + 12 * minuteMs);
+      expect(await told(db)).toEqual(['config_failing raised', 'config_failing recovered']);
+      await settleConditions(db, lasting, now + 13 * minuteMs);
+      expect(await told(db)).toHaveLength(3);
+    });
+
+    it('a config that fails with every other event is one that fails', async () => {
+      const { db, owner } = use();
+      await addDestination(db, owner);
+      for (let at = 0; at < 100; at += 1) {
+        await settleConditions(db, at % 2 === 0 ? [failing(owner.projectId)] : [], now + at * 10_000);
+      }
+      expect(await told(db)).toEqual(['config_failing raised']);
+    });
+
+    it('of processes that look at the same time one tells it', async () => {
+      const { db, other, owner } = use();
+      await addDestination(db, owner);
+      const lasting = [failing(owner.projectId)];
+      await Promise.all([db, other, db, other].map((handle) => settleConditions(handle, lasting, now)));
+      expect(await told(db)).toEqual(['config_failing raised']);
+      await settleConditions(db, [], now);
+      const later = now + 5 * minuteMs;
+      await Promise.all([db, other, db, other].map((handle) => settleConditions(handle, [], later)));
+      expect(await told(db)).toEqual(['config_failing raised', 'config_failing recovered']);
+    });
+
+    it('a run that waits for less than five minutes is no news', async () => {
+      const { db, owner } = use();
+      await addDestination(db, owner);
+      const base = failing(owner.projectId);
+      const waits = [
+        { ...base, subject: 'run r1', told: { ...base.told, event: 'run_waiting' as const }, recovered: '' },
+      ];
+      await settleConditions(db, waits, now);
+      await settleConditions(db, waits, now + 4 * minuteMs);
+      await settleConditions(db, [], now + 4 * minuteMs);
+      await settleConditions(db, waits, now + 5 * minuteMs);
+      expect(await told(db)).toEqual([]);
+      await settleConditions(db, waits, now + 10 * minuteMs);
+      expect(await told(db)).toEqual(['run_waiting raised']);
+    });
+  });
+}

@@ -1,0 +1,202 @@
+/** What processes on one store tell each other: the same on both dialects. `db` and `other`: as two processes have it. */
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { createAgreements } from '../../../src/wire/capture/agreements.ts';
+import { liveStages } from '../../../src/wire/contract/live-events.ts';
+import { createRateLimiter } from '../../../src/server/http/rate-limit.ts';
+import { LiveHub } from '../../../src/pipeline/live/hub.ts';
+import type { Watch } from '../../../src/pipeline/live/watch.ts';
+import type { Metadata } from '../../../src/stores/metadata/database.ts';
+import { pruneLive } from '../../../src/stores/metadata/live-watches.ts';
+import { createLog } from '../../../src/server/telemetry/log.ts';
+import { startLiveRelay } from '../../../src/server/service/live-relay.ts';
+import { startProcessReports, type ProcessReport } from '../../../src/server/service/process-reports.ts';
+import { createSharedBudgets } from '../../../src/server/service/shared-budgets.ts';
+import { putTogether } from '../../../src/server/service/shared-limits.ts';
+
+export interface TwoProcesses extends AsyncDisposable {
+  readonly db: Metadata;
+  readonly other: Metadata;
+}
+
+const log = createLog('silent');
+const watch: Omit<Watch, 'id'> = {
+  projectId: 7,
+  stages: liveStages,
+  event: undefined,
+  distinctId: undefined,
+  steps: false,
+  perSecond: 100,
+};
+const patient = { timeout: 30_000 };
+
+export function describeProcesses(open: () => Promise<TwoProcesses>): void {
+  describe('the live stream between processes', () => {
+    it('a reader in one process sees what another one sees, until it leaves; what does not fit is counted', async () => {
+      await using stores = await open();
+      await using parts = new AsyncDisposableStack();
+      const [near, far] = [new LiveHub(), new LiveHub()];
+      startLiveRelay({ db: stores.db, live: near, log, processId: 'near' }, parts);
+      startLiveRelay({ db: stores.other, live: far, log, processId: 'far' }, parts);
+      const { reader, close } = near.open({ ...watch, event: 'wanted' });
+      await expect.poll(() => far.watches().length, patient).toBe(1);
+      const [seen] = far.watches();
+      expect(seen).toMatchObject({ projectId: 7, event: 'wanted', elsewhere: true });
+      const watches = [seen?.id ?? 0];
+      far.deliver({ seen: [{ stage: 'stored', watches, json: '"first"' }], skipped: [] });
+      await expect.poll(() => reader.take(), patient).toEqual(['"first"']);
+      const large = `"${'x'.repeat(100_000)}"`;
+      const many = Array.from({ length: 10 }, () => ({ stage: 'stored', watches, json: large }) as const);
+      far.deliver({ seen: many, skipped: [{ watch: watches[0] ?? 0, stage: 'dropped', count: 3 }] });
+      let taken = 0;
+      let skipped = { rate: {}, slow: {} };
+      await expect
+        .poll(() => {
+          taken += reader.take().length;
+          skipped = reader.takeSkipped() ?? skipped;
+          return [taken, skipped];
+        }, patient)
+        .toEqual([2, { rate: { stored: 8, dropped: 3 }, slow: {} }]);
+      // The readers of one process are none of its own business elsewhere.
+      expect(near.watches().filter(({ elsewhere }) => elsewhere === true)).toEqual([]);
+      close();
+      await expect.poll(() => far.watches(), patient).toEqual([]);
+      expect(await stores.db.selectFrom('live_sightings').selectAll().execute()).toEqual([]);
+    });
+
+    it('readers of a process that died are forgotten when their lease ends, by the clock of the database', async () => {
+      await using stores = await open();
+      await using parts = new AsyncDisposableStack();
+      const hub = new LiveHub();
+      const row = { process_id: 'dead', watch_id: 1, watch: JSON.stringify({ id: 1, ...watch }) };
+      const soon = Date.now() + 5000;
+      await stores.db
+        .insertInto('live_watches')
+        .values({ ...row, lease_until: soon })
+        .execute();
+      startLiveRelay({ db: stores.other, live: hub, log, processId: 'alive' }, parts);
+      await expect.poll(() => hub.watches().length, patient).toBe(1);
+      await expect.poll(() => hub.watches().length, patient).toBe(0);
+      const old = { process_id: 'dead', sightings: '{}', seen_at: Date.now() - 120_000 };
+      await stores.db.insertInto('live_sightings').values(old).execute();
+      await pruneLive(stores.other, 60_000);
+      expect(await stores.db.selectFrom('live_sightings').select('id').execute()).toEqual([]);
+    });
+  });
+
+  describe('limits of callers', () => {
+    it('hold for all processes together once they have put their counts together', async () => {
+      await using stores = await open();
+      const clock = { now: () => Date.now() };
+      const limiter = () =>
+        createRateLimiter(
+          [
+            { limit: 5, ms: 60_000 },
+            { limit: 100, ms: 3_600_000 },
+          ],
+          clock,
+        );
+      const [one, two] = [limiter(), limiter()];
+      const together = async () => {
+        await putTogether(stores.db, { requests: one });
+        await putTogether(stores.other, { requests: two });
+        two.look('a');
+        one.look('a');
+        await putTogether(stores.db, { requests: one });
+        await putTogether(stores.other, { requests: two });
+      };
+      for (let time = 0; time < 3; time += 1) expect(one.take('a').allowed).toBe(true);
+      expect(two.take('a').remaining).toBe(4);
+      expect(two.take('b').remaining).toBe(4);
+      await together();
+      expect([one.look('a').remaining, two.look('a').remaining, two.look('b').remaining]).toEqual([1, 1, 4]);
+      expect(two.take('a').allowed).toBe(true);
+      await together();
+      expect([one.take('a').allowed, two.take('a').allowed]).toEqual([false, false]);
+      await sql`update rate_counts set started_at = started_at - 60000`.execute(stores.db);
+      one.look('a');
+      await putTogether(stores.db, { requests: one });
+      expect(one.look('a')).toMatchObject({ allowed: true, remaining: 5 });
+    });
+  });
+
+  describe('agreements', () => {
+    it('processes take from one budget: together they get what is agreed, and no more', async () => {
+      await using stores = await open();
+      const clock = { now: () => Date.now() };
+      const total = async (): Promise<number> => 0;
+      const agreements = (db: Metadata) =>
+        createAgreements({
+          mode: 'required',
+          clock,
+          findApproved: async () => ({ eventsPerSecond: 10 }),
+          budgets: createSharedBudgets({ db, log, total }),
+        });
+      const both = [agreements(stores.db), agreements(stores.other)];
+      const tries = Array.from({ length: 30 }, (_, index) => both[index % 2]?.admit(7, 10));
+      const answers = await Promise.allSettled(tries);
+      const admitted = answers.filter(({ status }) => status === 'fulfilled').length;
+      // Ten seconds of it at once, and what comes in while they ask.
+      expect(admitted).toBeGreaterThanOrEqual(10);
+      expect(admitted).toBeLessThan(20);
+      const refused = answers.find((answer) => answer.status === 'rejected');
+      expect(refused?.reason).toMatchObject({ status: 429, detail: expect.stringContaining('agreed 10') as unknown });
+    });
+
+    it('the total without an agreement counts what all have brought, and gives back what did not come', async () => {
+      await using stores = await open();
+      const agreements = (db: Metadata) =>
+        createAgreements({
+          mode: 'required',
+          clock: { now: () => Date.now() },
+          findApproved: async () => undefined,
+          budgets: createSharedBudgets({ db, log, total: async () => 20_000_000 - 15 }),
+        });
+      const [one, two] = [agreements(stores.db), agreements(stores.other)];
+      const giveBack = await one.admit(7, 10);
+      await expect(two.admit(7, 10)).rejects.toMatchObject({ status: 429 });
+      giveBack();
+      await expect
+        .poll(
+          () =>
+            two.admit(7, 10).then(
+              () => 'in',
+              () => 'out',
+            ),
+          patient,
+        )
+        .toBe('in');
+    });
+  });
+
+  describe('what processes say of themselves', () => {
+    it('is heard by the others until one stops; one without a word is known by how long it has been silent', async () => {
+      await using stores = await open();
+      const report: ProcessReport = {
+        name: 'host:1',
+        roles: ['pipeline'],
+        version: '1',
+        startedAt: '2026-01-01T00:00:00.000Z',
+        lanes: { live: lane, historical: lane },
+        received: { 7: { live: 2.5, historical: 0 } },
+        parts: { metadata: { ok: true } },
+      };
+      const one = new AsyncDisposableStack();
+      await using two = new AsyncDisposableStack();
+      startProcessReports({ db: stores.db, log, processId: 'one', own: async () => report }, one);
+      const others = startProcessReports({ db: stores.other, log, processId: 'two', own: async () => report }, two);
+      await expect.poll(async () => (await others()).map(({ id }) => id), patient).toEqual(['one']);
+      const dead = { id: 'dead', seen_at: Date.now() - 30_000, report: JSON.stringify({ form: 1, report }) };
+      const foreign = { ...dead, id: 'of another version', report: '{"form":2}' };
+      await stores.db.insertInto('service_processes').values([dead, foreign]).execute();
+      const heard = await others();
+      expect(heard.map(({ id }) => id)).toEqual(['dead', 'one']);
+      expect(heard[0]?.silentMs).toBeGreaterThan(20_000);
+      expect(heard[1]).toMatchObject({ report });
+      await one.disposeAsync();
+      expect((await others()).map(({ id }) => id)).toEqual(['dead']);
+    });
+  });
+}
+
+const lane = { oldest_seconds: 1, lag_seconds: 2, received_per_second: 3, stored_per_second: 4 };

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSlotWorld, whileThere, type SlotWorld } from '../../support/slot-world.ts';
+import type { SlotWorker } from '../../../src/pipeline/slots/slot-worker.ts';
+import type { OpenStore } from './storm.ts';
+
+const leaseMs = 2000;
+/** A machine that has much else to do is slower. */
+const aboutALeaseMs = leaseMs * 1.5;
+
+const shares = (...workers: SlotWorker[]): number[] => workers.map((worker) => worker.status().slots.length);
+
+/** What holds for workers on every metadata store. */
+export function testSlotWorkers(open: OpenStore): void {
+  describe('workers that share slots', () => {
+    let store: Awaited<ReturnType<OpenStore>>;
+    let world: SlotWorld;
+    beforeEach(async () => {
+      store = await open();
+      world = await createSlotWorld({ db: store.db, slots: 8 });
+    });
+    afterEach(async () => {
+      await world[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    });
+
+    it('one alone has them all; one that joins has its share within a lease', async () => {
+      const first = world.start({ leaseMs });
+      await expect.poll(() => shares(first), { interval: 10 }).toEqual([8]);
+      const joinedAt = performance.now();
+      const second = world.start({ leaseMs });
+      await expect.poll(() => shares(first, second), { interval: 10 }).toEqual([4, 4]);
+      expect(performance.now() - joinedAt).toBeLessThan(aboutALeaseMs);
+      const third = world.start({ leaseMs });
+      await expect.poll(() => shares(first, second, third), { interval: 10 }).toEqual([3, 3, 2]);
+      const all = [first, second, third].flatMap((worker) => worker.status().slots);
+      expect(all.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    it('one that stops gives its slots back at once', async () => {
+      const first = world.start({ leaseMs });
+      const second = world.start({ leaseMs });
+      await expect.poll(() => shares(first, second), { interval: 10 }).toEqual([4, 4]);
+      await world.stop(second);
+      expect(await held()).toBe(4);
+      await world.stop(first);
+      expect(await held()).toBe(0);
+      expect(await store.db.selectFrom('pipeline_workers').selectAll().execute()).toEqual([]);
+    });
+
+    it('the slots of one that is gone go to the others after its lease', async () => {
+      let isGone = false;
+      const gone = world.start({ leaseMs, leaseDb: whileThere(store.db, () => !isGone) });
+      const left = world.start({ leaseMs });
+      await expect.poll(() => shares(gone, left), { interval: 10 }).toEqual([4, 4]);
+      isGone = true;
+      const goneAt = performance.now();
+      await expect.poll(() => shares(gone, left), { interval: 10 }).toEqual([0, 8]);
+      expect(performance.now() - goneAt).toBeLessThan(aboutALeaseMs);
+      expect(gone.status().failure).toBe('slots cannot be leased: the database is away');
+    });
+
+    it('one that cannot renew stops before its leases are over, though nobody else is there', async () => {
+      let isAway = false;
+      const worker = world.start({ leaseMs, leaseDb: whileThere(store.db, () => !isAway) });
+      await expect.poll(() => shares(worker), { interval: 10 }).toEqual([8]);
+      isAway = true;
+      await expect.poll(() => shares(worker), { interval: 10, timeout: leaseMs }).toEqual([0]);
+      isAway = false;
+      await expect.poll(() => shares(worker), { interval: 10 }).toEqual([8]);
+    });
+
+    it('one whose work cannot start says why, gives the slots back and tries again', async () => {
+      await store.db.updateTable('slots').set({ log: 'another' }).execute();
+      await store.db.updateTable('log_cursors').set({ seq: 1 }).execute();
+      const worker = world.start({ leaseMs });
+      await expect.poll(() => worker.status().failure, { interval: 10 }).toContain('the topics were made anew');
+      await expect.poll(held, { interval: 10 }).toBe(0);
+      await store.db.updateTable('log_cursors').set({ seq: 0 }).execute();
+      await expect.poll(() => shares(worker), { interval: 10 }).toEqual([8]);
+      await expect.poll(() => worker.status().failure, { interval: 10 }).toBe('');
+    });
+
+    async function held(): Promise<number> {
+      const rows = await store.db.selectFrom('slots').select('owner').where('owner', 'is not', null).execute();
+      return rows.length;
+    }
+  });
+}

@@ -1,0 +1,85 @@
+import { fileName, flagName } from '../../src/server/config/load.ts';
+import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/server/config/settings.ts';
+import { apiErrors } from '../../src/wire/contract/errors.ts';
+import { scopeObjects } from '../../src/wire/contract/scopes.ts';
+import { ingestionWarnings } from '../../src/wire/contract/warnings.ts';
+import { metricDefinitions } from '../../src/server/telemetry/metrics.ts';
+import { code, page, table } from './markdown.ts';
+
+export function settingsPage(): string {
+  const about =
+    'Precedence: flag > environment > file (`--config-file`, JSON by setting name) > default. Every secret can also come ' +
+    'from a file, as `NAME_FILE`. `millrace config show` prints the values in force and where each comes from. An ' +
+    'unknown `MILLRACE_…` variable stops the start: it is most likely misspelt.';
+  const names = Object.keys(settingDefinitions) as SettingName[];
+  const rows = names.map((name) => {
+    const definition: SettingDefinition = settingDefinitions[name];
+    const secret = definition.secret === true ? ' Secret.' : '';
+    return [
+      `${code(definition.env)} ${code(flagName(name))} ${code(fileName(name))}`,
+      typeText(definition),
+      code(String(definition.default)),
+      definition.help + secret,
+    ];
+  });
+  return page('Settings', about, table(['Variable, flag, name in a file', 'Type', 'Default', 'Meaning'], rows));
+}
+
+function typeText({ type, choices = [], min, max }: SettingDefinition): string {
+  if (type === 'choice') return `one of ${choices.map(code).join(', ')}`;
+  if (type === 'list') return `comma-separated: ${choices.map(code).join(', ')}`;
+  if (type === 'integer') return `integer, ${min ?? '…'} to ${max ?? '…'}`;
+  return type;
+}
+
+export function errorsPage(): string {
+  const about =
+    'Every error of the API has the body `{type, code, detail, attr}`; several field errors add `errors: [{code, detail, ' +
+    'attr}]`. `attr` is the field at fault, nested names joined by `__`, or null. `X-Request-Id` finds the request in ' +
+    'the log. Codes are stable and never used for something else.\n\nWhere capture takes nothing of a request because of ' +
+    'its events, `errors` lists these, even a single one, as `{index, code, detail, attr}`. Their codes are those of the ' +
+    '[ingestion warnings](warnings.md), as in `rejected` of an answer 200.';
+  const rows = Object.entries(apiErrors).map(([name, { status, type, meaning }]) => [
+    code(name),
+    String(status),
+    code(type),
+    meaning,
+  ]);
+  return page('Errors', about, table(['Code', 'Status', 'Type', 'Meaning'], rows));
+}
+
+export function warningsPage(): string {
+  const about =
+    'Everything that happens to an event besides being stored as sent, counted per project, type and hour. `error`: the ' +
+    'event was not stored and is a dead letter, which can be replayed. `warning`: stored, but changed. `info`: nothing ' +
+    'is lost. The names are the same in the API, the metrics and the log.';
+  const rows = Object.entries(ingestionWarnings).map(([name, { severity, meaning }]) => [
+    code(name),
+    severity,
+    meaning,
+  ]);
+  return page('Ingestion warnings', about, table(['Type', 'Severity', 'Meaning'], rows));
+}
+
+export function metricsPage(): string {
+  const about = '`GET /metrics` in the Prometheus text format. Histograms add `_bucket`, `_sum` and `_count`.';
+  const rows = Object.entries(metricDefinitions).map(([name, { kind, labels, help }]) => [
+    code(name),
+    kind,
+    labels.map(code).join(', '),
+    help,
+  ]);
+  return page('Metrics', about, table(['Name', 'Kind', 'Labels', 'Meaning'], rows));
+}
+
+export function scopesPage(): string {
+  const about =
+    'What a personal API key may do: `<object>:read` or `<object>:write`, where write implies read, or `*` for ' +
+    'everything. `millrace keys create --scope plugin:write query:read` makes a key.';
+  const rows = Object.entries(scopeObjects).map(([name, meaning]) => [
+    code(`${name}:read`),
+    code(`${name}:write`),
+    meaning,
+  ]);
+  return page('Scopes', about, table(['Read', 'Write', 'Object'], rows));
+}

@@ -1,0 +1,294 @@
+/**
+ * Runs a command with a ClickHouse cluster of its own: `node tools/with-clickhouse.ts [--optional] -- command …`.
+ *
+ * Where a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as servers of their own
+ * on loopback with ClickHouse Keeper, data in a temp directory, gone afterwards. Else, with --optional, one real server without a
+ * cluster where python3 can load the library of chDB, which contains the whole of ClickHouse (tools/serve-chdb.py), or none at
+ * all. Else a stand-in of one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING
+ * REPLICATES, and the output says so.
+ *
+ * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. On real
+ * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others. Of
+ * real replicas CLICKHOUSE_REPLICA_PIDS holds the process ids, in the order of MILLRACE_CLICKHOUSE_REPLICAS.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { arch, platform } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { rightsOfGuide } from '../test/support/clickhouse-rights.ts';
+import { freePort, parseCommand, runCommand } from './with-server.ts';
+
+const usage = 'usage: node tools/with-clickhouse.ts [--optional] -- command [argument …]';
+const shards = 2;
+const replicas = 3;
+const cluster = 'millrace';
+/** Not `default`: some builds of the engine keep that one for themselves. */
+const user = 'millrace';
+const password = 'millrace-test';
+const database = 'millrace';
+/** A database, and the user who has rights on it alone. */
+const granted = 'granted';
+const startMs = 120_000;
+/** As the packages of ClickHouse have it: tables of the system are for those who were given them. */
+const strictAccess = `<access_control_improvements>
+<select_from_system_db_requires_grant>true</select_from_system_db_requires_grant>
+<select_from_information_schema_requires_grant>true</select_from_information_schema_requires_grant>
+<on_cluster_queries_require_cluster_grant>true</on_cluster_queries_require_cluster_grant>
+<table_engines_require_grant>true</table_engines_require_grant>
+</access_control_improvements>`;
+
+type Env = Readonly<Record<string, string>>;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  const command = parseCommand(args, ['--optional']);
+  if (command === undefined) {
+    console.error(usage);
+    return 2;
+  }
+  const work = (env: Env): Promise<number> => runCommand(command.program, command.args, env);
+  const binary = findBinary();
+  if (binary !== undefined) return await withServers(binary, work);
+  const missing = 'no ClickHouse cluster: expected `clickhouse` on the PATH or at CLICKHOUSE_BINARY, found none';
+  if (command.options.has('--optional')) {
+    const library = findLibrary();
+    const instead = library === undefined ? 'tests that need a server are skipped' : 'one server takes its place';
+    console.error(`${missing}; ${instead}, and REPLICATION WAS NOT TESTED`);
+    return library === undefined ? await work({}) : await withSingleServer(library, work);
+  }
+  console.error(`${missing}; a stand-in over chDB takes its place: REPLICATION WAS NOT TESTED`);
+  return await withStandIn(work);
+}
+
+function findBinary(): string | undefined {
+  const named = process.env['CLICKHOUSE_BINARY'];
+  const onPath = (process.env['PATH'] ?? '').split(':').map((path) => join(path, 'clickhouse'));
+  return [...(named === undefined ? [] : [named]), ...onPath].find((path) => existsSync(path));
+}
+
+/** chDB's library, where python3 is there to load it. */
+function findLibrary(): string | undefined {
+  const python = spawnSync('python3', ['-c', 'import ctypes'], { stdio: 'ignore' });
+  if (python.status !== 0) return undefined;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(`@chdb/lib-${platform}-${arch}-gnu`)), 'libchdb.so');
+  } catch {
+    return undefined;
+  }
+}
+
+async function withSingleServer(library: string, work: (env: Env) => Promise<number>): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), 'millrace-clickhouse-'));
+  const node: Node = { shard: 0, replica: 0, ports: await freePorts() };
+  const log = join(directory, 'out.log');
+  await writeFile(join(directory, 'config.xml'), singleConfigOf(directory, node));
+  const program = fileURLToPath(new URL('serve-chdb.py', import.meta.url));
+  const output = openSync(log, 'a');
+  const server = spawn('python3', [program, library, directory], { cwd: directory, stdio: ['ignore', output, output] });
+  try {
+    await untilReady(node, log, 'SELECT 1');
+    for (const name of [database, granted]) await ask(node, `CREATE DATABASE IF NOT EXISTS ${name}`);
+    return await work({ CLICKHOUSE_URL: urlOf(node), CLICKHOUSE_GRANTED_URL: grantedUrlOf(node) });
+  } finally {
+    await stop(server);
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function withStandIn(work: (env: Env) => Promise<number>): Promise<number> {
+  const { ClickhouseStandIn, standInCluster } = await import('../test/support/clickhouse-stand-in.ts');
+  const standIn = new ClickhouseStandIn({ shards, replicas });
+  try {
+    const url = await standIn.listen();
+    return await work({
+      CLICKHOUSE_URL: url,
+      MILLRACE_CLICKHOUSE_CLUSTER: standInCluster,
+      MILLRACE_CLICKHOUSE_REPLICAS: standIn.replicas,
+    });
+  } finally {
+    await standIn.close();
+  }
+}
+
+interface Node {
+  readonly shard: number;
+  readonly replica: number;
+  readonly ports: { readonly http: number; readonly tcp: number; readonly interserver: number };
+}
+
+async function withServers(binary: string, work: (env: Env) => Promise<number>): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), 'millrace-clickhouse-'));
+  const servers: ChildProcess[] = [];
+  try {
+    const nodes = await makeNodes();
+    const keeper = { port: await freePort(), raft: await freePort() };
+    for (const [at, node] of nodes.entries())
+      servers.push(await startServer(binary, directory, at, nodes, node, keeper));
+    for (const [at, node] of nodes.entries()) await untilReady(node, join(directory, String(at), 'out.log'));
+    for (const node of nodes)
+      for (const name of [database, granted]) await ask(node, `CREATE DATABASE IF NOT EXISTS ${name}`);
+    const byShard = <T>(of: (node: Node, at: number) => T): string =>
+      Array.from({ length: shards }, (_, shard) =>
+        nodes
+          .map((node, at) => (node.shard === shard ? of(node, at) : undefined))
+          .filter((x) => x !== undefined)
+          .join(','),
+      ).join(';');
+    return await work({
+      CLICKHOUSE_URL: urlOf(nodes[0] as Node),
+      CLICKHOUSE_GRANTED_URL: grantedUrlOf(nodes[0] as Node),
+      MILLRACE_CLICKHOUSE_CLUSTER: cluster,
+      MILLRACE_CLICKHOUSE_REPLICAS: byShard(({ ports }) => `127.0.0.1:${ports.http}`),
+      CLICKHOUSE_REPLICA_PIDS: byShard((_, at) => servers[at]?.pid ?? 0),
+    });
+  } finally {
+    for (const server of servers) await stop(server);
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const gone = once(server, 'exit');
+  server.kill('SIGKILL');
+  await gone;
+}
+
+function urlOf({ ports }: Node): string {
+  return `http://${user}:${password}@127.0.0.1:${ports.http}/${database}`;
+}
+
+function grantedUrlOf({ ports }: Node): string {
+  return `http://${granted}:${password}@127.0.0.1:${ports.http}/${granted}`;
+}
+
+async function makeNodes(): Promise<Node[]> {
+  const nodes: Node[] = [];
+  for (let shard = 0; shard < shards; shard++) {
+    for (let replica = 0; replica < replicas; replica++) nodes.push({ shard, replica, ports: await freePorts() });
+  }
+  return nodes;
+}
+
+async function freePorts(): Promise<Node['ports']> {
+  return { http: await freePort(), tcp: await freePort(), interserver: await freePort() };
+}
+
+async function startServer(
+  binary: string,
+  directory: string,
+  at: number,
+  nodes: readonly Node[],
+  node: Node,
+  keeper: { readonly port: number; readonly raft: number },
+): Promise<ChildProcess> {
+  const home = join(directory, String(at));
+  await mkdir(home);
+  await writeFile(join(home, 'config.xml'), configOf(home, nodes, node, keeper, at === 0));
+  const log = openSync(join(home, 'out.log'), 'a');
+  return spawn(binary, ['server', `--config-file=${join(home, 'config.xml')}`], {
+    cwd: home,
+    stdio: ['ignore', log, log],
+  });
+}
+
+function configOf(
+  home: string,
+  nodes: readonly Node[],
+  { shard, replica, ports }: Node,
+  keeper: { readonly port: number; readonly raft: number },
+  hasKeeper: boolean,
+): string {
+  const member = ({ ports: { tcp } }: Node): string =>
+    `<replica><host>127.0.0.1</host><port>${tcp}</port><user>${user}</user><password>${password}</password></replica>`;
+  const shardOf = (at: number): string =>
+    `<shard><internal_replication>true</internal_replication>${nodes
+      .filter((node) => node.shard === at)
+      .map(member)
+      .join('')}</shard>`;
+  const members = Array.from({ length: shards }, (_, at) => shardOf(at)).join('');
+  const keeperServer = `<keeper_server><tcp_port>${keeper.port}</tcp_port><server_id>1</server_id>
+<log_storage_path>${home}/keeper/log</log_storage_path><snapshot_storage_path>${home}/keeper/snapshots</snapshot_storage_path>
+<raft_configuration><server><id>1</id><hostname>127.0.0.1</hostname><port>${keeper.raft}</port></server></raft_configuration></keeper_server>`;
+  return `<clickhouse>
+<logger><level>warning</level><console>true</console></logger>
+<listen_host>127.0.0.1</listen_host><interserver_http_host>127.0.0.1</interserver_http_host>
+<http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port><interserver_http_port>${ports.interserver}</interserver_http_port>
+<path>${home}/data/</path><tmp_path>${home}/tmp/</tmp_path><user_files_path>${home}/files/</user_files_path>
+<max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
+<users>${userOf(user, password)}${grantedUser()}</users><profiles><default/></profiles><quotas><default/></quotas>
+${strictAccess}
+<macros><shard>${shard + 1}</shard><replica>${replica + 1}</replica></macros>
+<zookeeper><node><host>127.0.0.1</host><port>${keeper.port}</port></node></zookeeper>
+<distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
+<remote_servers><${cluster}>${members}</${cluster}></remote_servers>
+${hasKeeper ? keeperServer : ''}
+</clickhouse>
+`;
+}
+
+function userOf(name: string, secret: string, rights = '<access_management>1</access_management>'): string {
+  return `<${name}><password>${secret}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+${rights}</${name}>`;
+}
+
+/** By the configuration, because the library's server keeps no users that are made by statements. */
+function grantedUser(): string {
+  const queries = rightsOfGuide().map((sql) => {
+    const right = sql.replace(`${database}.*`, `${granted}.*`).replace(` TO ${user}`, '');
+    return `<query>${right}</query>`;
+  });
+  return userOf(granted, password, `<grants>${queries.join('')}</grants>`);
+}
+
+/**
+ * The library runs its first statements as a user `default` without a password. It sizes its background pools for a command; here they
+ * have the sizes that a server's have.
+ */
+function singleConfigOf(home: string, { ports }: Node): string {
+  return `<clickhouse>
+<listen_host>127.0.0.1</listen_host><http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port>
+<user_files_path>${home}</user_files_path><users_config>${home}/config.xml</users_config>
+<max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
+${strictAccess}
+<background_pool_size>16</background_pool_size><background_schedule_pool_size>16</background_schedule_pool_size>
+<users>${userOf('default', '')}${userOf(user, password)}${grantedUser()}</users><profiles><default/></profiles><quotas><default/></quotas>
+</clickhouse>
+`;
+}
+
+async function ask({ ports }: Node, sql: string): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${ports.http}/`, {
+    method: 'POST',
+    body: sql,
+    headers: { 'x-clickhouse-user': user, 'x-clickhouse-key': password },
+  });
+  if (!response.ok) throw new Error(`expected ClickHouse to run ${sql}, got: ${await response.text()}`);
+}
+
+async function untilReady(
+  node: Node,
+  log: string,
+  question = "SELECT 1 FROM system.zookeeper WHERE path = '/' LIMIT 1",
+): Promise<void> {
+  const deadline = Date.now() + startMs;
+  for (;;) {
+    const isReady = await ask(node, question).then(
+      () => true,
+      () => false,
+    );
+    if (isReady) return;
+    if (Date.now() > deadline) {
+      console.error(await readFile(log, 'utf8'));
+      throw new Error(`expected ClickHouse to answer within ${startMs / 1000} s, got nothing; its log is above`);
+    }
+    await sleep(200);
+  }
+}
