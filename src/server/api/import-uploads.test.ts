@@ -179,7 +179,7 @@ describe('files to import', () => {
     expect(list.json()).toMatchObject({ count: 0 });
     const { status } = await api.call(
       'DELETE',
-      `/import_files/${encodeURIComponent(`../../${api.app.project.id}/a.bin`)}/`,
+      `/import_files/${encodeURIComponent(`../${api.app.project.id}/a.bin`)}/`,
     );
     expect(status).toBe(404);
     expect((await stored(api, 'a.bin')).toString()).toBe('mine');
@@ -196,7 +196,7 @@ describe('files to import', () => {
     ];
     for (const [given, name] of names) expect(fileNameOf(given)).toBe(name);
     expect(fileNameOf(`${'x'.repeat(500)}.gz`)).toHaveLength(150);
-    expect(() => fileNameOf('../../..')).toThrow(/letters or digits/);
+    expect(() => fileNameOf('../..')).toThrow(/letters or digits/);
   });
 });
 

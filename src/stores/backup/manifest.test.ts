@@ -7,7 +7,7 @@ const manifest: Manifest = {
   id: 'b1',
   taken_at: '2026-11-23T12:00:00.000Z',
   files: [{ path: 'log/live/0000000000000001.sqlite', bytes: 1, sha256: 'ab' }],
-  links: [{ path: 'events/metadata/millrace', to: '../../store/b93/x' }],
+  links: [{ path: 'events/metadata/millrace', to: '../store/b93/x' }],
   counts: {
     events: [],
     waiting: { live: { records: 0, events: 0 }, historical: { records: 0, events: 0 } },
@@ -45,7 +45,7 @@ describe('a manifest', () => {
     ],
     [
       'a link below a link',
-      forged({ links: [link('events/a', 'x'), link('events/a/b', '../../c')] }),
+      forged({ links: [link('events/a', 'x'), link('events/a/b', '../c')] }),
       'through a symbolic',
     ],
     [
