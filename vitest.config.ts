@@ -28,7 +28,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 export default defineConfig({
   test: {
     pool: 'forks',
-    // A file of e2e runs several processes of its own, and waits for them half of the time.
+    // An e2e file runs several processes and waits for them half of the time.
     maxWorkers: Math.min(4, Math.max(3, availableParallelism())),
     projects: [
       {

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { allFiles, read } from './source-tree.ts';
+
+/**
+ * Words of STYLE.md that are always wrong here. The other rows of its table depend on the sentence and are checked by reading.
+ * Each expression is matched against a whole line, in any case.
+ */
+const refused: Readonly<Record<string, RegExp>> = {
+  'again, from scratch': /\banew\b/i,
+  'continues, resumes': /\b(go|goes|going|gone|went) on\b(?! (sale|top|call))/i,
+  'the role (a user, an operator, another process)': /\b(somebody|someone|nobody|no one|whoever|whomever|whom)\b/i,
+  'is notified, reports': /\b((is|are|was|were|be|been|being) told|(tell|tells|telling) of|hears? of|heard of)\b/i,
+  'releases, drops, evicts': /\b(let|lets|letting) go\b|\bletGo\b/i,
+  permanently: /\bfor good\b/i,
+  'the outcome of, what happens to': /\bwhat (becomes|became|has become) of\b/i,
+  'skipped, excluded, omitted': /\b(left|leave|leaves|leaving) out\b/i,
+  'unusual, invalid, unexpected': /\b(odd|oddly|odds|oddity|oddities)\b|\b(is|found|no)?Odd(?=[A-Z]|\b)/,
+  'checks, polls, supervises': /\blook(s|ed|ing)? (whether|after|if)\b|\ba look\b/i,
+  'its own, separate': /\bof (its|their|our|his) own\b/i,
+  'action, operation': /\bdeeds?\b|Deeds?\b/,
+  'is not a, does not exist': /\b(is|are|was|were) none\b/i,
+  'waitFor…, yieldToLoop, siblings': /\b(untilAlone|breathe|fellows)\b/i,
+};
+
+/** Folders and files that are not yet written in these words. A row goes as soon as its last line does; none is added. */
+const pending: readonly string[] = [
+  // Imports: formats, records, sources.
+  'src/imports/formats/',
+  'src/imports/records/',
+  'src/imports/sources/',
+  'src/imports/s3/',
+  'src/imports/choosing/',
+  // Imports: runs and stages.
+  'src/imports/run/',
+  'src/imports/stages/',
+  'src/imports/staging/',
+  'src/imports/targets/',
+  'src/imports/uploads/',
+  'src/imports/schedules/',
+  'src/imports/preflight/',
+  'src/imports/transforming/',
+  'src/imports/assemble.ts',
+  'src/imports/checksum',
+  'src/imports/source.ts',
+  'src/imports/staging.',
+  'src/imports/target.ts',
+  'src/imports/transform.ts',
+  // The command line.
+  'src/cli/',
+  // The server and the wire.
+  'src/server/',
+  'src/wire/',
+  'src/main.ts',
+  // Pipeline, log, stores.
+  'src/pipeline/',
+  'src/log/',
+  'src/stores/',
+  'src/base/',
+  // Plugins, queue, assembly.
+  'src/plugins/',
+  'src/queue/',
+  'assembly/',
+  // The console.
+  'console/',
+  // Tests and tools.
+  'test/',
+  'tools/',
+  'deploy/',
+  // Pages.
+  'docs/',
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+];
+
+const isText = (path: string): boolean => /\.(ts|tsx|js|md|ya?ml)$/.test(path) && !path.endsWith('package-lock.json');
+/** The table of words itself, code of others, and decisions, which are never rewritten. */
+const isExempt = (path: string): boolean =>
+  path === 'STYLE.md' ||
+  path === 'test/words.test.ts' ||
+  path === 'CODE_OF_CONDUCT.md' ||
+  path.startsWith('docs/decisions/');
+const held = allFiles().filter((path) => isText(path) && !isExempt(path));
+const isPending = (path: string): boolean => pending.some((row) => path.startsWith(row));
+
+function findings(path: string): string[] {
+  return read(path)
+    .split('\n')
+    .flatMap((line, index) =>
+      Object.entries(refused)
+        .filter(([, word]) => word.test(line))
+        .map(([better, word]) => `${path}:${index + 1}: "${word.exec(line)?.[0] ?? ''}": write ${better}`),
+    );
+}
+
+describe('the words of the field', () => {
+  it('code, comments, messages and pages use none of the words that STYLE.md refuses', () => {
+    expect(held.filter((path) => !isPending(path)).flatMap(findings)).toEqual([]);
+  });
+
+  it('every folder that is still to be rewritten has a line that is refused', () => {
+    const pendingWithout = pending.filter(
+      (row) => !held.some((path) => path.startsWith(row) && findings(path).length > 0),
+    );
+    expect(pendingWithout).toEqual([]);
+  });
+});
