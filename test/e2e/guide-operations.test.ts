@@ -34,7 +34,7 @@ interface Followed {
 
 /** From an upload to a report, as far as the page goes; what it is asked to fill in is what was answered. */
 async function follow(seat: Seat): Promise<Followed> {
-  const heading = 'From files to a report';
+  const heading = 'Run an import over the API';
   const blocks = share.take({ page: imports, heading });
   const [key = '', upload = '', pieces = '', make = '', set = '', check = '', finish = '', ...more] = blocks;
   expect(more).toEqual([]);
@@ -63,7 +63,7 @@ it('Heap: the loop over its tables brings all of them in, each compared with wha
   await using seat = await service.open();
   await layExport('heap', seat.folder);
   await writeFile(join(seat.folder, 'key.txt'), `${personalKey}\n`);
-  const loop = share.take({ page: 'docs/guides/migrate-heap.md', heading: 'Bring it in' }).join('');
+  const loop = share.take({ page: 'docs/guides/migrate-heap.md', heading: 'Run the import' }).join('');
   // It goes on only where the one before is exact.
   expect((await seat.type(loop)).match(/^verify exact:/gm)).toHaveLength(5);
 });
@@ -78,7 +78,7 @@ it('imports: from files to a report, thresholds, the same records once more, tak
 
   // The same records under other names: another form of the run that there is.
   const [dry = '', replace = '', resume = '', ...others] = alternatives(
-    share.take({ page: imports, heading: 'The same records once more' }).join(''),
+    share.take({ page: imports, heading: 'Import the same records again' }).join(''),
   );
   expect(others).toEqual([]);
   const own = { '--config 3': `--config ${config}` };
@@ -98,9 +98,7 @@ it('imports: from files to a report, thresholds, the same records once more, tak
   const completed = ({ state }: RunAnswer): boolean => state === 'completed';
   await untilRun(service.server, `${runsPath}${third.id}/`, completed);
 
-  const [ask = '', take = '', ...rest] = alternatives(
-    share.take({ page: imports, heading: 'Taking a run back' }).join(''),
-  );
+  const [ask = '', take = '', ...rest] = alternatives(share.take({ page: imports, heading: 'Undo a run' }).join(''));
   expect(rest).toEqual([]);
   const undone = { ...own, '<run>': third.id };
   expect(await seat.type(ask, undone)).toContain(third.id);
@@ -118,7 +116,7 @@ it('imports: from files to a report, thresholds, the same records once more, tak
   const failing = await apiSend<RunAnswer>(service.server, 'POST', runsPath);
   await expect(untilRun(service.server, `${runsPath}${failing.id}/`, () => false)).rejects.toThrow(/rejected/);
   await seat.type(`R="$C/runs/${failing.id}"`);
-  await seat.type(share.take({ page: imports, heading: 'Thresholds' }).join(''));
+  await seat.type(share.take({ page: imports, heading: 'Rejection threshold' }).join(''));
   await untilRun(service.server, `${runsPath}${failing.id}/`, completed);
 
   const filed = await seat.type(share.take({ page: imports, heading: 'Agreements' }).join(''));
@@ -127,7 +125,7 @@ it('imports: from files to a report, thresholds, the same records once more, tak
 
 it('operations: events on their way', async () => {
   await using seat = await service.open();
-  const block = share.take({ page: operations, heading: 'Looking on' }).join('');
+  const block = share.take({ page: operations, heading: 'Watch events live' }).join('');
   // It goes on for as long as somebody looks: until the event is seen.
   const looking = seat.type(`curl() { command curl -sS --max-time 100 "$@" | sed '/seen on its way/q'; }\n${block}`);
   const sending = setInterval(() => {
@@ -180,7 +178,7 @@ it('operations: backups into a directory and a bucket, every night, restored; da
 it('operations: several services from one machine; the settings of a move are settings', async () => {
   await using seat = await service.open({ env: { MILLRACE_URL: undefined } });
   for (const file of ['key.txt', 'local-key.txt']) await writeFile(join(seat.folder, file), `${personalKey}\n`);
-  const block = share.take({ page: operations, heading: 'Several services from one machine' }).join('');
+  const block = share.take({ page: operations, heading: 'Work with several services' }).join('');
   const shown = await seat.type(block, { 'https://events.example.com': service.server.url, 'phc_…': projectKey });
   expect(shown.match(/^status: /gm)).toHaveLength(2);
   const [settings = ''] = readBlocks(operations).flatMap(({ language, text }) => (language === 'json' ? [text] : []));

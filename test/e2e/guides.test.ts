@@ -32,7 +32,7 @@ let service: GuideService;
 beforeAll(async () => {
   mail = await smtpServer();
   // The settings for e-mail are those of the guide; only the server that they name is another one.
-  const settings = takeOne('notices', 'E-mail').replace('user:password@mail.example.com:587', `127.0.0.1:${mail.port}`);
+  const settings = takeOne('notices', 'Email').replace('user:password@mail.example.com:587', `127.0.0.1:${mail.port}`);
   const lines = [...settings.matchAll(/^(\w+)='?(.*?)'?$/gm)].map(
     ([, name = '', value = '']) => [name, value] as const,
   );
@@ -80,7 +80,7 @@ it('transformations: written, tried, installed, enabled, watched, upgraded and t
 
   await capture({ event: 'sign up', distinct_id: 'ann', properties: { plan: 'pro' } });
   await poll(() => storedNames('event=sign up')).toEqual(['sign up']);
-  const heading = '3. Install it, set it up, try it there';
+  const heading = '3. Install and configure it';
   const [install = '', tests = '', chain = ''] = share.take({ page: guide(name), heading });
   await seat.type(install);
   const answers = (await seat.type(tests)).trim();
@@ -99,12 +99,12 @@ it('transformations: written, tried, installed, enabled, watched, upgraded and t
     return results[0]?.properties;
   }).toMatchObject({ tier: 'free', $plugins_succeeded: [expect.stringContaining('Plan tier')] });
 
-  const watched = await seat.type(takeOne(name, '5. Watch it'));
+  const watched = await seat.type(takeOne(name, '5. Monitor it'));
   expect(watched).toContain('Plan tier');
   expect(watched).not.toContain('"attr":');
   // There is something to upgrade to.
   await seat.type('sed -i.bak s/1.0.0/1.1.0/ plan-tier/plugin.json');
-  await seat.type(takeOne(name, '6. Upgrade it, and go back'));
+  await seat.type(takeOne(name, '6. Upgrade and roll back'));
   expect(await apiGet(service.server, `${configsPath}1/`)).toMatchObject({ enabled: true, error: '' });
 });
 
@@ -113,7 +113,7 @@ it('plugin configs: on the command line, over REST, and something to look at', a
   await using seat = await service.open();
   const [byCommand = '', byRest = ''] = share.take({
     page: guide(name),
-    heading: 'From nothing to a running transformation',
+    heading: 'Create a transformation config',
   });
   const listed = await seat.type(byCommand);
   const [, first = ''] = /^\d+\s+(\d+)\s.*drop/im.exec(listed) ?? [];
@@ -124,7 +124,7 @@ it('plugin configs: on the command line, over REST, and something to look at', a
   expect(await apiGet(service.server, `${configsPath}${next}/`)).toMatchObject({ enabled: true, error: '' });
   expect(await apiGet(service.server, `${configsPath}${next}/settings/`)).toMatchObject({ events: '$pageleave' });
 
-  const look = takeOne(name, 'Something to look at');
+  const look = takeOne(name, 'Generate sample events');
   const [made = '', job = ''] = look.split(/^(?=curl)/m);
   const [, sample = ''] = /^\d+\s+(\d+)/m.exec(await seat.type(made)) ?? [];
   expect(await seat.type(job, { 'configs/2/job/': `configs/${sample}/job/` })).not.toContain('"attr":');
@@ -143,8 +143,8 @@ it('your first history: tried, sent both ways, checked, corrected', async () => 
   });
   const lines = (messages: readonly object[]): string => messages.map((each) => `${JSON.stringify(each)}\n`).join('');
   await writeFile(join(seat.folder, 'history.ndjson.gz'), gzipSync(lines([0, 1, 2].map(message))));
-  await seat.type(takeOne(name, '1. Try it without sending'));
-  const [send = '', install = ''] = share.take({ page: guide(name), heading: '2. Send it' });
+  await seat.type(takeOne(name, '1. Do a dry run'));
+  const [send = '', install = ''] = share.take({ page: guide(name), heading: '2. Send the file' });
   await seat.type(send);
   await writeFile(
     join(seat.folder, 'first-history.mjs'),
@@ -155,7 +155,7 @@ it('your first history: tried, sent both ways, checked, corrected', async () => 
     `npm() { [ "$*" = 'install posthog-node uuid' ] && ln -s "${join(root, 'node_modules')}" node_modules; }`,
   );
   expect(await seat.type(install)).toContain('sent 3, skipped 0');
-  const check = takeOne(name, '3. Check it');
+  const check = takeOne(name, '3. Check the result');
   await poll(() => seat.type(check)).toMatch(/2021-04-01\S*\s+Lamp Bought[^]*historical/);
   expect(await storedNames('event=Lamp Bought')).toHaveLength(3);
 
@@ -167,7 +167,7 @@ it('your first history: tried, sent both ways, checked, corrected', async () => 
   );
   const correct = `sed -i.bak 's/"type":"track"/"type":"track","event":"Lamp Bought"/' corrected.ndjson`;
   // The reader's own hand.
-  await seat.type(takeOne(name, 'Records that did not get in'), { '# … edit corrected.ndjson …': correct });
+  await seat.type(takeOne(name, 'Fix rejected records'), { '# … edit corrected.ndjson …': correct });
   await poll(() => storedNames('event=Lamp Bought')).toHaveLength(4);
 });
 
@@ -191,7 +191,7 @@ it('notices: destinations named, tested and verified as the page says', async ()
     await using seat = await service.open();
     await writeFile(join(seat.folder, 'slack-address.txt'), `http://127.0.0.1:${port}/slack\n`);
     const webhook = { 'https://hooks.example.com/millrace': `http://127.0.0.1:${port}/millrace` };
-    const [create = '', test = ''] = share.take({ page: guide(name), heading: 'Name a destination', holds: 'npx' });
+    const [create = '', test = ''] = share.take({ page: guide(name), heading: 'Add a destination', holds: 'npx' });
     // The key of the signatures goes to stderr, with what else is for people.
     const listed = await seat.type(`{\n${create}} 2>said.txt`, webhook);
     const [, key = ''] = /shown this once: (\S+)/.exec(await readFile(join(seat.folder, 'said.txt'), 'utf8')) ?? [];
@@ -199,17 +199,17 @@ it('notices: destinations named, tested and verified as the page says', async ()
     expect(listed).toMatch(/channel\s+slack/);
     expect(await seat.type(test, { '<id>': id })).toContain('sent');
     const [hook] = hooks;
-    const code = shownIn(name, 'js', 'What a webhook gets');
+    const code = shownIn(name, 'js', 'Webhook requests');
     await writeFile(join(seat.folder, 'verify.mjs'), code);
     const { isFromMillrace } = (await import(pathToFileURL(join(seat.folder, 'verify.mjs')).href)) as {
       isFromMillrace(headers: IncomingHttpHeaders, body: string, key: string): boolean;
     };
     expect(isFromMillrace(hook?.headers ?? {}, hook?.body ?? '', key)).toBe(true);
     expect(isFromMillrace(hook?.headers ?? {}, `${hook?.body} `, key)).toBe(false);
-    const promised = JSON.parse(shownIn(name, 'json', 'What a webhook gets')) as object;
+    const promised = JSON.parse(shownIn(name, 'json', 'Webhook requests')) as object;
     expect(Object.keys(JSON.parse(hook?.body ?? '{}') as object).toSorted()).toEqual(Object.keys(promised).toSorted());
 
-    const byRest = takeOne(name, 'Name a destination', 'curl');
+    const byRest = takeOne(name, 'Add a destination', 'curl');
     expect(JSON.parse(await seat.type(byRest, webhook))).toMatchObject({ name: 'ops', events: ['run_failed'] });
     const admins = await seat.type('npx millrace notices list --service');
     await seat.type(`npx millrace notices test --service ${/^(\S+)\s+admins/m.exec(admins)?.[1]}`);

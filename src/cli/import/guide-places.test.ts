@@ -21,7 +21,7 @@ import { shareOf } from '../../../test/support/page-commands.ts';
 import { layExport, storedOf } from '../../../test/support/guide-exports.ts';
 
 const share = shareOf(import.meta.url);
-const buckets = { page: 'docs/guides/migrate-buckets.md', heading: 'Bring it in' };
+const buckets = { page: 'docs/guides/migrate-buckets.md', heading: 'Run the import' };
 let shell: CommandShell;
 beforeAll(async () => {
   shell = await openCommandShell();
@@ -137,7 +137,7 @@ describe('the commands of the guides that read a place, run as written', () => {
       .map(({ text }) => text)
       .join('');
     const [written = '', mapping = ''] = /^cat > rules\.json <<'END'\n([^]*?)^END\n/m.exec(tried) ?? [];
-    const blocks = share.take({ page, heading: 'Bring it in' });
+    const blocks = share.take({ page, heading: 'Run the import' });
     expect(blocks).toHaveLength(1);
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'password.txt'), 'password-of-importer\n');

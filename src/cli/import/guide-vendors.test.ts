@@ -131,7 +131,7 @@ describe('the commands of the guides that ask a service, run as written', () => 
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
       await writeFile(join(folder, vendor.secretFile), 'the-secret\n');
-      const [block = ''] = share.take({ page: pageOf(vendor.tool), heading: 'Bring it in' });
+      const [block = ''] = share.take({ page: pageOf(vendor.tool), heading: 'Run the import' });
       const target = { 'http://127.0.0.1:8000': endpoint.url, '<project key>': 'phc_test' };
       await shell.run(withReplaced(block, { ...vendor.replaced(server.url), ...target }), folder);
       const format = findFormat(vendor.tool);
@@ -184,7 +184,7 @@ describe('the commands of the guides that ask a service, run as written', () => 
     const [rules = ''] = /^cat > rules\.json[^]*?^END\n/m.exec(tried) ?? [];
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'password.txt'), 'password-of-importer\n');
-      const block = share.take({ page, heading: 'Bring it in' }).join('');
+      const block = share.take({ page, heading: 'Run the import' }).join('');
       // The engine in this process has neither TLS nor another database.
       const replaced = {
         'host=db.internal': `host=127.0.0.1 --setting port=${postgres.port} --setting tls=off`,

@@ -70,7 +70,7 @@ describe('the guides for those who move from another tool', () => {
   it.each(names)('%s: its example can be run as written', async (name) => {
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
-      const commands = share.take({ page: `${guides}/${name}`, heading: 'Try it with made-up records' }).join('\n');
+      const commands = share.take({ page: `${guides}/${name}`, heading: 'Try it with sample data' }).join('\n');
       expect(commands).toContain('npx millrace import ');
       expect(await runIn(folder, commands, endpoint.url)).toContain('check passed');
       expect(endpoint.kept.length).toBeGreaterThan(1);
@@ -86,7 +86,7 @@ describe('the guides for those who move from another tool', () => {
       await inFolder(async (folder) => {
         const expected = await layExport(slug, folder);
         const page = new RegExp(`/migrate-${slug}[.-]`);
-        await runIn(folder, share.take({ page, heading: 'Bring it in' }).join(''), endpoint.url);
+        await runIn(folder, share.take({ page, heading: 'Run the import' }).join(''), endpoint.url);
         expect(expected.length).toBeGreaterThan(100);
         expect(sorted(endpoint.kept as unknown as readonly Sent[])).toEqual(sorted(expected));
       });
@@ -136,7 +136,7 @@ describe('the guides for those who move from another tool', () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
       const page = `${guides}/migrate-csv-parquet.md`;
-      const tried = share.take({ page, heading: 'Try it with made-up records' }).join('');
+      const tried = share.take({ page, heading: 'Try it with sample data' }).join('');
       const [rules = ''] = /^cat > rules\.json[^]*?^END\n/m.exec(tried) ?? [];
       const rows = Array.from(
         { length: 300 },
@@ -147,7 +147,7 @@ describe('the guides for those who move from another tool', () => {
         const content = `number;kind;customer;at;total\n${rows.slice(from, from + 150).join('')}`;
         await writeFile(join(folder, `exports/${part}.csv`), content);
       }
-      await runIn(folder, rules + share.take({ page, heading: 'Bring it in' }).join(''), endpoint.url);
+      await runIn(folder, rules + share.take({ page, heading: 'Run the import' }).join(''), endpoint.url);
       const kept = endpoint.kept as unknown as readonly Sent[];
       expect(kept.map(({ event, distinct_id }) => `${event} ${distinct_id}`).toSorted()).toEqual(
         rows.map((row) => row.split(';').slice(1, 3).join(' ')).toSorted(),
@@ -177,7 +177,7 @@ describe('the guides for those who move from another tool', () => {
   it('SQLite: the copy of a database has what the import asks for', async () => {
     await inFolder(async (folder) => {
       const page = `${guides}/migrate-sqlite.md`;
-      const tried = share.take({ page, heading: 'Try it with made-up records' }).join('');
+      const tried = share.take({ page, heading: 'Try it with sample data' }).join('');
       const [made = ''] = /^sqlite3 shop\.db "[^]*?"\n/m.exec(tried) ?? [];
       await runIn(folder, made + share.take({ page, heading: 'Get the export' }).join(''), '');
       using copy = new DatabaseSync(join(folder, 'copy.db'));
