@@ -4,7 +4,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { meQuery } from './api/me.ts';
+import { meQuery } from './api/users.ts';
 import { projectsQuery } from './api/projects.ts';
 import { createQueryClient } from './api/query-client.ts';
 import { Announcer } from './components/announcer.tsx';

@@ -16,22 +16,16 @@ import { filterOf } from './pages/events/events-query.ts';
 import { eventsSearch } from './pages/events/events-search.ts';
 import { groupsSearch } from './pages/groups/groups-search.ts';
 import { homeSearch } from './pages/home/home-search.ts';
-import { importRunSearch } from './pages/imports/import-run-search.ts';
-import { importSearch } from './pages/imports/import-search.ts';
-import { importsSearch } from './pages/imports/imports-search.ts';
+import { importRunSearch, importsSearch, newImportSearch } from './pages/imports/imports-search.ts';
 import { keysSearch } from './pages/keys/keys-search.ts';
 import { liveSearch } from './pages/live/live-search.ts';
-import { newImportSearch } from './pages/imports/new-import-search.ts';
-import { personSearch } from './pages/persons/person-search.ts';
+import { personSearch, personsSearch } from './pages/persons/persons-search.ts';
 import { loadPersonAhead } from './pages/persons/persons-query.ts';
-import { personsSearch } from './pages/persons/persons-search.ts';
-import { settingsSearch } from './pages/settings/settings-search.ts';
-import { statusSearch } from './pages/status/status-search.ts';
-import { transformationSearch } from './pages/transformations/transformation-search.ts';
-import { transformationsSearch } from './pages/transformations/transformations-search.ts';
+import { transformationSearch, transformationsSearch } from './pages/transformations/transformations-search.ts';
 import { usageSearch } from './pages/usage/usage-search.ts';
 import { usersSearch } from './pages/users/users-search.ts';
 import { warningsSearch } from './pages/warnings/warnings-search.ts';
+import { noSearch } from './search.ts';
 import { FirstProject } from './shell/first-project.tsx';
 import { Frame } from './shell/frame.tsx';
 import { NotFound } from './shell/not-found.tsx';
@@ -86,7 +80,7 @@ const pages = [
   createRoute({
     getParentRoute: () => projectRoute,
     path: 'imports/$configId',
-    validateSearch: importSearch,
+    validateSearch: noSearch,
     component: lazyRouteComponent(() => import('./pages/imports/import-page.tsx'), 'ImportPage'),
   }),
   createRoute({
@@ -169,7 +163,7 @@ const pages = [
   createRoute({
     getParentRoute: () => projectRoute,
     path: 'settings',
-    validateSearch: settingsSearch,
+    validateSearch: noSearch,
     component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
   }),
   createRoute({
@@ -181,7 +175,7 @@ const pages = [
   createRoute({
     getParentRoute: () => projectRoute,
     path: 'status',
-    validateSearch: statusSearch,
+    validateSearch: noSearch,
     component: lazyRouteComponent(() => import('./pages/status/status-page.tsx'), 'StatusPage'),
   }),
 ] as const;

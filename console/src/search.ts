@@ -18,6 +18,9 @@ export function searchOf<const Fields extends Readonly<Record<string, SearchFiel
   };
 }
 
+/** `validateSearch` of a page without parameters. */
+export const noSearch = searchOf({});
+
 /** Text; a number in the address counts as its digits. */
 export const text: SearchField<string> = (raw) =>
   typeof raw === 'string' && raw !== '' ? raw : typeof raw === 'number' ? String(raw) : undefined;

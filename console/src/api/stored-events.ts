@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { eventSchema } from '../../../src/wire/contract/events.ts';
+import type { EventNamesRecord } from '../../../src/wire/contract/names.ts';
 import { apiPages, apiQuery, projectPath } from './queries.ts';
 import type { Query } from './request.ts';
 
@@ -16,4 +17,9 @@ export function eventPages(projectId: number, filter: Query, limit = pageSize) {
 
 export function eventQuery(projectId: number, uuid: string) {
   return apiQuery<StoredEvent>(projectPath(projectId, `events/${encodeURIComponent(uuid)}`));
+}
+
+/** Names of stored events, to choose from. */
+export function eventNamesQuery(projectId: number) {
+  return apiQuery<EventNamesRecord>(projectPath(projectId, 'event_names'), { limit: 500 });
 }

@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query';
-import { meQuery } from './me.ts';
+import { meQuery } from './users.ts';
 
 /** Tells the gate that the session has ended, which asks to sign in, and resolves when somebody has. Ends with the signal. */
 export function untilSignedIn(client: QueryClient, signal: AbortSignal): Promise<void> {

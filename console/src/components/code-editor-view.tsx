@@ -1,14 +1,20 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { javascript } from '@codemirror/lang-javascript';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
-import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+  type TagStyle,
+} from '@codemirror/language';
 import { linter, lintGutter } from '@codemirror/lint';
 import { unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
 import type { CodeEditorProps } from './code-editor.tsx';
-import { codeHighlights, codeTheme } from './code-theme.ts';
 
 /** CodeMirror. It lives in a shadow root: there it takes its styles as sheets, which a strict content security policy allows. */
 export function CodeEditorView({ value, ...props }: CodeEditorProps) {
@@ -85,3 +91,37 @@ function basics(label: string, language: CodeEditorProps['language'], readOnly: 
     language === 'json' ? [json(), linter(jsonParseLinter()), lintGutter()] : javascript({ typescript: true }),
   ];
 }
+
+/** Colours come from the tokens of the page, which reach into shadow roots, so both themes work. */
+const codeTheme = {
+  '&': { height: '100%', fontSize: '12px', color: 'var(--ink)', backgroundColor: 'var(--surface)' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-scroller': { fontFamily: 'var(--font-mono, ui-monospace, monospace)', lineHeight: '1.6' },
+  '.cm-content': { caretColor: 'var(--ink)' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--faint)', borderRight: '1px solid var(--line)' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
+  '&.cm-focused .cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--hover) 60%, transparent)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground, ::selection': {
+    backgroundColor: 'color-mix(in srgb, var(--accent) 30%, transparent)',
+  },
+  '.cm-tooltip': { backgroundColor: 'var(--surface)', color: 'var(--ink)', border: '1px solid var(--line)' },
+  // What a comparison marks.
+  '.cm-deletedChunk, .cm-deletedLine': {
+    backgroundColor: 'color-mix(in srgb, var(--danger-soft) 50%, var(--surface)) !important',
+  },
+  '.cm-deletedText': { background: 'transparent !important', textDecoration: 'line-through' },
+  '.cm-changedLine, .cm-insertedLine': {
+    backgroundColor: 'color-mix(in srgb, var(--ok-soft) 50%, var(--surface)) !important',
+  },
+  '.cm-matchingBracket': { backgroundColor: 'var(--accent-soft) !important' },
+} as const;
+
+const codeHighlights: readonly TagStyle[] = [
+  { tag: [tags.keyword, tags.modifier, tags.operatorKeyword], color: 'var(--accent)' },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: 'var(--ok)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--info)' },
+  { tag: tags.comment, color: 'var(--faint)', fontStyle: 'italic' },
+  { tag: tags.invalid, color: 'var(--danger)' },
+];

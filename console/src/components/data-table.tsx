@@ -1,8 +1,22 @@
-import type { RowData } from '@tanstack/react-table';
-import type { ReactNode } from 'react';
+import { type Header, type Row as TableRow, type RowData, useTable } from '@tanstack/react-table';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { ArrowDown, ArrowUp } from 'lucide-react';
+import {
+  type KeyboardEvent as ReactKeyboardEvent,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { isTyping } from '../shell/is-typing.ts';
+import { classNames } from './class-names.ts';
 import { ErrorState } from './error-state.tsx';
 import { Loading } from './loading.tsx';
-import { TableRows } from './table-rows.tsx';
+import { definitionOf, type Features, features } from './table-features.ts';
 
 export interface Column<Row> {
   readonly id: string;
@@ -60,4 +74,280 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
       {rows !== undefined && rows.length > 0 && <TableRows {...props} rows={rows} />}
     </div>
   );
+}
+
+const rowHeight = 41;
+const overscan = 12;
+
+type TableRowsProps<Row extends RowData> = DataTableProps<Row> & { readonly rows: readonly Row[] };
+
+/** The table of DataTable once there are rows. */
+function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
+  const { label, columns, isLoadingMore, openId, maxHeight } = props;
+  const { scrollRef, headers, rows, items, measure, above, below, keys, open } = useTableRows(props);
+  return (
+    <div
+      ref={scrollRef}
+      role="region"
+      aria-label={label}
+      tabIndex={0}
+      onKeyDown={keys.onKeyDown}
+      style={{ maxHeight: maxHeight ?? 'max(20rem, calc(100dvh - 15rem))' }}
+      className="overflow-auto focus-visible:-outline-offset-2"
+    >
+      <table
+        aria-rowcount={props.hasMore === true ? -1 : rows.length + 1}
+        style={{ minWidth: minWidthOf(columns) }}
+        className="w-full table-fixed border-separate border-spacing-0 text-left"
+      >
+        <colgroup>
+          {columns.map(({ id, width }) => (
+            <col key={id} style={{ width }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            {headers.map((header, index) => (
+              <TableHead key={header.id} header={header} column={columns[index]} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Space height={above} />
+          {items.map(({ index, row }) => (
+            <TableBodyRow
+              key={row.id}
+              row={row}
+              index={index}
+              columns={columns}
+              isActive={keys.active === index}
+              isOpen={openId === row.id}
+              measure={measure}
+              onOpen={open}
+            />
+          ))}
+          <Space height={below} />
+        </tbody>
+      </table>
+      {isLoadingMore === true && (
+        <p role="status" className="px-3 py-2 text-xs text-soft">
+          Loading more…
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Columns that share what is left keep a width that can be read; on narrow screens the table scrolls in its frame. */
+function minWidthOf(columns: readonly { readonly width?: string }[]): string {
+  return `calc(${columns.map(({ width }) => width ?? '14rem').join(' + ')})`;
+}
+
+/** Sorted rows, those of them in view, and the keys that go through them. */
+function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
+  const { columns, rows: data, rowId, onOpen, hasMore, onMore, isLoadingMore } = props;
+  const scrollRef = useRef<HTMLDivElement>(null);
+  const definitions = useMemo(() => columns.map(definitionOf), [columns]);
+  const options = { features, columns: definitions, data, getRowId: rowId };
+  const table = useTable({ ...options, enableMultiSort: false, sortDescFirst: false });
+  const { rows } = table.getRowModel();
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scrollRef.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan,
+    // Rows beyond those in view are drawn already: there is time until the next frame.
+    useFlushSync: false,
+  });
+  const virtual = virtualizer.getVirtualItems();
+  const lastShown = virtual.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore === true && isLoadingMore !== true && lastShown >= rows.length - overscan) onMore?.();
+  }, [hasMore, isLoadingMore, lastShown, rows.length, onMore]);
+  const latestOpen = useRef(onOpen);
+  latestOpen.current = onOpen;
+  const canOpen = onOpen !== undefined;
+  const open = useMemo(() => (canOpen ? (row: Row) => latestOpen.current?.(row) : undefined), [canOpen]);
+  const keys = useRowKeys({
+    count: rows.length,
+    scrollRef,
+    show: (index) => virtualizer.scrollToIndex(index, { align: 'auto' }),
+    open: (index) => {
+      const row = rows[index]?.original;
+      if (row !== undefined) open?.(row);
+    },
+  });
+  return {
+    scrollRef,
+    headers: table.getHeaderGroups()[0]?.headers ?? [],
+    rows,
+    items: virtual.flatMap(({ index }) => {
+      const row = rows[index];
+      return row === undefined ? [] : [{ index, row }];
+    }),
+    measure: virtualizer.measureElement,
+    above: virtual[0]?.start ?? 0,
+    below: virtualizer.getTotalSize() - (virtual.at(-1)?.end ?? 0),
+    keys,
+    open,
+  };
+}
+
+/** As high as the rows that are not drawn. */
+function Space({ height }: { readonly height: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr aria-hidden="true">
+      <td style={{ height }} />
+    </tr>
+  );
+}
+
+interface TableBodyRowProps<Row extends RowData> {
+  readonly row: TableRow<Features, Row>;
+  readonly index: number;
+  readonly columns: readonly Column<Row>[];
+  readonly isActive: boolean;
+  readonly isOpen: boolean;
+  readonly measure: (element: HTMLElement | null) => void;
+  /** Always the same function, or undefined where rows cannot be opened. */
+  readonly onOpen: ((row: Row) => void) | undefined;
+}
+
+/** Scrolling draws only the rows that come into view: those that stay are not looked at. */
+const TableBodyRow = memo(BodyRow) as typeof BodyRow;
+
+function BodyRow<Row extends RowData>({
+  row,
+  index,
+  columns,
+  isActive,
+  isOpen,
+  measure,
+  onOpen,
+}: TableBodyRowProps<Row>) {
+  return (
+    <tr
+      ref={measure}
+      data-index={index}
+      aria-rowindex={index + 2}
+      aria-current={isOpen || undefined}
+      tabIndex={isActive ? 0 : -1}
+      onClick={(event) => {
+        if (onOpen !== undefined && !isOwnControl(event.target)) onOpen(row.original);
+      }}
+      className={classNames(
+        'focus-visible:-outline-offset-2',
+        onOpen !== undefined && 'cursor-pointer hover:bg-hover',
+        isOpen && 'bg-accent-soft',
+      )}
+    >
+      {columns.map(({ id, cell, align }) => (
+        <td
+          key={id}
+          className={classNames('border-b border-line px-3 py-2 align-top', align === 'end' && 'text-right')}
+        >
+          {cell(row.original)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** A click on a link, a button or a field in a row means that, not the row; neither does marking text. */
+function isOwnControl(target: EventTarget): boolean {
+  const control = target instanceof Element && target.closest('a, button, input, select, label, textarea') !== null;
+  return control || getSelection()?.isCollapsed === false;
+}
+
+interface TableHeadProps<Row extends RowData> {
+  readonly header: Header<Features, Row>;
+  readonly column: Column<Row> | undefined;
+}
+
+/** Head of a column; a button where the column can be sorted. */
+function TableHead<Row extends RowData>({ header, column }: TableHeadProps<Row>) {
+  const sorted = header.column.getIsSorted();
+  const style = classNames(
+    'sticky top-0 z-10 border-b border-line bg-sunken px-3 py-2 text-xs font-medium whitespace-nowrap text-soft',
+    column?.align === 'end' && 'text-right',
+  );
+  if (!header.column.getCanSort()) {
+    return (
+      <th scope="col" className={style}>
+        {column?.header}
+      </th>
+    );
+  }
+  const Arrow = sorted === 'desc' ? ArrowDown : ArrowUp;
+  const order = sorted === false ? 'none' : sorted === 'asc' ? 'ascending' : 'descending';
+  return (
+    <th scope="col" aria-sort={order} className={style}>
+      <button
+        type="button"
+        onClick={() => header.column.toggleSorting()}
+        className={classNames(
+          'flex items-center gap-1 hover:text-ink',
+          column?.align === 'end' && 'ml-auto flex-row-reverse',
+        )}
+      >
+        {column?.header}
+        <Arrow aria-hidden="true" className={classNames('size-3.5', sorted === false && 'opacity-0')} />
+      </button>
+    </th>
+  );
+}
+
+interface RowKeysOptions {
+  readonly count: number;
+  readonly scrollRef: RefObject<HTMLElement | null>;
+  readonly show: (index: number) => void;
+  readonly open: (index: number) => void;
+}
+
+interface RowKeys {
+  /** Row that the keys stand on. */
+  readonly active: number | undefined;
+  readonly onKeyDown: (event: ReactKeyboardEvent<HTMLElement>) => void;
+}
+
+const steps: Readonly<Record<string, number>> = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 };
+
+/** j and k, or the arrows once the table has the focus, go through the rows; Enter opens one. */
+function useRowKeys({ count, scrollRef, show, open }: RowKeysOptions): RowKeys {
+  const [active, setActive] = useState<number>();
+  const go = (step: number): void => {
+    const next = active === undefined ? 0 : Math.min(count - 1, Math.max(0, active + step));
+    setActive(next);
+    show(next);
+    const rowOf = () => scrollRef.current?.querySelector<HTMLElement>(`tr[data-index="${next}"]`);
+    // At once where it can be: the next key may come before the next frame, and Enter is for the row with the focus.
+    const drawn = rowOf();
+    if (drawn) drawn.focus();
+    else requestAnimationFrame(() => rowOf()?.focus());
+  };
+  const latest = useRef(go);
+  latest.current = go;
+  // Before the rows are painted: who sees them may type.
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isElsewhere = event.target !== document.body && event.target !== document.getElementById('main');
+      if (isElsewhere || isTyping(event) || (event.key !== 'j' && event.key !== 'k')) return;
+      event.preventDefault();
+      latest.current(steps[event.key] ?? 0);
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+  const onKeyDown = (event: ReactKeyboardEvent<HTMLElement>): void => {
+    if (isTyping(event.nativeEvent)) return;
+    const step = steps[event.key];
+    const isOnRow = event.target instanceof HTMLTableRowElement;
+    if (step !== undefined) {
+      event.preventDefault();
+      go(step);
+    } else if (event.key === 'Enter' && isOnRow && active !== undefined) open(active);
+  };
+  return { active, onKeyDown };
 }

@@ -1,8 +1,9 @@
-import type { ReactElement } from 'react';
-import { classNames } from './class-names.ts';
-import { Tooltip } from './tooltip.tsx';
+import { Tooltip as Base } from '@base-ui/react/tooltip';
+import type { ReactElement, ReactNode } from 'react';
 import { Button, type ButtonProps } from './button.tsx';
+import { classNames } from './class-names.ts';
 import { plainText } from './plain-text.ts';
+import { UserText } from './user-text.tsx';
 
 interface IconButtonProps extends Omit<ButtonProps, 'children' | 'icon'> {
   /** What it does: its accessible name and its tooltip. */
@@ -22,5 +23,27 @@ export function IconButton({ label, icon, kind = 'quiet', size = 'medium', class
         {...props}
       />
     </Tooltip>
+  );
+}
+
+interface TooltipProps {
+  readonly text: ReactNode;
+  /** What it explains; takes a ref and the props of a trigger. */
+  readonly children: ReactElement<Record<string, unknown>>;
+}
+
+/** Words on hover and on focus. What must be known to use the page does not belong here. */
+function Tooltip({ text, children }: TooltipProps) {
+  return (
+    <Base.Root>
+      <Base.Trigger render={children} />
+      <Base.Portal>
+        <Base.Positioner sideOffset={6} className="z-50">
+          <Base.Popup className="max-w-72 rounded-md border border-line bg-surface px-2 py-1 text-xs text-ink shadow-float">
+            {typeof text === 'string' ? <UserText text={text} charsMax={200} short /> : text}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
   );
 }

@@ -1,6 +1,5 @@
 import type { ImportRunRecord } from '../../../src/wire/contract/import-runs.ts';
 import type { Tone } from './badge.tsx';
-import { isHeldByCheck } from './run-state.ts';
 import { StatusBadge } from './status-badge.tsx';
 
 const tones: Readonly<Record<ImportRunRecord['state'], Tone>> = {
@@ -21,4 +20,17 @@ export function RunStateBadge({ run }: RunStateBadgeProps) {
   if (isHeldByCheck(run) && run.totals.loaded === 0) return <StatusBadge tone="danger">Check failed</StatusBadge>;
   const word = run.state === 'completed' && run.options.last === 'check' ? 'checked' : run.state;
   return <StatusBadge tone={tones[run.state]}>{word}</StatusBadge>;
+}
+
+/** It is queued, at work or paused: its record may still change. */
+export function isUnfinished(state: ImportRunRecord['state']): boolean {
+  return state === 'queued' || state === 'running' || state === 'paused';
+}
+
+type Held = Pick<ImportRunRecord, 'state' | 'stage' | 'options' | 'check_problems'>;
+
+/** It stands still because of what the check found, or because the target has rejected too many. */
+export function isHeldByCheck({ state, stage, options, check_problems: problems }: Held): boolean {
+  if ((problems ?? []).length === 0) return false;
+  return (state === 'completed' && options.last === 'check') || (state === 'failed' && stage !== 'undo');
 }

@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 import { hasRole, type Role } from '../../../src/wire/contract/roles.ts';
-import type { Me } from '../api/me.ts';
+import type { Me } from '../api/users.ts';
 import type { ProjectRecord } from '../api/projects.ts';
 
 export interface ProjectContextValue {

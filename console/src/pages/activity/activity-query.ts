@@ -1,7 +1,7 @@
 import type { ActivityChange, ActivityEntry } from '../../../../src/wire/contract/activity.ts';
 import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 import type { Query } from '../../api/request.ts';
-import { userName } from '../../api/user-name.ts';
+import { userName } from '../../api/users.ts';
 import type { activitySearch } from './activity-search.ts';
 
 export type ActivityFilters = ReturnType<typeof activitySearch>;

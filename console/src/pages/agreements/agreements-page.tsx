@@ -6,27 +6,34 @@ import { refresh } from '../../api/queries.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { DataTable, type Column } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
+import { TextArea } from '../../components/text-area.tsx';
+import { TextInput } from '../../components/text-input.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { useToast } from '../../components/toasts.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import {
+  type Agreement,
   agreementsPath,
   agreementsQuery,
   decide,
-  rulesQuery,
-  type Agreement,
   type Decision,
+  fileAgreement,
+  type Rules,
+  rulesQuery,
 } from './agreements-query.ts';
 import { states } from './agreements-search.ts';
-import { FileAgreementDialog } from './file-agreement-dialog.tsx';
-import { RulesSection } from './rules-section.tsx';
 
 const route = getRouteApi('/projects/$projectId/agreements');
 
@@ -218,4 +225,117 @@ function columnsOf(ask: (asked: Asked) => void, mayEdit: boolean, mayDecide: boo
 function decisionsFor({ state }: Agreement, mayEdit: boolean, mayDecide: boolean): readonly Decision[] {
   if (state === 'filed' && mayDecide) return ['approve', 'reject'];
   return state === 'approved' && mayEdit ? ['end'] : [];
+}
+
+const modes: Readonly<Record<Rules['mode'], string>> = {
+  optional: 'History needs no agreement here.',
+  required: 'History beyond a small amount needs an agreement that was approved.',
+};
+
+/** What bounds the history of this project now. */
+function RulesSection({ rules }: { readonly rules: Rules }) {
+  const { mode, events_per_second: speed } = rules;
+  return (
+    <Section title="In force" description={modes[mode]}>
+      <Facts
+        facts={[
+          ['Historical events stored', <NumberText key="stored" value={rules.historical_events} />],
+          ['Free without an agreement', <NumberText key="free" value={rules.free_events_in_all} />],
+          [
+            'Highest speed now',
+            speed === null ? (
+              'as fast as the service takes them'
+            ) : (
+              <NumberText key="speed" value={speed} unit="per_second" />
+            ),
+          ],
+          ['Waiting for a decision', <NumberText key="filed" value={rules.filed} />],
+        ]}
+      />
+    </Section>
+  );
+}
+
+interface FileAgreementDialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+}
+
+/** A form that starts afresh each time it is opened. */
+function FileAgreementDialog({ open, onClose }: FileAgreementDialogProps) {
+  return open ? <FileAgreementForm onClose={onClose} /> : null;
+}
+
+function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) {
+  const { id } = useProject();
+  const client = useQueryClient();
+  const toast = useToast();
+  const [source, setSource] = useState('');
+  const [method, setMethod] = useState('Import in the console');
+  const [total, setTotal] = useState('');
+  const [speed, setSpeed] = useState('1000');
+  const [note, setNote] = useState('');
+  const file = useMutation({
+    mutationFn: () =>
+      fileAgreement(id, {
+        source: source.trim(),
+        method: method.trim(),
+        total_events: Number(total),
+        events_per_second: Number(speed),
+        note,
+      }),
+    onSuccess: async () => {
+      onClose();
+      toast.done('Filed: it waits for an admin.');
+      await refresh(client, agreementsPath(id));
+    },
+  });
+  const complete = source.trim() !== '' && method.trim() !== '' && isWhole(total) && isWhole(speed);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Request an agreement"
+      description="How much history comes from where, and how fast."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" busy={file.isPending} disabled={!complete} onClick={() => file.mutate()}>
+            File the request
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <TextInput
+          label="Source"
+          hint="The tool that is left."
+          value={source}
+          onChange={setSource}
+          maxLength={400}
+          required
+        />
+        <TextInput label="How it is sent" value={method} onChange={setMethod} maxLength={400} required />
+        <CountInput label="Events in all" value={total} onChange={setTotal} />
+        <CountInput label="Highest speed, events per second" value={speed} onChange={setSpeed} />
+        <TextArea label="Note" value={note} onChange={setNote} maxLength={1000} rows={3} />
+        <ErrorNote error={file.error} />
+      </div>
+    </Dialog>
+  );
+}
+
+interface CountInputProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function CountInput({ label, value, onChange }: CountInputProps) {
+  const error = value === '' || isWhole(value) ? undefined : 'Expected a whole number above 0.';
+  return <TextInput label={label} inputMode="numeric" value={value} onChange={onChange} required error={error} />;
+}
+
+function isWhole(text: string): boolean {
+  return /^[1-9]\d{0,12}$/.test(text.trim());
 }

@@ -4,10 +4,12 @@ import { useMemo, useState } from 'react';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { DataTable, type Column } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
+import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { Section } from '../../components/section.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
@@ -15,16 +17,16 @@ import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import {
   countsQuery,
+  type DeadLetter,
   discard,
   isFiltered,
+  type LetterFilter,
   lettersPath,
   lettersQuery,
-  type DeadLetter,
-  type LetterFilter,
+  type ReasonCounts,
 } from './dead-letters-query.ts';
 import { states } from './dead-letters-search.ts';
 import { LetterPanel } from './letter-panel.tsx';
-import { ReasonsSection } from './reasons-section.tsx';
 import { ReplayDialog } from './replay-dialog.tsx';
 
 const route = getRouteApi('/projects/$projectId/dead-letters');
@@ -175,4 +177,48 @@ function columnsOf(open: (id: string) => void): readonly Column<DeadLetter>[] {
       cell: (row) => <TimeText time={row.received_at} form="ago" />,
     },
   ];
+}
+
+interface ReasonsSectionProps {
+  readonly counts: ReasonCounts;
+  readonly chosen: string | undefined;
+  readonly onChoose: (reason: string | undefined) => void;
+}
+
+/** How many there are of each reason; one can be chosen. */
+function ReasonsSection({ counts, chosen, onChoose }: ReasonsSectionProps) {
+  if (counts.results.length === 0) return null;
+  return (
+    <Section title="By reason" flush>
+      <ul className="divide-y divide-line">
+        {counts.results.map((each) => (
+          <li key={each.reason}>
+            <button
+              type="button"
+              aria-pressed={each.reason === chosen}
+              onClick={() => onChoose(each.reason === chosen ? undefined : each.reason)}
+              className="flex w-full items-start gap-4 px-4 py-2.5 text-left hover:bg-hover aria-pressed:bg-accent-soft"
+            >
+              <span className="min-w-0 flex-1">
+                <span className="block text-sm font-medium">
+                  <UserText text={each.reason} />
+                </span>
+                <span className="block text-xs text-soft">
+                  <UserText text={each.meaning} />
+                </span>
+              </span>
+              <span className="shrink-0 text-right">
+                <span className="block text-sm font-semibold tabular-nums">
+                  <NumberText value={each.count} />
+                </span>
+                <span className="block text-xs text-soft">
+                  <TimeText time={each.newest} form="ago" />
+                </span>
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { layOutJson } from './lay-out-json.ts';
+import { layOutJson } from './edited-event.ts';
 
 describe('JSON laid out for reading', () => {
   it('is what JSON.stringify would indent', () => {

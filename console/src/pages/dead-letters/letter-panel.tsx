@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { Facts } from '../../components/facts.tsx';
+import { JsonDiff } from '../../components/json-diff.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { SidePanel } from '../../components/side-panel.tsx';
@@ -15,10 +16,16 @@ import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
-import { discard, dryRunOne, letterQuery, lettersPath, replayOne, type WholeDeadLetter } from './dead-letters-query.ts';
-import { DryRunOutcome } from './dry-run-outcome.tsx';
-import { readEdited } from './edited-event.ts';
-import { layOutJson } from './lay-out-json.ts';
+import {
+  discard,
+  dryRunOne,
+  type DryRunOneResult,
+  letterQuery,
+  lettersPath,
+  replayOne,
+  type WholeDeadLetter,
+} from './dead-letters-query.ts';
+import { layOutJson, readEdited } from './edited-event.ts';
 
 interface LetterPanelProps {
   readonly id: string | undefined;
@@ -156,6 +163,33 @@ function LetterEditor({ letter, onDone }: LetterEventProps) {
           It is not stored, and cannot be replayed any more. Its dead letter stays readable among the discarded ones.
         </p>
       </ConfirmDialog>
+    </div>
+  );
+}
+
+const tones = { stored: 'ok', dropped: 'warn', refused: 'danger' } as const;
+const sentences = {
+  stored: 'It would be stored.',
+  dropped: 'A transformation would drop it.',
+  refused: 'It would still be refused.',
+} as const;
+
+/** What would become of one dead letter. */
+function DryRunOutcome({ result }: { readonly result: DryRunOneResult }) {
+  const { outcome, detail, chain } = result;
+  return (
+    <div role="status" className="flex flex-col gap-3">
+      <Notice tone={tones[outcome]}>
+        {sentences[outcome]} {detail !== null && <UserText text={detail} />}
+      </Notice>
+      {chain !== null && chain.steps.length > 0 && (
+        <JsonDiff
+          before={chain.before}
+          after={chain.after}
+          beforeLabel="As sent"
+          afterLabel="After the transformations"
+        />
+      )}
     </div>
   );
 }

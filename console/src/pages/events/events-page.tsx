@@ -1,24 +1,26 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Download, RefreshCw } from 'lucide-react';
+import { Columns3, Download, RefreshCw } from 'lucide-react';
 import { useMemo, useState } from 'react';
-
+import { eventPages, type StoredEvent } from '../../api/stored-events.ts';
 import { Button } from '../../components/button.tsx';
+import { Checkbox } from '../../components/checkbox.tsx';
 import { DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { eventColumns } from '../../components/event-columns.tsx';
+import { EventPanel } from '../../components/event-panel.tsx';
+import { Input } from '../../components/input.tsx';
 import { Menu } from '../../components/menu.tsx';
+import { valueText } from '../../components/one-line.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { BareSelect } from '../../components/select.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
+import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { ColumnChooser } from './column-chooser.tsx';
-import { eventColumns } from '../../components/event-columns.tsx';
 import { EventFilters } from './event-filters.tsx';
-import { EventPanel } from '../../components/event-panel.tsx';
-import { eventPages, type StoredEvent } from '../../api/stored-events.ts';
 import { filterOf, intervalOf, propertyNamesQuery } from './events-query.ts';
 import type { EventsSearch } from './events-search.ts';
-import { saveFile, toCsv, toNdjson } from './export-events.ts';
 import { VolumeChart } from './volume-chart.tsx';
 
 const route = getRouteApi('/projects/$projectId/events');
@@ -180,4 +182,103 @@ function NoEvents({ filtered }: { readonly filtered: boolean }) {
       The home page has code that sends a first one, and imports bring in history.
     </EmptyState>
   );
+}
+
+interface ColumnChooserProps {
+  readonly chosen: readonly string[];
+  readonly names: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+const columnsMax = 12;
+
+/** Which properties have a column of their own. */
+function ColumnChooser({ chosen, names, onChange }: ColumnChooserProps) {
+  const [open, setOpen] = useState(false);
+  const [wanted, setWanted] = useState('');
+  const all = [...new Set([...chosen, ...names])];
+  const found = all.filter((name) => name.toLowerCase().includes(wanted.toLowerCase()));
+  const toggle = (name: string, on: boolean): void =>
+    onChange(on ? [...chosen, name] : chosen.filter((each) => each !== name));
+  return (
+    <>
+      <Button icon={<Columns3 aria-hidden="true" className="size-4" />} onClick={() => setOpen(true)}>
+        Columns
+      </Button>
+      <Dialog
+        open={open}
+        onClose={() => setOpen(false)}
+        title="Columns"
+        description={`Properties with a column of their own, at most ${columnsMax}. Without any, one column has them all.`}
+        footer={
+          <>
+            <Button onClick={() => onChange([])} disabled={chosen.length === 0}>
+              None
+            </Button>
+            <Button kind="primary" onClick={() => setOpen(false)}>
+              Done
+            </Button>
+          </>
+        }
+      >
+        <div className="flex flex-col gap-2">
+          <Input
+            type="search"
+            aria-label="Search properties"
+            placeholder="Search properties"
+            value={wanted}
+            onChange={(event) => setWanted(event.target.value)}
+          />
+          {found.length === 0 && <EmptyState title="No stored event has such a property" />}
+          {found.slice(0, 200).map((name) => (
+            <Checkbox
+              key={name}
+              label={<UserText text={name} charsMax={100} short />}
+              checked={chosen.includes(name)}
+              disabled={!chosen.includes(name) && chosen.length >= columnsMax}
+              onChange={(on) => toggle(name, on)}
+            />
+          ))}
+        </div>
+      </Dialog>
+    </>
+  );
+}
+
+/** One event a line, as the API gives it; every digit of large integers is kept. */
+function toNdjson(events: readonly StoredEvent[]): string {
+  return events.map((event) => `${JSON.stringify(event)}\n`).join('');
+}
+
+/** The events with a column for each property that one of them has. */
+function toCsv(events: readonly StoredEvent[]): string {
+  const names = [...new Set(events.flatMap(({ properties }) => Object.keys(properties)))].sort();
+  const head = ['uuid', 'event', 'distinct_id', 'timestamp', 'historical_migration', ...names];
+  const lines = events.map((event) => [
+    event.id,
+    event.event,
+    event.distinct_id,
+    event.timestamp,
+    event.historical_migration,
+    ...names.map((name) => event.properties[name]),
+  ]);
+  return [head, ...lines].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
+}
+
+/** RFC 4180. Texts that a spreadsheet would run as a formula get an apostrophe before them. */
+function csvCell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const plain = valueText(value);
+  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Gives the text to the browser as a file. */
+function saveFile(name: string, type: string, content: string): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
 }

@@ -1,14 +1,22 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
+import { JsonView } from '../../components/json-view.tsx';
 import { Loading } from '../../components/loading.tsx';
+import { oneLine } from '../../components/one-line.ts';
 import { PageHeader } from '../../components/page-header.tsx';
+import { SidePanel } from '../../components/side-panel.tsx';
 import { Tabs } from '../../components/tabs.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { GroupsOfType } from './groups-of-type.tsx';
-import { groupTypesQuery, type GroupType } from './groups-query.ts';
+import { type Group, groupPages, groupQuery, type GroupType, groupTypesQuery } from './groups-query.ts';
 
 const route = getRouteApi('/projects/$projectId/groups');
 
@@ -57,4 +65,102 @@ function Types({ types }: { readonly types: readonly GroupType[] }) {
       <GroupsOfType key={chosen.group_type_index} type={chosen} />
     </Tabs>
   );
+}
+
+const filters = [{ kind: 'text', name: 'q', label: 'Search keys' }] as const satisfies readonly Filter[];
+
+/** The groups of one type, and one of them whole. */
+function GroupsOfType({ type }: { readonly type: GroupType }) {
+  const { id } = useProject();
+  const { q, group } = route.useSearch();
+  const navigate = route.useNavigate();
+  const pages = useInfiniteQuery(groupPages(id, type.group_type_index, q));
+  const table = usePageRows(pages);
+  const open = (key: string | undefined): void => void navigate({ search: (before) => ({ ...before, group: key }) });
+  const columns = useMemo(
+    () => columnsOf((key) => void navigate({ search: (before) => ({ ...before, group: key }) })),
+    [navigate],
+  );
+  return (
+    <>
+      <FilterBar
+        filters={filters}
+        values={{ q }}
+        onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+      />
+      <DataTable
+        label="Groups"
+        columns={columns}
+        {...table}
+        rowId={(each) => each.group_key}
+        onOpen={(each) => open(each.group_key)}
+        {...(group === undefined ? {} : { openId: group })}
+        empty={
+          q === undefined ? (
+            <EmptyState title="No groups of this type have properties yet">
+              A <code>$groupidentify</code> event makes one.
+            </EmptyState>
+          ) : (
+            <EmptyState title="No key contains this text" />
+          )
+        }
+      />
+      {group !== undefined && <GroupPanel type={type} groupKey={group} onClose={() => open(undefined)} />}
+    </>
+  );
+}
+
+interface GroupPanelProps {
+  readonly type: GroupType;
+  readonly groupKey: string;
+  readonly onClose: () => void;
+}
+
+function GroupPanel({ type, groupKey, onClose }: GroupPanelProps) {
+  const { id } = useProject();
+  const asked = useQuery(groupQuery(id, type.group_type_index, groupKey));
+  return (
+    <SidePanel
+      open
+      onClose={onClose}
+      title={<UserText text={groupKey} charsMax={120} short />}
+      description={<UserText text={type.group_type} charsMax={80} short />}
+    >
+      {asked.error !== null && asked.data === undefined && (
+        <ErrorState error={asked.error} onRetry={() => void asked.refetch()} busy={asked.isFetching} />
+      )}
+      {asked.data !== undefined && (
+        <>
+          <Facts facts={[['First seen', <TimeText key="first" time={asked.data.created_at} />]]} />
+          <h3 className="text-sm font-semibold">Properties</h3>
+          <JsonView label="Properties" value={asked.data.group_properties} />
+        </>
+      )}
+    </SidePanel>
+  );
+}
+
+function columnsOf(open: (key: string) => void): readonly Column<Group>[] {
+  return [
+    {
+      id: 'key',
+      header: 'Key',
+      width: '16rem',
+      cell: ({ group_key: key }) => (
+        <button type="button" className="max-w-full truncate text-left font-medium" onClick={() => open(key)}>
+          <UserText text={key} charsMax={60} short />
+        </button>
+      ),
+    },
+    {
+      id: 'properties',
+      header: 'Properties',
+      cell: (group) => (
+        <span className="block truncate text-soft">
+          <UserText text={oneLine(group.group_properties)} charsMax={160} short />
+        </span>
+      ),
+    },
+    { id: 'created', header: 'First seen', width: '11rem', cell: (group) => <TimeText time={group.created_at} /> },
+  ];
 }

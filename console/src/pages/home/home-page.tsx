@@ -1,23 +1,33 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { ArrowRight, CircleCheck } from 'lucide-react';
 import { useState } from 'react';
+import type { Attention, LaneStatus, ProjectStatus } from '../../../../src/wire/contract/status.ts';
 import { Chart } from '../../components/chart.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
 import { Loading } from '../../components/loading.tsx';
+import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { plainText } from '../../components/plain-text.ts';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { isUnfinished, RunStateBadge } from '../../components/run-state-badge.tsx';
 import { Section } from '../../components/section.tsx';
+import { StatTile } from '../../components/stat-tile.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useProject } from '../../shell/project-context.tsx';
-import { AttentionList } from './attention-list.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import { FlowTiles } from './flow-tiles.tsx';
-import { ImportsNow } from './imports-now.tsx';
 import {
   anyEventQuery,
   chartStart,
   countsQuery,
   hourlySums,
+  type ListedRun,
   projectStatusQuery,
+  runsQuery,
+  serviceStatusQuery,
   transformationsQuery,
 } from './home-query.ts';
 
@@ -103,5 +113,162 @@ function VolumeChart() {
         />
       )}
     </Section>
+  );
+}
+
+const recentMs = 24 * 3_600_000;
+const shownMax = 5;
+
+/** Imports at work, and those that ended within a day: how far, how fast, with what result. */
+function ImportsNow() {
+  const { id } = useProject();
+  const { data } = useQuery({ ...runsQuery(id), refetchInterval: pollMs });
+  const since = Date.now() - recentMs;
+  const runs = (data?.results ?? []).filter(
+    ({ state, finished_at: end }) => isUnfinished(state) || (end !== null && Date.parse(end) > since),
+  );
+  if (runs.length === 0) return null;
+  return (
+    <Section title="Imports" flush>
+      <ul className="divide-y divide-line">
+        {runs.slice(0, shownMax).map((run) => (
+          <RunRow key={run.id} projectId={id} run={run} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function RunRow({ projectId, run }: { readonly projectId: number; readonly run: ListedRun }) {
+  const params = { projectId: String(projectId), configId: String(run.plugin_config), runId: run.id };
+  const active = run.stages.find(({ stage }) => stage === run.stage);
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 text-sm">
+      <Link
+        to="/projects/$projectId/imports/$configId/runs/$runId"
+        params={params}
+        search={{}}
+        className="min-w-40 flex-1 font-medium hover:underline"
+      >
+        <UserText text={run.config_name ?? run.source} charsMax={80} short />
+      </Link>
+      <RunStateBadge run={run} />
+      {isUnfinished(run.state) && active !== undefined ? (
+        <div className="min-w-48 flex-1">
+          <ProgressBar label={`Stage ${run.stage}`} share={active.share} />
+          <p className="pt-1 text-xs text-soft tabular-nums">{factsOf(active).join(' · ')}</p>
+        </div>
+      ) : (
+        <p className="min-w-48 flex-1 text-soft">
+          <NumberText value={run.state === 'undone' ? 0 : run.totals.loaded} /> loaded,{' '}
+          <NumberText value={run.totals.rejected} /> rejected
+        </p>
+      )}
+    </li>
+  );
+}
+
+function factsOf({ stage, done, unit, rate, eta_seconds: eta }: ListedRun['stages'][number]): string[] {
+  return [
+    `${stage}: ${done.toLocaleString('en')} ${unit}`,
+    rate > 0 ? formatRate(rate) : '',
+    eta === null ? '' : `${formatDuration(eta * 1000)} left`,
+  ].filter((text) => text !== '');
+}
+
+/** What flows now: rates of the project, and what waits in the whole service. */
+function FlowTiles({ status }: { readonly status: ProjectStatus | undefined }) {
+  const isAdmin = useMay('admin');
+  return (
+    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <StatTile
+        label="Live events"
+        value={<NumberText value={status?.received_per_second.live} unit="per_second" />}
+        note="received, mean of a minute"
+      />
+      <StatTile
+        label="Historical events"
+        value={<NumberText value={status?.received_per_second.historical} unit="per_second" />}
+        note="received, mean of a minute"
+      />
+      <StatTile
+        label="Waiting to be stored"
+        value={
+          <NumberText value={status && status.lanes.live.waiting_events + status.lanes.historical.waiting_events} />
+        }
+        note={status && lagText(status.lanes.live, status.lanes.historical)}
+      />
+      {isAdmin ? <DiskTile /> : <StatTile label="Service" value={status?.status ?? '–'} />}
+    </dl>
+  );
+}
+
+function DiskTile() {
+  const { data } = useQuery({ ...serviceStatusQuery, refetchInterval: pollMs });
+  const used = data && data.disk.total_bytes - data.disk.free_bytes;
+  return (
+    <StatTile
+      label="Disk free"
+      value={<NumberText value={data?.disk.free_bytes} unit="bytes" />}
+      note={data && used !== undefined && `${formatBytes(used)} of ${formatBytes(data.disk.total_bytes)} used`}
+    />
+  );
+}
+
+function lagText(live: LaneStatus, historical: LaneStatus): string {
+  if (live.is_full || historical.is_full) return 'full: new events are refused';
+  const oldest = Math.max(live.oldest_seconds, historical.oldest_seconds);
+  if (oldest > 0) return `the oldest for ${formatDuration(oldest * 1000)}`;
+  return 'nothing is late';
+}
+
+const tones = { error: 'danger', warning: 'warn' } as const;
+
+/** What waits for a person, each with the way to where it is repaired. */
+function AttentionList({ attention }: { readonly attention: readonly Attention[] | undefined }) {
+  return (
+    <Section title="Needs attention" flush>
+      {attention?.length === 0 && (
+        <p className="flex items-center gap-2 px-4 py-3 text-sm text-soft">
+          <CircleCheck aria-hidden="true" className="size-4 text-ok" />
+          Nothing needs attention.
+        </p>
+      )}
+      <ul className="divide-y divide-line">
+        {attention?.map((each) => (
+          <AttentionRow key={`${each.code} ${each.target}`} attention={each} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function AttentionRow({ attention: { severity, summary, action, since, target } }: { readonly attention: Attention }) {
+  const { id } = useProject();
+  return (
+    <li className="flex flex-wrap items-start gap-x-3 gap-y-1 px-4 py-3">
+      <StatusBadge tone={tones[severity]}>{severity}</StatusBadge>
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="text-sm font-medium">
+          <UserText text={summary} />
+        </p>
+        <p className="text-xs text-soft">
+          <UserText text={action} />
+          {since !== null && (
+            <>
+              {' · '}
+              <TimeText time={since} form="ago" />
+            </>
+          )}
+        </p>
+      </div>
+      <a
+        href={`/console/projects/${id}/${target}`}
+        aria-label={`Open: ${plainText(summary)}`}
+        className="inline-flex items-center gap-1 text-sm font-medium text-accent hover:underline"
+      >
+        Open <ArrowRight aria-hidden="true" className="size-4" />
+      </a>
+    </li>
   );
 }

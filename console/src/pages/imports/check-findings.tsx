@@ -11,7 +11,7 @@ import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/imp
 import { oddValueFields } from './choice-fields.ts';
 import { CheckHeld } from './check-held.tsx';
 import type { Run } from './imports-query.ts';
-import { isHeldByCheck } from '../../components/run-state.ts';
+import { isHeldByCheck } from '../../components/run-state-badge.tsx';
 import { plainWarnings, type CheckResult, type OddFinding } from './run-results.ts';
 
 const columns: readonly Column<EventSummary>[] = [

@@ -9,13 +9,12 @@ import { UserText } from '../../components/user-text.tsx';
 import { request } from '../../api/request.ts';
 import { RejectedLink } from './check-held.tsx';
 import { CheckFindings } from './check-findings.tsx';
-import { configPath, startRun, type Preflight, type Run } from './imports-query.ts';
+import { configPath, type Preflight, type Run, startRun, useRun } from './imports-query.ts';
 import { PreflightList } from './preflight-list.tsx';
 import { checkQuery, isChecked } from './run-results.ts';
 import { actionsOf } from './run-actions.ts';
-import { isHeldByCheck } from '../../components/run-state.ts';
+import { isHeldByCheck } from '../../components/run-state-badge.tsx';
 import { RunStages } from './run-stages.tsx';
-import { useRun } from './use-run.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
 interface CheckStepProps {

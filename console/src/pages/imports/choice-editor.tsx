@@ -1,14 +1,17 @@
-import { useState } from 'react';
+import { Plus, X } from 'lucide-react';
+import { useId, useState } from 'react';
 import type { ImportChoice, NameLists } from '../../../../src/wire/contract/import-choice.ts';
-import { oddValueKeys, oddValues, type OddValue } from '../../../../src/wire/contract/odd-values.ts';
+import { type OddValue, oddValueKeys, oddValues } from '../../../../src/wire/contract/odd-values.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
+import { Field } from '../../components/field.tsx';
+import { IconButton } from '../../components/icon-button.tsx';
+import { Input } from '../../components/input.tsx';
 import { Select } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { choiceSetting, oddValueFields, percentOf, readChoice, shareOf } from './choice-fields.ts';
 import { JsonText } from './json-text.tsx';
-import { NameList } from './name-list.tsx';
-import { RenamesEditor } from './renames-editor.tsx';
 
 interface ChoiceEditorProps {
   /** The setting `choose`. */
@@ -191,5 +194,142 @@ function OddValueSelect({ of, choice, onChange }: PartProps & { readonly of: Odd
       choices={choices}
       onChange={(rule) => onChange({ [of]: rule === standard ? undefined : rule })}
     />
+  );
+}
+
+interface NameListProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly names: readonly string[];
+  /** Known names, offered while typing. */
+  readonly suggestions: readonly string[];
+  readonly onChange: (names: readonly string[]) => void;
+}
+
+/** Names and patterns, each added and taken away by itself. */
+function NameList({ label, hint, names, suggestions, onChange }: NameListProps) {
+  const list = useId();
+  const [typed, setTyped] = useState('');
+  const add = (): void => {
+    const name = typed.trim();
+    if (name !== '' && !names.includes(name)) onChange([...names, name]);
+    setTyped('');
+  };
+  return (
+    <Field label={label} hint={hint}>
+      {(control) => (
+        <>
+          {names.length > 0 && (
+            <ul className="flex flex-wrap gap-1.5">
+              {names.map((name) => (
+                <li
+                  key={name}
+                  className="flex max-w-full items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 text-sm"
+                >
+                  <UserText text={name} charsMax={60} short />
+                  <button
+                    type="button"
+                    aria-label={`Remove ${name}`}
+                    className="rounded p-1 text-soft hover:bg-hover hover:text-ink"
+                    onClick={() => onChange(names.filter((each) => each !== name))}
+                  >
+                    <X aria-hidden="true" className="size-3.5" />
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+          <div className="flex gap-2">
+            <Input
+              {...control}
+              list={list}
+              placeholder="Name, or a pattern with *"
+              value={typed}
+              onChange={({ target }) => setTyped(target.value)}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter') return;
+                event.preventDefault();
+                add();
+              }}
+            />
+            <datalist id={list}>
+              {suggestions.map((each) => (
+                <option key={each} value={each} />
+              ))}
+            </datalist>
+            <Button aria-label={`Add to: ${label}`} icon={<Plus aria-hidden="true" className="size-4" />} onClick={add}>
+              Add
+            </Button>
+          </div>
+        </>
+      )}
+    </Field>
+  );
+}
+
+type Renames = Readonly<Record<string, string>>;
+
+interface RenamesEditorProps {
+  readonly renames: Renames;
+  /** Properties of the first records. */
+  readonly names: readonly string[];
+  readonly onChange: (renames: Renames) => void;
+}
+
+/** Old names of properties and their new ones. */
+function RenamesEditor({ renames, names, onChange }: RenamesEditorProps) {
+  const list = useId();
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const isReady = from.trim() !== '' && to.trim() !== '';
+  const add = (): void => {
+    if (!isReady) return;
+    onChange({ ...renames, [from.trim()]: to.trim() });
+    setFrom('');
+    setTo('');
+  };
+  return (
+    <fieldset className="flex min-w-0 flex-col gap-1.5">
+      <legend className="pb-1 text-sm font-medium">Rename properties</legend>
+      {Object.entries(renames).map(([old, name]) => (
+        <div key={old} className="grid grid-cols-[1fr_1fr_auto] items-center gap-2 text-sm">
+          <code className="wrap-anywhere">{old}</code>
+          <Input
+            aria-label={`New name of ${old}`}
+            value={name}
+            onChange={({ target }) => onChange({ ...renames, [old]: target.value })}
+          />
+          <IconButton
+            label={`Do not rename ${old}`}
+            icon={<X aria-hidden="true" className="size-4" />}
+            onClick={() => onChange(Object.fromEntries(Object.entries(renames).filter(([each]) => each !== old)))}
+          />
+        </div>
+      ))}
+      <div className="grid grid-cols-[1fr_1fr_auto] gap-2">
+        <Input
+          aria-label="Property to rename"
+          placeholder="Old name"
+          list={list}
+          value={from}
+          onChange={({ target }) => setFrom(target.value)}
+        />
+        <Input
+          aria-label="Its new name"
+          placeholder="New name"
+          value={to}
+          onChange={({ target }) => setTo(target.value)}
+          onKeyDown={({ key }) => key === 'Enter' && add()}
+        />
+        <Button disabled={!isReady} icon={<Plus aria-hidden="true" className="size-4" />} onClick={add}>
+          Add
+        </Button>
+        <datalist id={list}>
+          {names.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      </div>
+    </fieldset>
   );
 }

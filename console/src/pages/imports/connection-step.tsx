@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { refresh } from '../../api/queries.ts';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { SchemaForm } from '../../components/schema-form.tsx';
@@ -8,19 +8,18 @@ import {
   isField,
   missingSettings,
   readSchema,
-  settingErrors,
   type SchemaEntry,
+  settingErrors,
   type SettingErrors,
   type SettingValues,
 } from '../../components/schema-values.ts';
 import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { configsPath, type Plugin } from './imports-query.ts';
+import { changeSettings, configsPath, createImport, type Plugin } from './imports-query.ts';
 import { UploadFiles } from './upload-files.tsx';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
-import { changeSettings, createImport } from './wizard-query.ts';
 
 /** What the preview is for. */
 const mappingKeys: ReadonlySet<string> = new Set(['format', 'format_options', 'names', 'choose', 'transform']);

@@ -1,20 +1,23 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { rowsOf } from '../../api/queries.ts';
 import { buttonStyle } from '../../components/button.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import { usePageRows } from '../../components/use-page-rows.ts';
+import { TimeText } from '../../components/time-text.tsx';
+import { type PageRows, usePageRows } from '../../components/use-page-rows.ts';
+import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
-import { ConfigsTable } from './configs-table.tsx';
-import { configsQuery, runsQuery, sourcesQuery } from './imports-query.ts';
+import { configsQuery, type ImportConfig, runsQuery, sourcesQuery } from './imports-query.ts';
 import { runStates } from './imports-search.ts';
-import { SchedulesList } from './schedules-list.tsx';
 import { RunsTable } from './runs-table.tsx';
+import { SchedulesList } from './schedules-list.tsx';
+import { sourceName } from './source-name.ts';
 
 const route = getRouteApi('/projects/$projectId/imports');
 const pollMs = 5_000;
@@ -141,4 +144,64 @@ function Configs() {
       }
     />
   );
+}
+
+const to = '/projects/$projectId/imports/$configId';
+
+interface ConfigsTableProps extends PageRows<ImportConfig> {
+  readonly projectId: number;
+  readonly empty: ReactNode;
+}
+
+function ConfigsTable({ projectId, ...props }: ConfigsTableProps) {
+  const navigate = useNavigate();
+  const columns = useMemo(() => columnsOf(projectId), [projectId]);
+  return (
+    <DataTable
+      {...props}
+      label="Imports"
+      columns={columns}
+      rowId={(row) => String(row.id)}
+      onOpen={(row) => void navigate({ to, params: paramsOf(projectId, row.id) })}
+    />
+  );
+}
+
+function paramsOf(projectId: number, configId: number) {
+  return { projectId: String(projectId), configId: String(configId) };
+}
+
+function columnsOf(projectId: number): readonly Column<ImportConfig>[] {
+  return [
+    {
+      id: 'name',
+      header: 'Import',
+      sortBy: (row) => row.name.toLowerCase(),
+      cell: (row) => (
+        <Link to={to} params={paramsOf(projectId, row.id)} className="font-medium hover:underline">
+          <UserText text={row.name} charsMax={80} short />
+        </Link>
+      ),
+    },
+    { id: 'source', header: 'Source', width: '12rem', cell: (row) => <UserText text={sourceName(row)} short /> },
+    {
+      id: 'error',
+      header: 'What is missing',
+      cell: (row) =>
+        row.error === '' ? (
+          <span className="text-soft">nothing</span>
+        ) : (
+          <span className="text-danger">
+            <UserText text={row.error} charsMax={160} short />
+          </span>
+        ),
+    },
+    {
+      id: 'changed',
+      header: 'Changed',
+      width: '8rem',
+      sortBy: (row) => row.updated_at,
+      cell: (row) => <TimeText time={row.updated_at} form="ago" />,
+    },
+  ];
 }

@@ -1,17 +1,27 @@
+import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import type { Static } from 'typebox';
 import type { HistoricalMigrationRecord } from '../../../../src/wire/contract/historical-migrations.ts';
+import type { importFormatListSchema, importFormatSchema } from '../../../../src/wire/contract/import-formats.ts';
 import type { PreflightResult } from '../../../../src/wire/contract/import-preflight.ts';
+import type { importPreviewResultSchema } from '../../../../src/wire/contract/import-preview.ts';
 import type {
   ImportRunRecord,
   ImportRunsRecord,
   ImportStageRecord,
 } from '../../../../src/wire/contract/import-runs.ts';
+import type { ImportScheduleRecord, ImportScheduleSet } from '../../../../src/wire/contract/import-schedules.ts';
 import type { ImportUndoPlan } from '../../../../src/wire/contract/import-undo.ts';
 import type { Page } from '../../../../src/wire/contract/pagination.ts';
 import type { PluginConfigRecord } from '../../../../src/wire/contract/plugin-configs.ts';
 import type { PluginRecord } from '../../../../src/wire/contract/plugins.ts';
-import { apiPages, apiQuery, projectPath, type NextPage } from '../../api/queries.ts';
+import { readStream } from '../../api/event-stream.ts';
+import { parseExact } from '../../api/exact-json.ts';
+import { apiPages, apiQuery, type NextPage, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
-import type { SettingValues } from '../../components/schema-values.ts';
+import { untilSignedIn } from '../../api/until-signed-in.ts';
+import { isUnfinished } from '../../components/run-state-badge.tsx';
+import { settingsBody, type SettingValues } from '../../components/schema-values.ts';
 
 export type Run = ImportRunRecord;
 export type Stage = ImportStageRecord;
@@ -102,4 +112,89 @@ export function steerRun(place: RunPlace, verb: Verb, body?: object): Promise<Ru
 
 export function dryUndo(place: RunPlace): Promise<UndoPlan> {
   return request<UndoPlan>(`${runPath(place)}/undo`, { method: 'POST', body: { dry_run: true } });
+}
+
+export type Schedule = ImportScheduleRecord;
+export type ScheduleFields = ImportScheduleSet;
+
+export const schedulesPath = (projectId: number): string => projectPath(projectId, 'import_schedules');
+
+export function schedulesQuery(projectId: number) {
+  return apiPages<Schedule>(schedulesPath(projectId), { limit: 100 });
+}
+
+const pathOf = (projectId: number, configId: number): string => `${configPath(projectId, configId)}/schedule`;
+
+export function setSchedule(projectId: number, configId: number, body: ScheduleFields): Promise<Schedule> {
+  return request<Schedule>(pathOf(projectId, configId), { method: 'PUT', body });
+}
+
+export function pauseSchedule(projectId: number, configId: number, paused: boolean): Promise<Schedule> {
+  return request<Schedule>(pathOf(projectId, configId), { method: 'PATCH', body: { paused } });
+}
+
+export function runSchedule(projectId: number, configId: number): Promise<Run> {
+  return request<Run>(`${pathOf(projectId, configId)}/run`, { method: 'POST', body: {} });
+}
+
+export async function deleteSchedule(projectId: number, configId: number): Promise<void> {
+  await request(pathOf(projectId, configId), { method: 'DELETE' });
+}
+
+export type Formats = Static<typeof importFormatListSchema>;
+export type Format = Static<typeof importFormatSchema>;
+export type Preview = Static<typeof importPreviewResultSchema>;
+
+export function formatsQuery(projectId: number) {
+  return apiQuery<Formats>(projectPath(projectId, 'import_formats'));
+}
+
+export function formatQuery(projectId: number, slug: string) {
+  return apiQuery<Format>(projectPath(projectId, `import_formats/${encodeURIComponent(slug)}`));
+}
+
+/** The first records of a stored import as events, with some of its settings replaced. */
+export function readPreview(
+  projectId: number,
+  body: { readonly config_id: number; readonly settings: SettingValues; readonly records: number },
+  signal?: AbortSignal,
+): Promise<Preview> {
+  return request<Preview>(projectPath(projectId, 'import_preview'), {
+    method: 'POST',
+    body,
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+export function createImport(projectId: number, plugin: number, name: string): Promise<ImportConfig> {
+  return request<ImportConfig>(configsPath(projectId), { method: 'POST', body: { plugin, name } });
+}
+
+export function changeSettings(projectId: number, configId: number, settings: SettingValues): Promise<SettingValues> {
+  const path = `${configPath(projectId, configId)}/settings`;
+  return request<SettingValues>(path, { method: 'PATCH', body: settingsBody(settings) });
+}
+
+/** A run as it is now: while it is not over, its stream of progress keeps it fresh. */
+export function useRun({ projectId, configId, runId }: RunPlace): UseQueryResult<Run> {
+  const client = useQueryClient();
+  const query = useQuery(runQuery({ projectId, configId, runId }));
+  const state = query.data?.state;
+  const isOpen = state !== undefined && isUnfinished(state);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const place = { projectId, configId, runId };
+    const gone = new AbortController();
+    const read = readStream(`${runPath(place)}/progress`, {
+      signal: gone.signal,
+      untilSignedIn: (signal) => untilSignedIn(client, signal),
+      onMessage: ({ event, data }) => {
+        if (event === 'progress') client.setQueryData(runQuery(place).queryKey, parseExact(data) as Run);
+      },
+    });
+    // What the stream is refused for, the record says as well, and shows it.
+    read.catch(() => client.invalidateQueries({ queryKey: runQuery(place).queryKey }));
+    return () => gone.abort();
+  }, [client, isOpen, projectId, configId, runId]);
+  return query;
 }

@@ -1,4 +1,4 @@
-import { oneOf, searchOf, text } from '../../search.ts';
+import { integer, oneOf, searchOf, text } from '../../search.ts';
 
 export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
 
@@ -12,4 +12,24 @@ export const importsSearch = searchOf({
   config: text,
   /** The schedule whose form is open: `new`, or the id of its import. */
   set: text,
+});
+
+const runTabs = ['progress', 'check', 'rejected', 'reconciliation', 'preflight'] as const;
+export type RunTab = (typeof runTabs)[number];
+
+/** What the address of the page holds beside its path. */
+export const importRunSearch = searchOf({ tab: oneOf(...runTabs) });
+
+export const wizardSteps = ['source', 'connection', 'preview', 'check', 'agreement', 'start'] as const;
+export type WizardStep = (typeof wizardSteps)[number];
+
+/** Where the wizard stands: the address is enough to go on after a reload. */
+export const newImportSearch = searchOf({
+  step: oneOf(...wizardSteps),
+  /** Slug of the chosen source. */
+  source: text,
+  /** The import, as soon as it is stored. */
+  config: integer,
+  /** Run that checks it. */
+  run: text,
 });

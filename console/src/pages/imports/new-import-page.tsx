@@ -1,22 +1,39 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { Input } from '../../components/input.tsx';
 import { Loading } from '../../components/loading.tsx';
+import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { isField, readSchema } from '../../components/schema-values.ts';
+import { Section } from '../../components/section.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { AgreementStep } from './agreement-step.tsx';
 import { CheckStep } from './check-step.tsx';
 import { ConnectionStep } from './connection-step.tsx';
-import { configQuery, settingsQuery, sourcesQuery, type Plugin } from './imports-query.ts';
-import { wizardSteps, type WizardStep } from './new-import-search.ts';
+import {
+  configQuery,
+  type Plugin,
+  type Run,
+  runQuery,
+  settingsQuery,
+  sourcesQuery,
+  startRun,
+  steerRun,
+  useRun,
+} from './imports-query.ts';
+import { type WizardStep, wizardSteps } from './imports-search.ts';
 import { PreviewStep } from './preview-step.tsx';
-import { SourceStep } from './source-step.tsx';
+import { loadBody } from './run-actions.ts';
 import { checkQuery, eventsToLoad } from './run-results.ts';
-import { StartStep } from './start-step.tsx';
-import { useRun } from './use-run.ts';
+import { WizardFooter } from './wizard-footer.tsx';
 
 const route = getRouteApi('/projects/$projectId/imports/new');
 
@@ -176,4 +193,121 @@ function formatsOf(plugin: Plugin): readonly string[] {
     .filter(isField)
     .find(({ key }) => key === 'format');
   return field?.choices ?? [];
+}
+
+interface SourceStepProps {
+  readonly projectId: number;
+  readonly onChoose: (slug: string) => void;
+}
+
+/** Where the history is. */
+function SourceStep({ projectId, onChoose }: SourceStepProps) {
+  const sources = useQuery(sourcesQuery(projectId));
+  const [search, setSearch] = useState('');
+  if (sources.data === undefined) {
+    return sources.error === null ? (
+      <Loading label="Loading sources" />
+    ) : (
+      <ErrorState error={sources.error} onRetry={() => void sources.refetch()} />
+    );
+  }
+  const wanted = search.toLowerCase();
+  const shown = sources.data.results
+    .filter(({ capabilities }) => capabilities.methods.includes('importEvents'))
+    .filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(wanted));
+  return (
+    <div className="flex flex-col gap-3">
+      <Input
+        type="search"
+        aria-label="Search sources"
+        placeholder="Search sources"
+        className="sm:max-w-60"
+        value={search}
+        onChange={({ target }) => setSearch(target.value)}
+      />
+      {shown.length === 0 && (
+        <EmptyState title="No source has this name">Files can take the export of any tool.</EmptyState>
+      )}
+      <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+        {shown.map(({ id, slug, name, description }) => (
+          <li key={id}>
+            <button
+              type="button"
+              onClick={() => onChoose(slug)}
+              className="flex size-full flex-col gap-1 rounded-lg border border-line bg-surface p-4 text-left hover:border-accent hover:bg-hover"
+            >
+              <span className="font-medium">
+                <UserText text={name} charsMax={80} short />
+              </span>
+              <span className="line-clamp-3 text-sm text-soft">
+                <UserText text={description} charsMax={220} short />
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface StartStepProps {
+  readonly projectId: number;
+  readonly configId: number;
+  /** The run that was checked. */
+  readonly run: Run;
+  /** Events that will be sent. */
+  readonly events: number;
+  readonly onBack: () => void;
+  readonly onStarted: (run: Run) => void;
+}
+
+/** The load, as a whole or as a trial first. */
+function StartStep({ projectId, configId, run, events, onBack, onStarted }: StartStepProps) {
+  const client = useQueryClient();
+  const [records, setRecords] = useState('1000');
+  const limit = Number(records);
+  const place = { projectId, configId, runId: run.id };
+  const start = useMutation({
+    mutationFn: (kind: 'all' | 'trial') =>
+      kind === 'all'
+        ? steerRun(place, 'resume', loadBody(run))
+        : startRun(projectId, configId, { last: 'report', limit }),
+    onSuccess: (started) => {
+      // The page of the run would take the one that was checked for it, which is over.
+      client.setQueryData(runQuery({ ...place, runId: started.id }).queryKey, started);
+      onStarted(started);
+    },
+  });
+  const isLimit = Number.isSafeInteger(limit) && limit >= 1;
+  return (
+    <div className="flex flex-col gap-4">
+      <Section title="Start">
+        <p className="text-sm">
+          <NumberText value={events} /> events of <NumberText value={run.totals.records} /> records will be sent;{' '}
+          <NumberText value={run.totals.duplicates} /> duplicates and <NumberText value={run.totals.rejected} />{' '}
+          rejected are skipped. You can pause the run, and undo it afterwards.
+        </p>
+      </Section>
+      <details className="rounded-lg border border-line bg-surface p-4 text-sm">
+        <summary className="cursor-pointer font-semibold">Try it with a few records first</summary>
+        <div className="flex flex-wrap items-end gap-3 pt-3">
+          <TextInput label="Records" inputMode="numeric" value={records} onChange={setRecords} />
+          <Button
+            disabled={!isLimit}
+            busy={start.isPending && start.variables === 'trial'}
+            onClick={() => start.mutate('trial')}
+          >
+            Start a trial
+          </Button>
+        </div>
+      </details>
+      <ErrorNote error={start.error} />
+      <WizardFooter
+        onBack={onBack}
+        onNext={() => start.mutate('all')}
+        next="Start the import"
+        busy={start.isPending && start.variables === 'all'}
+      />
+    </div>
+  );
 }

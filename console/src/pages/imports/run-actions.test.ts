@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Run } from './imports-query.ts';
 import { actionsOf, loadBody } from './run-actions.ts';
-import { isHeldByCheck } from '../../components/run-state.ts';
+import { isHeldByCheck } from '../../components/run-state-badge.tsx';
 
 type Steered = Parameters<typeof actionsOf>[0];
 

@@ -1,4 +1,4 @@
-import { isHeldByCheck } from '../../components/run-state.ts';
+import { isHeldByCheck } from '../../components/run-state-badge.tsx';
 import type { Run } from './imports-query.ts';
 
 export type RunAction =

@@ -3,7 +3,7 @@ import { formatBytes, formatDuration, formatRate } from '../../components/format
 import { Section } from '../../components/section.tsx';
 import type { Run, RunState, Stage } from './imports-query.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
-import { isUnfinished } from '../../components/run-state.ts';
+import { isUnfinished } from '../../components/run-state-badge.tsx';
 
 const meanings: Readonly<Record<Stage['stage'], string>> = {
   export: 'Records are fetched from the source',

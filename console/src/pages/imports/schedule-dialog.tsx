@@ -10,9 +10,8 @@ import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { configsQuery } from './imports-query.ts';
-import { faultsOf, fieldsOf, formOf, type FormFaults, type ScheduleForm } from './schedule-form.ts';
-import { schedulesPath, setSchedule, type Schedule } from './schedules-query.ts';
+import { configsQuery, type Schedule, schedulesPath, setSchedule } from './imports-query.ts';
+import { faultsOf, fieldsOf, type FormFaults, formOf, type ScheduleForm } from './schedule-form.ts';
 
 interface ScheduleDialogProps {
   /** The one that is edited; undefined: a new one. */

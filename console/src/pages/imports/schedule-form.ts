@@ -5,7 +5,7 @@ import {
   overlapMinutesMax,
 } from '../../../../src/wire/contract/import-schedule-limits.ts';
 import { fromZonedText } from '../../components/zoned-time.ts';
-import type { Schedule, ScheduleFields } from './schedules-query.ts';
+import type { Schedule, ScheduleFields } from './imports-query.ts';
 
 /** What the form holds, as it was typed. */
 export interface ScheduleForm {

@@ -1,18 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Upload } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
-import { apiQuery, refresh } from '../../api/queries.ts';
+import type { ImportFileRecord } from '../../../../src/wire/contract/import-runs.ts';
+import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { formatBytes } from '../../components/format-number.ts';
+import { plainText } from '../../components/plain-text.ts';
+import { ProgressBar } from '../../components/progress-bar.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { ProgressBar } from '../../components/progress-bar.tsx';
-import { filesPath, resumeAt, uploadFile, type Begun, type UploadedFiles } from './upload-file.ts';
 import { linesOf, withUpload } from './upload-paths.ts';
-import { plainText } from '../../components/plain-text.ts';
 
 interface UploadFilesProps {
   readonly projectId: number;
@@ -259,4 +259,57 @@ function readBegun(projectId: number, name: string): Begun | undefined {
 function storeBegun(projectId: number, { name, size, lastModified }: File): void {
   const begun: Begun = { name, size, modified: lastModified };
   localStorage.setItem(begunKey(projectId, name), JSON.stringify(begun));
+}
+
+interface UploadedFiles {
+  readonly bytes_max: number;
+  readonly total_bytes: number;
+  readonly total_bytes_max: number;
+  readonly results: readonly ImportFileRecord[];
+}
+
+function filesPath(projectId: number): string {
+  return projectPath(projectId, 'import_files');
+}
+
+interface UploadOptions {
+  readonly projectId: number;
+  readonly file: File;
+  /** Where to begin: bytes that are there already. */
+  readonly from: number;
+  readonly onProgress: (bytes: number) => void;
+}
+
+const pieceBytes = 4 * 1024 * 1024;
+
+/** Sends a file piece by piece, so that a line that breaks costs one piece. */
+async function uploadFile({ projectId, file, from, onProgress }: UploadOptions): Promise<void> {
+  let offset = from;
+  do {
+    const piece = file.slice(offset, offset + pieceBytes);
+    const { bytes } = await request<ImportFileRecord>(filesPath(projectId), {
+      method: 'POST',
+      query: { name: file.name, offset, size: file.size },
+      headers: { 'content-type': 'application/octet-stream' },
+      body: piece,
+    });
+    offset = bytes;
+    onProgress(offset);
+  } while (offset < file.size);
+}
+
+/** Which file it is that was begun: another one of the same name is not continued. */
+interface Begun {
+  readonly name: string;
+  readonly size: number;
+  readonly modified: number;
+}
+
+function isSameFile(begun: Begun | undefined, file: Pick<File, 'name' | 'size' | 'lastModified'>): boolean {
+  return begun?.name === file.name && begun.size === file.size && begun.modified === file.lastModified;
+}
+
+/** Where to go on: what is there of the same file, 0 for another. */
+function resumeAt(begun: Begun | undefined, file: File, there: number | undefined): number {
+  return isSameFile(begun, file) && there !== undefined && there < file.size ? there : 0;
 }

@@ -4,19 +4,21 @@ import { Ellipsis, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { DataTable, type Column } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { IconButton } from '../../components/icon-button.tsx';
 import { Menu } from '../../components/menu.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { KeyValueDialog } from './key-value-dialog.tsx';
 import { scopesText } from './key-scopes.ts';
-import { keysPath, keysQuery, revokeKey, rollKey, type Key, type KeyWithValue } from './keys-query.ts';
+import { type Key, keysPath, keysQuery, type KeyWithValue, revokeKey, rollKey } from './keys-query.ts';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 
 const route = getRouteApi('/projects/$projectId/keys');
@@ -190,4 +192,34 @@ function Expiry({ row }: { readonly row: Key }) {
   if (row.expires_at === null) return <span className="text-soft">never</span>;
   if (Date.parse(row.expires_at) <= Date.now()) return <StatusBadge tone="danger">expired</StatusBadge>;
   return <TimeText time={row.expires_at} />;
+}
+
+interface KeyValueDialogProps {
+  readonly issued: KeyWithValue | undefined;
+  readonly onClose: () => void;
+}
+
+/** The one time that a key is shown. */
+function KeyValueDialog({ issued, onClose }: KeyValueDialogProps) {
+  if (issued === undefined) return null;
+  const command = `curl ${location.origin}/api/personal_api_keys/@current -H 'Authorization: Bearer ${issued.value}'`;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Your key"
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <Notice tone="warn">Copy it now: it is not shown again. Whoever has it can do what it may do.</Notice>
+        <CodeBlock code={issued.value} label="Copy key" />
+        <p className="text-sm">Try it:</p>
+        <CodeBlock code={command} label="Copy command" />
+      </div>
+    </Dialog>
+  );
 }

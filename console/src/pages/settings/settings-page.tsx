@@ -1,12 +1,25 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { projectsQuery } from '../../api/projects.ts';
+import { refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Section } from '../../components/section.tsx';
+import { Select } from '../../components/select.tsx';
+import { TextInput } from '../../components/text-input.tsx';
 import { TimeText } from '../../components/time-text.tsx';
-import { useProject } from '../../shell/project-context.tsx';
-import { DeleteSection } from './delete-section.tsx';
-import { GeneralSection } from './general-section.tsx';
+import { useToast } from '../../components/toasts.tsx';
+import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
 import { NoticesSection } from './notices-section.tsx';
-import { ProjectKeySection } from './project-key-section.tsx';
+import { changeProject, deleteProject, resetProjectKey } from './project-change.ts';
 
 /** Settings of the project. */
 export function SettingsPage() {
@@ -30,5 +43,154 @@ export function SettingsPage() {
         <DeleteSection />
       </div>
     </>
+  );
+}
+
+/** Name and time zone. */
+function GeneralSection() {
+  const project = useProject();
+  const mayChange = useMay('editor');
+  const client = useQueryClient();
+  const toast = useToast();
+  const [name, setName] = useState(project.name);
+  const [timezone, setTimezone] = useState(project.timezone);
+  const save = useMutation({
+    mutationFn: () => changeProject(project.id, { name: name.trim(), timezone }),
+    onSuccess: async () => {
+      await refresh(client, '/api/projects');
+      toast.done('Saved.');
+    },
+  });
+  const dirty = name !== project.name || timezone !== project.timezone;
+  return (
+    <Section title="General">
+      <UnsavedGuard dirty={dirty && !save.isPending} />
+      <form
+        className="flex max-w-xl flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <TextInput label="Name" value={name} onChange={setName} maxLength={200} required disabled={!mayChange} />
+        <Select
+          label="Time zone"
+          hint="Of all times in the console, and of days in charts."
+          value={timezone}
+          choices={zonesWith(timezone)}
+          onChange={setTimezone}
+          disabled={!mayChange}
+        />
+        <ErrorNote error={save.error} />
+        {mayChange && (
+          <div>
+            <Button kind="primary" type="submit" busy={save.isPending} disabled={!dirty || name.trim() === ''}>
+              Save
+            </Button>
+          </div>
+        )}
+      </form>
+    </Section>
+  );
+}
+
+/** The zones that the browser knows, and the one that is chosen. */
+function zonesWith(chosen: string): { readonly value: string; readonly label: string }[] {
+  const zones = new Set(['UTC', chosen, ...Intl.supportedValuesOf('timeZone')]);
+  return [...zones].map((value) => ({ value, label: value }));
+}
+
+/** The key that client libraries send events with. */
+function ProjectKeySection() {
+  const { id, api_token: key } = useProject();
+  const mayChange = useMay('admin');
+  const client = useQueryClient();
+  const toast = useToast();
+  const [asked, setAsked] = useState(false);
+  const reset = useMutation({
+    mutationFn: () => resetProjectKey(id),
+    onSuccess: async () => {
+      await refresh(client, '/api/projects');
+      setAsked(false);
+      toast.done('The project has a new key: the old one is refused.');
+    },
+  });
+  return (
+    <Section
+      title="Project key"
+      description="Client libraries send events with it. It is public: it can do nothing else."
+      actions={mayChange && <Button onClick={() => setAsked(true)}>Reset key</Button>}
+    >
+      <CodeBlock code={key} label="Copy project key" />
+      <ConfirmDialog
+        open={asked}
+        onClose={() => setAsked(false)}
+        onConfirm={() => reset.mutate()}
+        title="Give the project a new key?"
+        confirm="Reset key"
+        busy={reset.isPending}
+        error={reset.error}
+      >
+        <p>
+          Every program and page that sends events with the present key is refused at once, and loses what it sends.
+        </p>
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+/** Only admins see it. */
+function DeleteSection() {
+  const [open, setOpen] = useState(false);
+  if (!useMay('admin')) return null;
+  return (
+    <Section title="Delete the project" description="Its configs, persons, groups and keys are gone for good.">
+      <Button kind="danger" onClick={() => setOpen(true)}>
+        Delete project
+      </Button>
+      {open && <DeleteDialog onClose={() => setOpen(false)} />}
+    </Section>
+  );
+}
+
+function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
+  const { id, name } = useProject();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState('');
+  const remove = useMutation({
+    mutationFn: () => deleteProject(id),
+    onSuccess: async () => {
+      // At once: the page that '/' leads to must not be that of the project which is gone.
+      client.setQueryData(projectsQuery.queryKey, (page) =>
+        page === undefined ? page : { ...page, results: page.results.filter((each) => each.id !== id) },
+      );
+      await navigate({ to: '/' });
+      await refresh(client, '/api/projects');
+    },
+  });
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Delete this project?"
+      size="small"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="danger" busy={remove.isPending} disabled={typed !== name} onClick={() => remove.mutate()}>
+            Delete for good
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-3 text-sm">
+        <p>
+          This cannot be undone. To go on, type the name of the project: <UserText text={name} />
+        </p>
+        <TextInput label="Name of the project" value={typed} onChange={setTyped} autoComplete="off" />
+        <ErrorNote error={remove.error} />
+      </div>
+    </Dialog>
   );
 }

@@ -1,20 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
-import { formatBytes } from '../../components/format-number.ts';
+import type { LaneStatus } from '../../../../src/wire/contract/status.ts';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { Facts } from '../../components/facts.tsx';
+import { formatBytes } from '../../components/format-number.ts';
 import { Loading } from '../../components/loading.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { useMay } from '../../shell/project-context.tsx';
-import { ErrorsSection } from './errors-section.tsx';
-import { LanesSection } from './lanes-section.tsx';
-import { PartsSection } from './parts-section.tsx';
-import { ProcessesSection } from './processes-section.tsx';
-import { statusQuery, type Status } from './status-query.ts';
+import { type Status, statusQuery } from './status-query.ts';
 
 const pollMs = 3_000;
 const tones = { ok: 'ok', degraded: 'warn', unavailable: 'danger' } as const;
@@ -97,5 +96,139 @@ function WorkSection({ status }: { readonly status: Status }) {
         ]}
       />
     </Section>
+  );
+}
+
+interface LanesSectionProps {
+  readonly lanes: { readonly live: LaneStatus; readonly historical: LaneStatus };
+}
+
+const rows = [
+  ['Received', (lane: LaneStatus) => <NumberText value={lane.received_per_second} unit="per_second" />],
+  ['Stored', (lane: LaneStatus) => <NumberText value={lane.stored_per_second} unit="per_second" />],
+  ['Waiting events', (lane: LaneStatus) => <NumberText value={lane.waiting_events} />],
+  ['Waiting bytes', (lane: LaneStatus) => <NumberText value={lane.waiting_bytes} unit="bytes" />],
+  ['Oldest waits for', (lane: LaneStatus) => <NumberText value={lane.oldest_seconds * 1000} unit="ms" />],
+  ['From arrival to stored', (lane: LaneStatus) => <NumberText value={lane.lag_seconds * 1000} unit="ms" />],
+] as const;
+
+/** The two ways through the service, side by side. */
+function LanesSection({ lanes }: LanesSectionProps) {
+  return (
+    <Section title="Lanes" description="Events of all projects; rates are means of the last minute." flush>
+      <table className="w-full text-sm">
+        <thead>
+          <tr className="border-b border-line text-left text-xs text-soft">
+            <td className="px-4 py-2" />
+            {(['live', 'historical'] as const).map((name) => (
+              <th key={name} scope="col" className="px-4 py-2 text-right font-medium">
+                {name === 'live' ? 'Live' : 'Historical'}{' '}
+                {lanes[name].is_full && <StatusBadge tone="danger">full</StatusBadge>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="divide-y divide-line">
+          {rows.map(([label, value]) => (
+            <tr key={label}>
+              <th scope="row" className="px-4 py-2 text-left font-normal text-soft">
+                {label}
+              </th>
+              <td className="px-4 py-2 text-right tabular-nums">{value(lanes.live)}</td>
+              <td className="px-4 py-2 text-right tabular-nums">{value(lanes.historical)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+/** What the service consists of, what is unwell first. */
+function PartsSection({ parts }: { readonly parts: Status['parts'] }) {
+  const sorted = parts.toSorted((a, b) => Number(a.ok) - Number(b.ok) || a.name.localeCompare(b.name));
+  return (
+    <Section title="Parts" flush>
+      <ul className="divide-y divide-line">
+        {sorted.map((part) => (
+          <li key={part.name} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 px-4 py-2">
+            <PartBadge part={part} />
+            <span className="text-sm font-medium">{part.name.replaceAll('_', ' ')}</span>
+            <span className="min-w-0 text-xs text-soft">
+              <UserText text={part.detail} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function PartBadge({ part }: { readonly part: Status['parts'][number] }) {
+  if (part.ok) return <StatusBadge tone="ok">ok</StatusBadge>;
+  return <StatusBadge tone={part.required ? 'danger' : 'warn'}>{part.required ? 'down' : 'unwell'}</StatusBadge>;
+}
+
+/** After so long without a word it is gone; they report every two seconds. */
+const silentSecondsMax = 10;
+
+/** Where roles are split: who does what. */
+function ProcessesSection({ processes }: { readonly processes: Status['processes'] }) {
+  return (
+    <Section title="Processes" flush>
+      <ul className="divide-y divide-line">
+        {processes.map((process) => (
+          <li key={process.name} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 px-4 py-2">
+            {process.silent_seconds > silentSecondsMax ? (
+              <StatusBadge tone="danger">silent</StatusBadge>
+            ) : (
+              <StatusBadge tone="ok">there</StatusBadge>
+            )}
+            <span className="text-sm font-medium">{process.roles.join(', ')}</span>
+            <span className="min-w-0 text-xs text-soft">
+              {process.name}, version {process.version}, started <TimeText time={process.started_at} form="ago" />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+type ErrorCount = Status['errors'][number];
+
+const columns: readonly Column<ErrorCount>[] = [
+  { id: 'component', header: 'Where', sortBy: (row) => row.component, cell: (row) => row.component },
+  { id: 'type', header: 'Error', sortBy: (row) => row.error_type, cell: (row) => <code>{row.error_type}</code> },
+  {
+    id: 'minute',
+    header: 'Last minute',
+    align: 'end',
+    width: '8rem',
+    sortBy: (row) => row.last_minute,
+    cell: (row) => <NumberText value={row.last_minute} />,
+  },
+  {
+    id: 'total',
+    header: 'Since the start',
+    align: 'end',
+    width: '9rem',
+    sortBy: (row) => row.total,
+    cell: (row) => <NumberText value={row.total} />,
+  },
+];
+
+function ErrorsSection({ errors }: { readonly errors: readonly ErrorCount[] }) {
+  return (
+    <section aria-label="Errors" className="flex flex-col gap-2">
+      <h2 className="text-sm font-semibold">Errors</h2>
+      <DataTable
+        label="Errors"
+        columns={columns}
+        rows={errors}
+        rowId={(row) => `${row.component} ${row.error_type}`}
+        empty={<EmptyState title="No errors since the service started" />}
+      />
+    </section>
   );
 }

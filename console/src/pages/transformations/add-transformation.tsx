@@ -1,16 +1,32 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { refresh } from '../../api/queries.ts';
+import { useState } from 'react';
 import type { PluginInstall } from '../../../../src/wire/contract/plugins.ts';
+import { refresh } from '../../api/queries.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { CodeEditor } from '../../components/code-editor.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { Field } from '../../components/field.tsx';
+import { FileInput } from '../../components/file-input.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { plainText } from '../../components/plain-text.ts';
 import { Tabs } from '../../components/tabs.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { ArchiveForm } from './archive-form.tsx';
-import { BuiltInGallery } from './built-in-gallery.tsx';
-import { CodeForm } from './code-form.tsx';
-import { PackageForm } from './package-form.tsx';
-import { create, install, pluginsPath, transformationsPath } from './transformation-queries.ts';
+import {
+  create,
+  install,
+  type Plugin,
+  pluginsPath,
+  pluginsQuery,
+  transformationsPath,
+} from './transformation-queries.ts';
 import type { AddWay } from './transformations-search.ts';
 
 const ways = [
@@ -79,4 +95,210 @@ export function AddTransformation({ way, onWay, onClose }: AddTransformationProp
 export interface AddFormProps {
   readonly onChoose: (chosen: Chosen) => void;
   readonly busy: boolean;
+}
+
+/** Plugins that are built in or installed already. */
+function BuiltInGallery({ onChoose, busy }: AddFormProps) {
+  const { id } = useProject();
+  const [search, setSearch] = useState('');
+  const plugins = useQuery(pluginsQuery(id));
+  const wanted = search.trim().toLowerCase();
+  const found = plugins.data?.results.filter(({ name, slug, description }) =>
+    `${name}\n${slug}\n${description}`.toLowerCase().includes(wanted),
+  );
+  return (
+    <div className="flex flex-col gap-3">
+      <TextInput
+        label="Search"
+        type="search"
+        value={search}
+        onChange={setSearch}
+        placeholder="country, bots, rename…"
+      />
+      {found === undefined && plugins.error === null && <Loading rows={4} label="Loading plugins" />}
+      {found === undefined && plugins.error !== null && (
+        <ErrorState error={plugins.error} onRetry={() => void plugins.refetch()} />
+      )}
+      {found?.length === 0 && (
+        <EmptyState title="Nothing fits">Try another word, install a plugin, or write your own code.</EmptyState>
+      )}
+      <ul className="grid gap-2 sm:grid-cols-2">
+        {found?.map((plugin) => (
+          <PluginCard key={plugin.id} plugin={plugin} busy={busy} onAdd={() => onChoose({ plugin: plugin.id })} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface PluginCardProps {
+  readonly plugin: Plugin;
+  readonly busy: boolean;
+  readonly onAdd: () => void;
+}
+
+function PluginCard({ plugin, busy, onAdd }: PluginCardProps) {
+  return (
+    <li className="flex min-w-0 items-start gap-3 rounded-lg border border-line p-3">
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-center gap-2 font-medium">
+          <UserText text={plugin.name} charsMax={80} short />
+          {!plugin.is_built_in && <Badge>installed</Badge>}
+        </p>
+        <p className="text-xs text-soft">
+          <UserText text={plugin.description} charsMax={160} short />
+        </p>
+      </div>
+      <Button size="small" disabled={busy} aria-label={`Add ${plainText(plugin.name)}`} onClick={onAdd}>
+        Add
+      </Button>
+    </li>
+  );
+}
+
+const address = /^https?:\/\//i;
+
+/** From the npm registry, or a repository on GitHub or GitLab. */
+function PackageForm({ onChoose, busy }: AddFormProps) {
+  const [name, setName] = useState('');
+  const wanted = name.trim();
+  const submit = (): void => {
+    if (wanted !== '') onChoose({ source: address.test(wanted) ? { url: wanted } : { npm: wanted } });
+  };
+  return (
+    <form
+      className="flex flex-col items-start gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <div className="w-full">
+        <TextInput
+          label="Package or address"
+          value={name}
+          onChange={setName}
+          placeholder="posthog-currency-normalization-plugin"
+          hint="NAME or NAME@VERSION of a package, or the address of a repository on GitHub or GitLab, of a .zip or of a .tar.gz."
+          required
+        />
+      </div>
+      <Button kind="primary" type="submit" busy={busy} disabled={wanted === ''}>
+        Install and add
+      </Button>
+    </form>
+  );
+}
+
+/** A .zip or .tgz from this machine. */
+function ArchiveForm({ onChoose, busy }: AddFormProps) {
+  const [file, setFile] = useState<File>();
+  const submit = (): void => {
+    if (file === undefined) return;
+    const source = new FormData();
+    source.append('archive', file, file.name);
+    onChoose({ source });
+  };
+  return (
+    <div className="flex flex-col items-start gap-3">
+      <div className="w-full">
+        <Field label="Archive" hint="A .zip or .tgz that holds plugin.json and index.ts or index.js.">
+          {(control) => (
+            <FileInput
+              control={control}
+              name="the archive"
+              accept=".zip,.tgz,.tar.gz"
+              stored={undefined}
+              value={file}
+              onChange={(next) => setFile(next instanceof File ? next : undefined)}
+            />
+          )}
+        </Field>
+      </div>
+      <Button kind="primary" busy={busy} disabled={file === undefined} onClick={submit}>
+        Upload and add
+      </Button>
+    </div>
+  );
+}
+
+/** Code of one's own, from a template that runs. */
+function CodeForm({ onChoose, busy }: AddFormProps) {
+  const [name, setName] = useState('');
+  const [code, setCode] = useState(starterCode);
+  const [schema, setSchema] = useState(starterSchema);
+  const [wrong, setWrong] = useState('');
+  const submit = (): void => {
+    if (name.trim() === '') return;
+    try {
+      setWrong('');
+      onChoose({ source: { files: pluginFiles(name.trim(), code, schema) } });
+    } catch {
+      setWrong('Expected the settings to be JSON: a list of fields.');
+    }
+  };
+  return (
+    <div className="flex flex-col gap-3">
+      <TextInput label="Name" value={name} onChange={setName} maxLength={200} placeholder="Plan tier" required />
+      <div className="flex flex-col gap-1">
+        <p className="text-sm font-medium">Code</p>
+        <CodeEditor
+          label="Code"
+          language="javascript"
+          value={code}
+          onChange={setCode}
+          onSubmit={submit}
+          height="15rem"
+        />
+        <p className="text-xs text-soft">
+          JavaScript or TypeScript. It runs in a sandbox, with limits of time and memory.
+        </p>
+      </div>
+      <div className="flex flex-col gap-1">
+        <p className="text-sm font-medium">Settings that it asks for</p>
+        <CodeEditor
+          label="Settings"
+          language="json"
+          value={schema}
+          onChange={setSchema}
+          onSubmit={submit}
+          height="9rem"
+        />
+      </div>
+      {wrong !== '' && <Notice tone="danger">{wrong}</Notice>}
+      <div>
+        <Button kind="primary" busy={busy} disabled={name.trim() === ''} onClick={submit}>
+          Create and add
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** Where somebody who writes a transformation begins. */
+const starterCode = `// Called with every event. Return the event to keep it, null to drop it.
+function processEvent(event, { config }) {
+  if (event.properties.plan === 'test') return null;
+  event.properties.greeting = config.greeting;
+  return event;
+}
+`;
+
+const starterSettings = [
+  {
+    key: 'greeting',
+    name: 'Greeting',
+    type: 'string',
+    default: 'hello',
+    hint: 'Written into every event.',
+  },
+];
+
+/** The settings that the code asks for, as in `plugin.json`. */
+const starterSchema = `${JSON.stringify(starterSettings, null, 2)}\n`;
+
+/** The files of a plugin of one file. @throws SyntaxError when the settings are no JSON */
+function pluginFiles(name: string, code: string, schema: string): Readonly<Record<string, string>> {
+  const config: unknown = schema.trim() === '' ? [] : JSON.parse(schema);
+  return { 'plugin.json': JSON.stringify({ name, config }, null, 2), 'index.ts': code };
 }

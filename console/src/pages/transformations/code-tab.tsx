@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { refresh } from '../../api/queries.ts';
+import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
@@ -8,22 +9,24 @@ import { ErrorState } from '../../components/error-state.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Section } from '../../components/section.tsx';
 import { Select } from '../../components/select.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
-import { FetchNewer } from './fetch-newer.tsx';
-import { languageOf, mainFile, withFile } from './plugin-code.ts';
+import { languageOf, mainFile, newerSource, withFile } from './plugin-code.ts';
 import {
+  type Plugin,
+  type PluginFiles,
   pluginInfo,
   pluginSourceQuery,
   pluginsPath,
+  pluginVersionsQuery,
   runVersion,
+  type Transformation,
   transformationsPath,
   updatePlugin,
-  type Plugin,
-  type PluginFiles,
-  type Transformation,
 } from './transformation-queries.ts';
-import { VersionList } from './version-list.tsx';
 
 interface CodeTabProps {
   readonly config: Transformation;
@@ -137,4 +140,94 @@ function useSave(config: Transformation, onDone: () => void) {
       toast.done(`Saved as version ${version}, which this step runs now.`);
     },
   });
+}
+
+/** Newer code from where the plugin came from. It is kept as a version; steps run it when they are told to. */
+function FetchNewer({ plugin }: { readonly plugin: Plugin }) {
+  const { id: projectId } = useProject();
+  const client = useQueryClient();
+  const toast = useToast();
+  const mayEdit = useMay('editor');
+  const [wanted, setWanted] = useState('');
+  const source = newerSource(plugin);
+  const fetched = useMutation({
+    mutationFn: () => {
+      const version = wanted.trim() === '' ? 'latest' : wanted.trim();
+      const body = source !== undefined && 'npm' in source ? { ...source, version } : (source ?? {});
+      return updatePlugin(projectId, plugin.id, body);
+    },
+    onSuccess: async ({ version }) => {
+      await refresh(client, pluginsPath(projectId));
+      toast.done(version === plugin.version ? `${version} is the newest.` : `Version ${version} is here.`);
+    },
+  });
+  if (source === undefined || !mayEdit) return null;
+  return (
+    <Section title="Newer code" description={<UserText text={plugin.source_url ?? ''} charsMax={120} short />}>
+      <div className="flex flex-col gap-3">
+        {'npm' in source && (
+          <TextInput label="Version" placeholder="latest" value={wanted} onChange={setWanted} maxLength={200} />
+        )}
+        <ErrorNote error={fetched.error} />
+        <div>
+          <Button busy={fetched.isPending} onClick={() => fetched.mutate()}>
+            Fetch it
+          </Button>
+        </div>
+      </div>
+    </Section>
+  );
+}
+
+interface VersionListProps {
+  readonly config: Transformation;
+  readonly current: string;
+}
+
+/** Every version that is kept; this step can run any of them, back and forth. */
+function VersionList({ config, current }: VersionListProps) {
+  const { id: projectId } = useProject();
+  const client = useQueryClient();
+  const toast = useToast();
+  const mayEdit = useMay('editor');
+  const versions = useQuery(pluginVersionsQuery(projectId, config.plugin));
+  const change = useMutation({
+    mutationFn: (version: string) => runVersion(projectId, config.id, version),
+    onSuccess: async (_config, version) => {
+      await refresh(client, transformationsPath(projectId));
+      toast.done(`It runs version ${version} now.`);
+    },
+  });
+  return (
+    <Section title="Versions" flush>
+      {versions.data === undefined && versions.error === null && <Loading rows={3} label="Loading versions" />}
+      <ErrorNote error={versions.error ?? change.error} />
+      <ul className="max-h-96 divide-y divide-line overflow-auto">
+        {versions.data?.results.map(({ version, created_at, is_latest: isLatest }) => (
+          <li key={version} className="flex min-h-12 items-center justify-between gap-2 px-4 py-2 text-sm">
+            <span className="min-w-0">
+              <UserText text={version} charsMax={60} short /> {isLatest && <Badge tone="neutral">latest</Badge>}
+              <span className="block text-xs text-soft">
+                <TimeText time={created_at} />
+              </span>
+            </span>
+            {version === current ? (
+              <Badge tone="ok">runs here</Badge>
+            ) : (
+              mayEdit && (
+                <Button
+                  size="small"
+                  aria-label={`Run version ${version}`}
+                  busy={change.isPending && change.variables === version}
+                  onClick={() => change.mutate(version)}
+                >
+                  Run this
+                </Button>
+              )
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
 }

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useRef, useState } from 'react';
 import type { Page } from '../../../../src/wire/contract/pagination.ts';
 import type { SampleEventRecord } from '../../../../src/wire/contract/sample-events.ts';
-import { eventNamesQuery } from '../../api/event-names.ts';
+import { eventNamesQuery } from '../../api/stored-events.ts';
 import { readStream } from '../../api/event-stream.ts';
 import { parseExact } from '../../api/exact-json.ts';
 import { apiQuery, projectPath, refresh } from '../../api/queries.ts';

@@ -1,23 +1,30 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import type { ActivityEntry } from '../../../../src/wire/contract/activity.ts';
-import { apiPages, apiQuery, projectPath, rowsOf } from '../../api/queries.ts';
+import { apiPages, apiQuery, projectPath, refresh, rowsOf } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { Field } from '../../components/field.tsx';
+import { Input } from '../../components/input.tsx';
 import { JsonDiff } from '../../components/json-diff.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Section } from '../../components/section.tsx';
 import { SidePanel } from '../../components/side-panel.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
-import { RestoreButton } from './restore-button.tsx';
-import { timeInput, timeOfInput } from './time-input.ts';
-import { pluginInfo, settingsOf, transformationPath, type Transformation } from './transformation-queries.ts';
-import { Field } from '../../components/field.tsx';
-import { Input } from '../../components/input.tsx';
+import {
+  pluginInfo,
+  settingsOf,
+  type Transformation,
+  transformationPath,
+  transformationsPath,
+} from './transformation-queries.ts';
 
 const route = getRouteApi('/projects/$projectId/transformations/$configId');
 
@@ -136,4 +143,64 @@ function shown(config: Transformation): Readonly<Record<string, unknown>> {
   const { name, description, enabled, deleted, order } = config;
   const { name: plugin, version } = pluginInfo(config);
   return { name, description, enabled, deleted, order, plugin, version, settings: settingsOf(config) };
+}
+
+interface RestoreButtonProps {
+  readonly config: Transformation;
+  readonly at: string;
+  readonly onDone: () => void;
+}
+
+/** The config becomes as it stood at a time; that is one more change of its history. */
+function RestoreButton({ config, at, onDone }: RestoreButtonProps) {
+  const { id: projectId } = useProject();
+  const client = useQueryClient();
+  const toast = useToast();
+  const [asked, setAsked] = useState(false);
+  const restore = useMutation({
+    mutationFn: () => request(`${transformationPath(projectId, config.id)}/restore`, { method: 'POST', body: { at } }),
+    onSuccess: async () => {
+      setAsked(false);
+      await refresh(client, transformationsPath(projectId));
+      await refresh(client, projectPath(projectId, 'activity_log'));
+      toast.done('Restored. The state from before stands in the history.');
+      onDone();
+    },
+  });
+  return (
+    <>
+      <Button kind="primary" size="small" onClick={() => setAsked(true)}>
+        Restore
+      </Button>
+      <ConfirmDialog
+        open={asked}
+        onClose={() => setAsked(false)}
+        onConfirm={() => restore.mutate()}
+        title="Restore this state?"
+        confirm="Restore"
+        danger={false}
+        busy={restore.isPending}
+        error={restore.error}
+      >
+        <p>
+          Settings, name, description, plugin version and whether it is on become as they stood at{' '}
+          <TimeText time={at} form="exact" />. Its place in the chain stays. Secrets keep their present values. This is
+          one more change in the history and can be taken back in the same way.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** An ISO time as an input of the browser shows it: its own clock, to the second. */
+function timeInput(iso: string): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** The other way round; undefined: no time. */
+function timeOfInput(value: string): string | undefined {
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }

@@ -1,17 +1,25 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { pluginLogLevels } from './log-levels.ts';
 import type { PluginLogRecord } from '../../../../src/wire/contract/plugin-view.ts';
 import { apiPages, rowsOf } from '../../api/queries.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
-import { DataTable, type Column } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { transformationPath } from './transformation-queries.ts';
+
+/** Of the lines in a plugin's log. */
+const pluginLogLevels = [
+  'DEBUG',
+  'LOG',
+  'INFO',
+  'WARN',
+  'ERROR',
+] as const satisfies readonly PluginLogRecord['level'][];
 
 const route = getRouteApi('/projects/$projectId/transformations/$configId');
 const pollMs = 5_000;

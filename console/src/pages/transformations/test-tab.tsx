@@ -4,18 +4,29 @@ import { useState } from 'react';
 import { useAnnounce } from '../../components/announcer.tsx';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
+import { JsonDiff } from '../../components/json-diff.tsx';
 import type { JsonObject } from '../../components/json-value.ts';
 import { Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/section.tsx';
 import { Select } from '../../components/select.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { EventSource, KeepSample } from './event-source.tsx';
-import { readEvent } from './test-event.ts';
-import { TestResultView } from './test-result-view.tsx';
-import { runTest, testSteps, type TestScope } from './test-run.ts';
+import { readEvent, unmarked } from './test-event.ts';
+import {
+  type Outcome,
+  runTest,
+  type TestedEvent,
+  type TestedStep,
+  type TestResult,
+  type TestScope,
+  testSteps,
+} from './test-run.ts';
 import { chainQuery, type PluginFiles, type Transformation } from './transformation-queries.ts';
 import type { Draft } from './use-draft.ts';
 
@@ -118,4 +129,84 @@ function useTest({ config, draft, files, eventText }: Omit<TestTabProps, 'onEven
     if ('event' in read) test.mutate(read.event);
   };
   return { scope, setScope, real, setReal, problem, test, run };
+}
+
+const tones = { kept: 'ok', dropped: 'warn', failed: 'danger', skipped: 'neutral' } as const satisfies Record<
+  Outcome,
+  string
+>;
+
+/** The event before and after every step. */
+function TestResultView({ result }: { readonly result: TestResult }) {
+  return (
+    <>
+      {result.steps.map((step, index) => (
+        <StepCard
+          key={step.index}
+          step={step}
+          place={index + 1}
+          // A step gets what the last one that kept the event made of it.
+          before={result.steps[index - 1]?.after ?? result.before}
+        />
+      ))}
+      {result.steps.length > 1 && (
+        <Section title="All in all" actions={<StatusBadge tone={tones[result.outcome]}>{result.outcome}</StatusBadge>}>
+          <JsonDiff
+            label="Difference of all steps"
+            before={unmarked(result.before)}
+            after={result.after && unmarked(result.after)}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+interface StepCardProps {
+  readonly step: TestedStep;
+  readonly place: number;
+  readonly before: TestedEvent;
+}
+
+function StepCard({ step, place, before }: StepCardProps) {
+  const { name, outcome, after, error, logs, captured, truncated, time_ms } = step;
+  return (
+    <Section
+      title={
+        <>
+          {place}. <UserText text={name} charsMax={80} short />
+        </>
+      }
+      description={`${time_ms.toLocaleString('en', { maximumFractionDigits: 3 })} ms`}
+      actions={<StatusBadge tone={tones[outcome]}>{outcome}</StatusBadge>}
+    >
+      <div className="flex flex-col gap-3">
+        {error !== null && (
+          <Notice tone="danger">
+            It failed, and the event goes on as it was before. <UserText text={`${error.name}: ${error.message}`} />
+          </Notice>
+        )}
+        {outcome === 'skipped' && <Notice tone="info">It had nothing to do with this event.</Notice>}
+        {truncated.length > 0 && <Notice tone="warn">Too large to be shown in whole: {truncated.join(', ')}.</Notice>}
+        <JsonDiff label={`Difference of step ${place}`} before={unmarked(before)} after={after && unmarked(after)} />
+        {logs.length > 0 && (
+          <div className="flex flex-col gap-1">
+            <h3 className="text-sm font-medium">Log</h3>
+            <CodeBlock code={logs.map(({ level, message }) => `${level} ${message}`).join('\n')} />
+          </div>
+        )}
+        {error !== null && error.stack !== '' && (
+          <details>
+            <summary className="text-sm">Where in the code</summary>
+            <CodeBlock code={error.stack} />
+          </details>
+        )}
+        {captured.length > 0 && (
+          <p className="text-sm text-soft">
+            It would have captured: <UserText text={captured.map(({ event }) => event).join(', ')} />
+          </p>
+        )}
+      </div>
+    </Section>
+  );
 }

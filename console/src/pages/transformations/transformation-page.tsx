@@ -25,7 +25,7 @@ import {
   type PluginFiles,
   type Transformation,
 } from './transformation-queries.ts';
-import type { TransformationTab } from './transformation-search.ts';
+import type { TransformationTab } from './transformations-search.ts';
 import { useDraft } from './use-draft.ts';
 import { useChainChanges } from './use-chain-changes.ts';
 

@@ -4,18 +4,22 @@ import { Plus, Trash2 } from 'lucide-react';
 import { useEffect, useMemo } from 'react';
 import { useAnnounce } from '../../components/announcer.tsx';
 import { Button } from '../../components/button.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
-import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { plainText } from '../../components/plain-text.ts';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { AddTransformation } from './add-transformation.tsx';
-import { BinList } from './bin-list.tsx';
-import { chosen } from './chain-order.ts';
 import { ChainList } from './chain-list.tsx';
-import { chainQuery } from './transformation-queries.ts';
+import { chosen } from './chain-order.ts';
+import { binQuery, chainQuery, pluginInfo, type Transformation } from './transformation-queries.ts';
 import type { AddWay } from './transformations-search.ts';
+import { useChainChanges } from './use-chain-changes.ts';
 
 const route = getRouteApi('/projects/$projectId/transformations');
 const pollMs = 10_000;
@@ -134,4 +138,64 @@ function Chain({ q, state, onAdd }: ChainProps) {
       )}
     </div>
   );
+}
+
+/** Transformations that were taken out of the chain. */
+function BinList() {
+  const { id } = useProject();
+  const mayEdit = useMay('editor');
+  const bin = useQuery(binQuery(id));
+  const { restore } = useChainChanges(id);
+  const columns = useMemo(() => columnsOf(mayEdit ? restore : undefined), [mayEdit, restore]);
+  return (
+    <DataTable
+      label="Transformations in the bin"
+      columns={columns}
+      rows={bin.data?.results}
+      rowId={(row) => String(row.id)}
+      error={bin.error}
+      onRetry={() => void bin.refetch()}
+      empty={
+        <EmptyState title="The bin is empty">What is taken out of the chain stands here and can come back.</EmptyState>
+      }
+    />
+  );
+}
+
+function columnsOf(restore: ((row: Transformation) => void) | undefined): readonly Column<Transformation>[] {
+  return [
+    {
+      id: 'name',
+      header: 'Transformation',
+      sortBy: (row) => row.name.toLowerCase(),
+      cell: (row) => (
+        <>
+          <span className="font-medium">
+            <UserText text={row.name} charsMax={100} short />
+          </span>
+          <span className="block text-xs text-soft">
+            <UserText text={pluginInfo(row).name} charsMax={80} short />
+          </span>
+        </>
+      ),
+    },
+    {
+      id: 'since',
+      header: 'Changed',
+      width: '9rem',
+      sortBy: (row) => row.updated_at,
+      cell: (row) => <TimeText time={row.updated_at} form="ago" />,
+    },
+    {
+      id: 'restore',
+      header: <span className="sr-only">Restore</span>,
+      width: '7rem',
+      cell: (row) =>
+        restore !== undefined && (
+          <Button size="small" aria-label={`Restore ${plainText(row.name)}`} onClick={() => restore(row)}>
+            Restore
+          </Button>
+        ),
+    },
+  ];
 }

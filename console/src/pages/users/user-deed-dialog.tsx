@@ -9,10 +9,9 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { userName } from '../../api/user-name.ts';
-import { usersPath } from '../../api/users.ts';
+import { userName, usersPath } from '../../api/users.ts';
 import { RolePicker } from './role-picker.tsx';
-import { changeUser, deleteUser, newSignInLink, signOutUser, type IssuedLink } from './users-query.ts';
+import { changeUser, deleteUser, type IssuedLink, newSignInLink, signOutUser } from './users-query.ts';
 
 /** What an admin does with a user, each asked before it is done. */
 export type Deed = 'role' | 'link' | 'sign_out' | 'shut_out' | 'let_in' | 'delete';

@@ -1,19 +1,31 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Plus } from 'lucide-react';
+import { Ellipsis, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
+import { type Role, roleMeanings } from '../../../../src/wire/contract/roles.ts';
+import type { UserRecord } from '../../../../src/wire/contract/users.ts';
+import { refresh } from '../../api/queries.ts';
+import { userName, usersPath, usersQuery } from '../../api/users.ts';
 import { Button } from '../../components/button.tsx';
-import { DataTable } from '../../components/data-table.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { IconButton } from '../../components/icon-button.tsx';
+import { Menu, type MenuEntry } from '../../components/menu.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProjectContext } from '../../shell/project-context.tsx';
-import { InviteDialog } from './invite-dialog.tsx';
+import { RolePicker } from './role-picker.tsx';
 import { SessionsSection } from './sessions-section.tsx';
-import { SignInLinkDialog } from './sign-in-link-dialog.tsx';
-import { UserDeedDialog, type AskedDeed } from './user-deed-dialog.tsx';
-import { userColumns } from './user-columns.tsx';
-import { usersQuery } from '../../api/users.ts';
-import type { IssuedLink } from './users-query.ts';
+import { type AskedDeed, type Deed, UserDeedDialog } from './user-deed-dialog.tsx';
+import { inviteUser, type IssuedLink } from './users-query.ts';
 
 const route = getRouteApi('/projects/$projectId/users');
 
@@ -63,4 +75,205 @@ export function UsersPage() {
       <SignInLinkDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>
   );
+}
+
+interface InviteDialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly onInvited: (link: IssuedLink) => void;
+}
+
+/** A form that starts afresh each time it is opened. */
+function InviteDialog({ open, onClose, onInvited }: InviteDialogProps) {
+  return open ? <InviteForm onClose={onClose} onInvited={onInvited} /> : null;
+}
+
+function InviteForm({ onClose, onInvited }: Omit<InviteDialogProps, 'open'>) {
+  const client = useQueryClient();
+  const [email, setEmail] = useState('');
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('viewer');
+  const invite = useMutation({
+    mutationFn: () =>
+      inviteUser({ email: email.trim(), role, ...(name.trim() === '' ? {} : { first_name: name.trim() }) }),
+    onSuccess: async (invited) => {
+      onInvited(invited);
+      await refresh(client, usersPath);
+    },
+  });
+  const submit = (): void => {
+    if (email.trim() !== '') invite.mutate();
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Invite a user"
+      description="Makes the user and a one-time link that you hand over."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" busy={invite.isPending} disabled={email.trim() === ''} onClick={submit}>
+            Invite
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <TextInput label="E-mail address" type="email" value={email} onChange={setEmail} maxLength={254} required />
+        <TextInput
+          label="Name"
+          value={name}
+          onChange={setName}
+          maxLength={150}
+          hint="Without one: the address up to its @."
+        />
+        <RolePicker role={role} onChange={setRole} />
+        <ErrorNote error={invite.error} />
+        <button type="submit" hidden aria-label="Invite" />
+      </form>
+    </Dialog>
+  );
+}
+
+interface SignInLinkDialogProps {
+  readonly issued: IssuedLink | undefined;
+  readonly onClose: () => void;
+}
+
+/** The one time that a link is shown. */
+function SignInLinkDialog({ issued, onClose }: SignInLinkDialogProps) {
+  if (issued === undefined) return null;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="One-time link"
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-3 text-sm">
+        <Notice tone="warn">Copy it now: it is not shown again. Whoever opens it first is signed in.</Notice>
+        <p>
+          Hand it to <UserText text={issued.email === '' ? 'the user' : issued.email} /> yourself, nothing is sent. It
+          works once, until <TimeText time={issued.sign_in_expires_at} />.
+        </p>
+        <CodeBlock code={issued.sign_in_url} label="Copy link" />
+      </div>
+    </Dialog>
+  );
+}
+
+/** @param ask undefined: the user may only look */
+function userColumns(myId: number, ask: ((asked: AskedDeed) => void) | undefined): readonly Column<UserRecord>[] {
+  const shown: readonly Column<UserRecord>[] = [
+    {
+      id: 'user',
+      header: 'User',
+      sortBy: (row) => userName(row).toLowerCase(),
+      cell: (row) => <WhoCell user={row} isMe={row.id === myId} />,
+    },
+    {
+      id: 'role',
+      header: 'Role',
+      width: '6rem',
+      sortBy: (row) => row.role,
+      cell: (row) => <span title={roleMeanings[row.role]}>{row.role}</span>,
+    },
+    {
+      id: 'state',
+      header: 'State',
+      width: '7rem',
+      sortBy: (row) => (row.is_active ? 0 : 1),
+      cell: (row) => (
+        <StatusBadge tone={row.is_active ? 'ok' : 'danger'}>{row.is_active ? 'active' : 'shut out'}</StatusBadge>
+      ),
+    },
+    {
+      id: 'seen',
+      header: 'Last seen',
+      width: '8rem',
+      sortBy: (row) => row.last_seen_at,
+      cell: (row) => <TimeText time={row.last_seen_at} form="ago" />,
+    },
+    {
+      id: 'sessions',
+      header: 'Sessions',
+      width: '6rem',
+      align: 'end',
+      sortBy: (row) => row.sessions,
+      cell: (row) => <NumberText value={row.sessions} />,
+    },
+    {
+      id: 'keys',
+      header: 'Keys',
+      width: '5rem',
+      align: 'end',
+      sortBy: (row) => row.personal_api_keys,
+      cell: (row) => <NumberText value={row.personal_api_keys} />,
+    },
+  ];
+  return ask === undefined ? shown : [...shown, actionsColumn(myId, ask)];
+}
+
+function WhoCell({ user, isMe }: { readonly user: UserRecord; readonly isMe: boolean }) {
+  return (
+    <>
+      <span className="font-medium">
+        <UserText text={userName(user)} charsMax={80} short />
+      </span>
+      {isMe && <span className="text-soft"> (you)</span>}
+      {user.first_name !== '' && user.email !== '' && (
+        <span className="block text-xs text-soft">
+          <UserText text={user.email} charsMax={80} short />
+        </span>
+      )}
+    </>
+  );
+}
+
+function actionsColumn(myId: number, ask: (asked: AskedDeed) => void): Column<UserRecord> {
+  return {
+    id: 'actions',
+    header: <span className="sr-only">Actions</span>,
+    width: '3.5rem',
+    cell: (user) => {
+      const entry = (label: string, deed: Deed, danger = false): MenuEntry => ({
+        label,
+        danger,
+        onSelect: () => ask({ deed, user }),
+      });
+      return (
+        <Menu
+          trigger={
+            <IconButton
+              label={`Actions of ${userName(user)}`}
+              size="small"
+              icon={<Ellipsis aria-hidden="true" className="size-4" />}
+            />
+          }
+          groups={[
+            [entry('Change role', 'role'), ...(user.is_active ? [entry('New one-time link', 'link')] : [])],
+            // Oneself: by the sessions below; an admin who shuts out or deletes oneself could not come back.
+            user.id === myId
+              ? []
+              : [
+                  entry('Sign out everywhere', 'sign_out'),
+                  user.is_active ? entry('Shut out', 'shut_out', true) : entry('Let in again', 'let_in'),
+                  entry('Delete', 'delete', true),
+                ],
+          ]}
+        />
+      );
+    },
+  };
 }

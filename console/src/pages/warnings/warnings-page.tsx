@@ -2,25 +2,29 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { useAnnounce } from '../../components/announcer.tsx';
-import { DataTable, type Column } from '../../components/data-table.tsx';
+import { Chart } from '../../components/chart.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
+import { JsonView } from '../../components/json-view.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { SidePanel } from '../../components/side-panel.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { SeverityBadge } from './severity-badge.tsx';
-import { WarningPanel } from './warning-panel.tsx';
 import {
   chooseWarnings,
   hourlyCounts,
   inBars,
+  type Period,
   periodHours,
   periodStart,
-  warningsQuery,
   type Warning,
+  warningsQuery,
 } from './warnings-query.ts';
 import { periods, severities } from './warnings-search.ts';
 
@@ -150,4 +154,45 @@ function columnsOf(period: keyof typeof periodHours): readonly Column<Warning>[]
       cell: (row) => <TimeText time={row.last_seen} form="ago" />,
     },
   ];
+}
+
+interface WarningPanelProps {
+  readonly warning: Warning | undefined;
+  readonly period: Period;
+  readonly onClose: () => void;
+}
+
+/** One type of warning: how often over time, and the latest events that it happened to. */
+function WarningPanel({ warning, period, onClose }: WarningPanelProps) {
+  if (warning === undefined) return null;
+  const start = periodStart(period, Date.now());
+  const values = hourlyCounts(warning.sparkline, start, periodHours[period]);
+  const times = values.map((_count, index) => start / 1000 + index * 3600);
+  return (
+    <SidePanel
+      open
+      onClose={onClose}
+      title={<UserText text={warning.type} />}
+      description={<UserText text={warning.meaning} />}
+    >
+      <Facts
+        facts={[
+          ['Severity', <SeverityBadge key="severity" severity={warning.severity} />],
+          ['Occurrences', <NumberText key="count" value={warning.count} />],
+          ['Last', <TimeText key="last" time={warning.last_seen} />],
+        ]}
+      />
+      <Chart
+        label="Occurrences by hour"
+        kind="bars"
+        times={times}
+        series={[{ label: 'Occurrences', tone: 'accent', values }]}
+      />
+      <h3 className="text-sm font-semibold">Latest occurrences</h3>
+      {warning.samples.length === 0 && <EmptyState title="None of them was kept" />}
+      {warning.samples.map((sample, index) => (
+        <JsonView key={index} value={sample} />
+      ))}
+    </SidePanel>
+  );
 }

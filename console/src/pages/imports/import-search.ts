@@ -1,4 +1,0 @@
-import { searchOf } from '../../search.ts';
-
-/** What the address of the page holds beside its path. */
-export const importSearch = searchOf({});
