@@ -68,7 +68,6 @@ const pending: readonly string[] = [
   'deploy/',
   // Pages.
   'docs/',
-  'README.md',
   'ARCHITECTURE.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',

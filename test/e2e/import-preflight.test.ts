@@ -317,15 +317,15 @@ describe('the preflight of an import', () => {
 
   it("the README's import, run as written, ends verified with exit code 0; with a wrong personal key with its own", async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-    const [, block = ''] = /## Years of history.*?```sh\n(.*?)```/s.exec(readme) ?? [];
-    // The command before it makes an example; here the export lies there already.
+    const [, block = ''] = /## Import history.*?```sh\n(.*?)```/s.exec(readme) ?? [];
+    // The commands before it create a key and an example; this test has both.
     const script = block
       .slice(block.indexOf('npx millrace import mixpanel'))
       .replaceAll('http://127.0.0.1:8000', scene.server.url)
       .replaceAll('<project key>', projectKey);
     const folder = join(scene.dir, 'readme');
     await mkdir(folder);
-    // Events of its own: of what another import has stored the verification waits for the target to show more.
+    // With other events: for those that another import stored, the verification would wait for the target to show more.
     const lines = mixpanelLines(200).join('\n').replaceAll('evt-', 'readme-');
     await writeFile(join(folder, 'export.ndjson'), lines);
     await using shell = await openCommandShell({ run: spawnCommand });
