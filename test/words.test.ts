@@ -69,7 +69,6 @@ const pending: readonly string[] = [
   // Pages.
   'docs/',
   'ARCHITECTURE.md',
-  'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
 ];

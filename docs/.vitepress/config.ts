@@ -7,10 +7,10 @@ import { leadOutOfDocs } from './repository-links.ts';
 import { sidebar } from './sidebar.ts';
 
 const docs = fileURLToPath(new URL('..', import.meta.url));
-/** The console's. */
+/** The icon of the console. */
 const icon = `data:image/svg+xml,${encodeURIComponent(readFileSync(join(docs, '../console/public/icon.svg'), 'utf8'))}`;
 
-/** The site of docs/: `npm run docs:build` writes it to docs/.vitepress/dist. Nothing is loaded from another host. */
+/** Builds the site of docs/ (`npm run docs:build`) in docs/.vitepress/dist. It loads nothing from other hosts. */
 export default defineConfig({
   title: 'Millrace',
   description:
@@ -37,7 +37,7 @@ export default defineConfig({
     search: { provider: 'local' },
     footer: { message: 'MIT licence' },
   },
-  // What pages link to beside pages: programs and schemas to download.
+  // Programs and schemas that pages offer for download.
   buildEnd: ({ outDir }) => {
     for (const folder of ['guides', 'reference']) {
       cpSync(join(docs, folder), join(outDir, folder), {

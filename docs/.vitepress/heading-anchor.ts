@@ -1,4 +1,4 @@
-/** The anchor of a heading, the way code hosts make them: a link to it works there and on the site. */
+/** Returns the anchor that code hosts give a heading, so that links to it work there and on the site. */
 export function headingAnchor(heading: string): string {
   return heading
     .toLowerCase()

@@ -5,15 +5,15 @@ import type { MarkdownRenderer } from 'vitepress';
 type Token = ReturnType<MarkdownRenderer['parse']>[number];
 
 interface Place {
-  /** The folder of the pages, absolute. */
+  /** The absolute path of the folder of pages. */
   readonly docs: string;
-  /** Where files of the repository can be read, e.g. `https://code.example/millrace/blob/main`; undefined: nowhere. */
+  /** The address of the repository's files, such as `https://code.example/millrace/blob/main`; `undefined` when there is none. */
   readonly repositoryUrl: string | undefined;
 }
 
 /**
- * Links of pages to files outside of docs lead to the repository's files; without an address of the repository they are
- * text that names the file. Throws when a link to a file leads nowhere, so that the build fails.
+ * Points links to files outside of docs at the repository; without its address they become text that names the file.
+ * Throws when a linked file does not exist, so that the build fails.
  */
 export function leadOutOfDocs(markdown: MarkdownRenderer, place: Place): void {
   markdown.core.ruler.push('lead-out-of-docs', ({ tokens, env }) => {

@@ -4,19 +4,19 @@ import type { DefaultTheme } from 'vitepress';
 
 interface Section {
   readonly text: string;
-  /** Pages in their order; a name that ends in `*` stands for all that begin so and are not listed elsewhere. */
+  /** Pages in order; a name that ends in `*` means every page with that prefix that is not listed elsewhere. */
   readonly pages: readonly string[];
   readonly collapsed?: boolean;
 }
 
-/** What stands beside every page, and where. A new page is a line here: one that is in no section fails the build. */
+/** The sections of the sidebar. A page that is in no section fails the build. */
 const sections: readonly Section[] = [
   { text: 'Start', pages: ['tour', 'concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console'] },
   {
     text: 'Import history',
     pages: ['guides/imports', 'guides/choose-what-to-import', 'guides/schedules', 'large-imports'],
   },
-  { text: 'Sources of history', pages: ['guides/migrate-*'], collapsed: true },
+  { text: 'Migration guides', pages: ['guides/migrate-*'], collapsed: true },
   {
     text: 'Change events',
     pages: ['guides/transformations', 'guides/plugin-configs', 'guides/configuration-files'],
@@ -25,10 +25,13 @@ const sections: readonly Section[] = [
     text: 'Run it',
     pages: ['guides/operations', 'guides/notices', 'guides/scale-out', 'guides/clickhouse-cluster'],
   },
-  { text: 'What to expect', pages: ['guarantees', 'limits', 'comparison', 'benchmarks', 'compatibility'] },
+  {
+    text: 'What to expect',
+    pages: ['guarantees', 'limits', 'comparison', 'benchmarks', 'compatibility', 'changelog-details'],
+  },
   { text: 'Reference', pages: ['reference/cli', 'reference/settings', 'reference/*'] },
   { text: 'Built-in plugins', pages: ['reference/plugins/*'], collapsed: true },
-  { text: 'Formats of records', pages: ['reference/formats/*'], collapsed: true },
+  { text: 'Import formats', pages: ['reference/formats/*'], collapsed: true },
   { text: 'Decisions', pages: ['decisions/README', 'decisions/*'], collapsed: true },
 ];
 
@@ -43,11 +46,11 @@ export function sidebar(docs: string): DefaultTheme.SidebarItem[] {
   });
   const unlisted = all.filter((page) => !listed.has(page));
   if (missing.length + unlisted.length === 0) return items;
-  const found = `without a section: ${unlisted.join(', ')}; listed and not there: ${missing.join(', ')}`;
+  const found = `without a section: ${unlisted.join(', ')}; listed but missing: ${missing.join(', ')}`;
   throw new Error(`expected every page of docs/ in a section of docs/.vitepress/sidebar.ts, got ${found}`);
 }
 
-/** Every page, without `.md`, sorted. */
+/** Lists every page, without `.md`, sorted. */
 function pagesOf(docs: string): string[] {
   return readdirSync(docs, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md') && !path.startsWith('.'))
