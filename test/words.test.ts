@@ -67,8 +67,6 @@ const pending: readonly string[] = [
   'tools/',
   'deploy/',
   // Pages.
-  'docs/.vitepress/repository-links.ts',
-  'docs/benchmarks.md',
   'docs/comparison.md',
   'docs/compatibility.md',
   'docs/guarantees.md',

@@ -7,7 +7,7 @@ type Token = ReturnType<MarkdownRenderer['parse']>[number];
 interface Place {
   /** The absolute path of the folder of pages. */
   readonly docs: string;
-  /** The address of the repository's files, such as `https://code.example/millrace/blob/main`; `undefined` when there is none. */
+  /** The address of the repository's files, such as `https://code.example/millrace/blob/main`; `undefined` if unknown. */
   readonly repositoryUrl: string | undefined;
 }
 

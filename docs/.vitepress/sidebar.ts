@@ -27,7 +27,7 @@ const sections: readonly Section[] = [
   },
   {
     text: 'What to expect',
-    pages: ['guarantees', 'limits', 'comparison', 'benchmarks', 'compatibility', 'changelog-details'],
+    pages: ['guarantees', 'limits', 'comparison', 'benchmarks', 'benchmarks-log', 'compatibility', 'changelog-details'],
   },
   { text: 'Reference', pages: ['reference/cli', 'reference/settings', 'reference/*'] },
   { text: 'Built-in plugins', pages: ['reference/plugins/*'], collapsed: true },

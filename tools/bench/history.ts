@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 
-const page = new URL('../../docs/benchmarks.md', import.meta.url);
+const page = new URL('../../docs/benchmarks-log.md', import.meta.url);
 
 /** `| 100 live | 253 k | 513 k | **0.52** (…) |` → "100 live 0.52": the ratios of a table, by the name of their row. */
 export function ratiosOf(tables: string): string {
@@ -12,7 +12,7 @@ export function ratiosOf(tables: string): string {
   return ratios.join(', ');
 }
 
-/** Adds a row to the history, which is the last table of the page of results: date, commit, and the ratios of each part. */
+/** Adds a row to the history, the last table of the benchmark log: date, commit and the ratios of each part. */
 export function keepHistory(parts: readonly { readonly title: string; readonly tables: string }[]): void {
   const commit = execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
   const ratios = parts.map(({ title, tables }) => `${title.split(' ')[0]} ${ratiosOf(tables)}`).join('; ');
