@@ -9,12 +9,18 @@ export interface SendOptions {
   readonly ifMatch?: string | undefined;
 }
 
-/** The management API as the commands use it. Errors: CommandError with the exit code that fits. */
-export interface ApiClient {
-  readonly url: string;
+type WritingMethod = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+/** The management API as the commands use it, over HTTP or in this process. Errors: CommandError with the exit code that fits. */
+export interface Api {
   get<T>(path: string, query?: ApiQuery): Promise<T>;
   /** `undefined` when the answer has no body. A form goes out as multipart, anything else as JSON. */
-  send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown, more?: SendOptions): Promise<T>;
+  send<T>(method: WritingMethod, path: string, body?: unknown, more?: SendOptions): Promise<T>;
+}
+
+/** The management API of a running service. */
+export interface ApiClient extends Api {
+  readonly url: string;
   /** An answer that is no JSON or has no end, as it comes. `signal` ends it. */
   open(path: string, accept: string, signal: AbortSignal): Promise<Response>;
 }
@@ -41,7 +47,7 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
   };
   return {
     url: base,
-    get: (path, query = {}) => call('GET', `${path}${queryString(query)}`),
+    get: (path, query) => call('GET', `${path}${queryString(query)}`),
     send: (method, path, body, more) => call(method, path, body, more),
     open: async (path, accept, signal) => {
       const headers = { accept, ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }) };
@@ -94,7 +100,7 @@ async function reached<T>(url: string, ask: () => Promise<T>): Promise<T> {
   }
 }
 
-function queryString(query: ApiQuery): string {
+export function queryString(query: ApiQuery = {}): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { createApiClient, type ApiClient, type ApiQuery } from './api-client.ts';
+import { createApiClient, type Api, type ApiClient, type ApiQuery } from './api-client.ts';
 import { CommandError } from './exit-codes.ts';
 import { addOutputOptions, type OutputOptions } from './output.ts';
 import { addProfileOption } from './profiles/take-profile.ts';
@@ -58,7 +58,7 @@ export function checkedProject(project: string): string {
 }
 
 /** Every record of a list, however many pages it has. */
-export async function listAll<T>(api: ProjectApi, path: string, query: ApiQuery = {}): Promise<T[]> {
+export async function listAll<T>(api: Api, path: string, query: ApiQuery = {}): Promise<T[]> {
   const all: T[] = [];
   for (;;) {
     const more = { ...query, limit: String(pageSizeMax), offset: String(all.length) };

@@ -4,9 +4,13 @@ import { createServer } from 'node:net';
 import { arch, platform, release } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { sql } from 'kysely';
 import { networkFault } from '../../base/network-fault.ts';
 import type { Settings } from '../../server/config/settings.ts';
-import { describeMetadata, type MetadataFacts } from '../with-metadata.ts';
+import { metadataFile, openMetadata } from '../../server/service/stores.ts';
+import { createLog } from '../../server/telemetry/log.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { schemaVersion } from '../../stores/metadata/migrate.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
@@ -108,9 +112,49 @@ function nearestFolder(path: string): string {
   return existsSync(path) ? path : nearestFolder(dirname(path));
 }
 
+/** What the metadata store says about itself. */
+interface MetadataFacts {
+  /** `path, schema 1 of 1`. */
+  readonly summary: string;
+  readonly place: string;
+  /** Open dead letters of project 0: damaged requests of an unknown project, which no key may read. */
+  readonly lettersWithoutProject: number;
+}
+
+/** Reads the metadata store without migrating it; `undefined` when there is none yet. */
+async function describeMetadata({ dataDir, databaseUrl }: Settings): Promise<MetadataFacts | undefined> {
+  const file = metadataFile(dataDir);
+  if (databaseUrl === '' && !existsSync(file)) return undefined;
+  const { db, dialect } = await openMetadata({ dataDir, databaseUrl }, createLog('warn'));
+  try {
+    const query = sql<{ version: number | null }>`select max(version) as version from schema_version`;
+    const found = (await query.execute(db)).rows[0]?.version ?? 0;
+    const place = dialect === 'sqlite' ? file : 'PostgreSQL';
+    if (found > schemaVersion) {
+      throw new Error(
+        `${place} was written by a newer Millrace (schema ${found}, known ${schemaVersion}); start that one`,
+      );
+    }
+    const lettersWithoutProject = found === 0 ? 0 : await countLettersWithoutProject(db);
+    return { summary: `${place}, schema ${found} of ${schemaVersion}`, place, lettersWithoutProject };
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function countLettersWithoutProject(db: Metadata): Promise<number> {
+  const { count } = await db
+    .selectFrom('dead_letters')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('project_id', '=', 0)
+    .where('state', '=', 'open')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** A request that rotted in the log belongs to no project for certain, so no key may read it: only this tells of it. */
 function damagedRequests(metadata: MetadataFacts | undefined): Omit<Finding, 'name'> {
-  const count = metadata?.lettersOfNobody ?? 0;
+  const count = metadata?.lettersWithoutProject ?? 0;
   if (metadata === undefined || count === 0) return ok('none set aside');
   const where = `table dead_letters of ${metadata.place}, project_id 0`;
   return warning(`${count} set aside without a project: ${where}; see "Damaged requests" in docs/guides/operations.md`);

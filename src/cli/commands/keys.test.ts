@@ -68,7 +68,7 @@ describe('keys, on the data directory while another process has it open', () => 
   it.each([
     [['--scope', 'plugin:fly'], 'scopes: Invalid scope: plugin:fly'],
     [['x'.repeat(41)], 'label: Ensure this field has no more than 40 characters'],
-    [['--expires', 'soon'], '--expires: expected a time to come'],
+    [['--expires', 'soon'], '--expires: expected a future time'],
     [['--project', 'mine'], '--project: expected the number of a project'],
   ])('create %j is refused with a sentence', async (args, expected) => {
     const { code, stderr } = await run('keys', 'create', ...args);
@@ -114,7 +114,7 @@ describe('projects', () => {
 
   it('a time zone that does not exist is refused', async () => {
     const { code, stderr } = await run('projects', 'create', 'x', '--timezone', 'Mars/Olympus');
-    expect(stderr).toContain('expected an IANA name');
+    expect(stderr).toContain('Expected an IANA time zone');
     expect(code).toBe(exitCodes.usage.code);
   });
 });

@@ -1,33 +1,28 @@
 import type { Command } from 'commander';
-import { addSettingOptions } from '../setting-options.ts';
+import type { SignInLink, UserRecord } from '../../wire/contract/users.ts';
+import { CommandError } from '../exit-codes.ts';
+import { addOpenApiOptions, addressSettings, withApi, type OpenApiOptions } from '../open-api.ts';
+import { showRecord, type OutputOptions } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import { addUserServiceOptions, openUserDirectory, type UserServiceOptions } from '../users/user-directory.ts';
+import { findUser, nameOf, showLink } from './users.ts';
 
-interface LoginOptions extends UserServiceOptions {
-  readonly json?: boolean;
-}
-
-/** The way into the console for whoever holds the data directory, or a key of a service elsewhere. */
 export function loginCommand(parent: Command, terminal: Terminal): void {
-  addUserServiceOptions(
-    addSettingOptions(parent.command('login').option('--json', 'print JSON'), [
-      'dataDir',
-      'databaseUrl',
-      'siteUrl',
-      'host',
-      'port',
-    ]),
-  )
+  addOpenApiOptions(parent.command('login'), addressSettings)
     .description(
-      'print a one-time link into the console, made in the data directory (or DATABASE_URL) itself, or by the service of --profile or --url',
+      'print a one-time link that signs in to the console of the data directory (or DATABASE_URL) or of a running service',
     )
-    .argument('[user]', 'address or number of the user; default: the first admin, or whose key it is')
-    .action(async (name: string | undefined, options: LoginOptions) => {
-      const users = await openUserDirectory(options, terminal);
-      const { user, url, lifetime } = await users.signIn(name);
+    .argument('[user]', 'address or number of the user; default: the first admin, or the owner of the API key')
+    .action(async (name: string | undefined, options: OpenApiOptions & OutputOptions) => {
+      const { user, link } = await withApi(options, terminal, async (api) => {
+        const user = name === undefined ? await api.get<UserRecord>('/api/users/@me/') : await findUser(api, name);
+        if (user.is_active === false) {
+          const advice = `reactivate the user first: millrace users role ${user.id} ${user.role}`;
+          throw new CommandError('failed', `${nameOf(user)} is deactivated; ${advice}`);
+        }
+        return { user, link: await api.send<SignInLink>('POST', `/api/users/${user.id}/sign_in_link/`) };
+      });
       const { id, email, role } = user;
-      if (options.json === true) return terminal.json({ user_id: id, email, role, sign_in_url: url });
-      terminal.data(url);
-      terminal.note(`signs in ${email || user.first_name} (${role}); ${lifetime}`);
+      const record = { user_id: id, email, role, sign_in_url: link.sign_in_url };
+      await showRecord(terminal, options, record, () => showLink(terminal, user, link));
     });
 }

@@ -29,7 +29,7 @@ describe('login, on the data directory while another process has it open', () =>
     const { code, stdout, stderr } = await run('login');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:8000\/login\?token=[\w-]{43}\n$/);
-    expect(stderr).toContain('Admin (admin); works once, for 30 minutes');
+    expect(stderr).toContain('Admin (admin); works once, until 2');
     expect(await signedInBy(stdout)).toBe(1);
     expect(await signedInBy(stdout)).toBeUndefined();
   });
@@ -72,7 +72,7 @@ describe('login, on the data directory while another process has it open', () =>
 describe('users', () => {
   it('are added with a role and a link for 72 hours, listed, and given another role', async () => {
     const added = await run('users', 'add', 'bob@example.com', '--name', 'Bob', '--role', 'editor');
-    expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('works once, for 72 hours')]);
+    expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('works once, until 2')]);
     expect(await signedInBy(added.stdout)).toBe(2);
     const { stdout } = await run('users', 'list', '--output', 'json');
     expect(JSON.parse(stdout)).toMatchObject([

@@ -1,31 +1,25 @@
 import type { Command } from 'commander';
 import { isRole, roles, type Role } from '../../wire/contract/roles.ts';
+import type { SignInLink, UserRecord } from '../../wire/contract/users.ts';
+import type { Api } from '../api-client.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
-import { addOutputOptions, showList, showRecord, type OutputOptions } from '../output.ts';
-import { addSettingOptions, addStoreOptions } from '../setting-options.ts';
+import { addOpenApiOptions, addressSettings, withApi, type OpenApiOptions } from '../open-api.ts';
+import { showList, showRecord, showTable, type OutputOptions } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import {
-  addUserServiceOptions,
-  openUserDirectory,
-  type UserServiceOptions,
-  type UserView,
-} from '../users/user-directory.ts';
 
-interface UserOptions extends OutputOptions, UserServiceOptions {
-  readonly json?: boolean;
+interface UserOptions extends OutputOptions, OpenApiOptions {
   readonly yes?: boolean;
   readonly name?: string;
   readonly role?: string;
 }
 
-/** Users of the console and the API. */
+const path = '/api/users/';
+
 export function usersCommand(parent: Command, terminal: Terminal): void {
   const users = parent
     .command('users')
-    .description(
-      'who may use the service, in the data directory (or DATABASE_URL) itself, or of the service of --profile or --url',
-    );
+    .description('manage users, in the data directory (or DATABASE_URL) or of a running service');
   listCommand(users, terminal);
   addCommand(users, terminal);
   roleCommand(users, terminal);
@@ -33,28 +27,27 @@ export function usersCommand(parent: Command, terminal: Terminal): void {
 }
 
 function listCommand(users: Command, terminal: Terminal): void {
-  addUserServiceOptions(addStoreOptions(users.command('list')))
+  addOpenApiOptions(users.command('list'))
     .description('list the users')
     .action(async (options: UserOptions) => {
-      const found = await (await openUserDirectory(options, terminal)).list();
+      const found = await withApi(options, terminal, (api) => api.get<UserRecord[]>(path));
       await showList(terminal, options, found, () =>
-        terminal.table(['ID', 'NAME', 'EMAIL', 'ROLE', 'STATE', 'JOINED'], found.map(row)),
+        showTable(terminal, found, {
+          ID: ({ id }) => String(id),
+          NAME: (user) => user.first_name,
+          EMAIL: ({ email }) => email,
+          ROLE: ({ role }) => role,
+          STATE: (user) => (user.is_active ? 'active' : 'deactivated'),
+          JOINED: (user) => user.date_joined,
+        }),
       );
     });
 }
 
 function addCommand(users: Command, terminal: Terminal): void {
-  addUserServiceOptions(
-    addSettingOptions(addOutputOptions(users.command('add').alias('invite')), [
-      'dataDir',
-      'databaseUrl',
-      'siteUrl',
-      'host',
-      'port',
-    ]),
-  )
-    .description('make a user and print a one-time link to hand over; nothing is sent')
-    .argument('<email>', 'address, which tells users apart')
+  addOpenApiOptions(users.command('add').alias('invite'), addressSettings)
+    .description('create a user and print a one-time sign-in link to pass on; nothing is sent')
+    .argument('<email>', 'address, which identifies the user')
     .option('--name <name>', 'name to show; default: what is before the @')
     .option('--role <role>', roles.join(', '), 'viewer')
     .action(async (email: string, options: UserOptions) => {
@@ -62,51 +55,67 @@ function addCommand(users: Command, terminal: Terminal): void {
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
         throw new CommandError('usage', `expected an address such as ada@example.com, got: ${email}`);
       }
-      const firstName = options.name?.trim() || email.slice(0, email.indexOf('@'));
-      const users = await openUserDirectory(options, terminal);
-      const { user, url, lifetime } = await users.invite({ email, firstName, role });
-      await showRecord(terminal, options, { ...user, sign_in_url: url }, () => {
-        terminal.data(url);
-        terminal.note(`signs in ${email} (${role}); ${lifetime}`);
-      });
+      const name = options.name?.trim();
+      const body = { email, role, ...(name && { first_name: name }) };
+      const invited = await withApi(options, terminal, (api) => api.send<UserRecord & SignInLink>('POST', path, body));
+      await showRecord(terminal, options, invited, () => showLink(terminal, invited, invited));
     });
 }
 
 function roleCommand(users: Command, terminal: Terminal): void {
-  addUserServiceOptions(addStoreOptions(users.command('role')))
-    .description('give a user another role; a user who was deactivated is let in again')
+  addOpenApiOptions(users.command('role'))
+    .description('change the role of a user; reactivates a deactivated user')
     .argument('<user>', 'address or number, from "users list"')
     .argument('<role>', roles.join(', '))
     .action(async (name: string, text: string, options: UserOptions) => {
       const role = checkedRole(text);
-      const changed = await (await openUserDirectory(options, terminal)).changeRole(name, role);
-      await showRecord(terminal, options, changed, () =>
-        terminal.note(`${changed.email || changed.first_name} is ${changed.role}`),
-      );
+      const changed = await withApi(options, terminal, async (api) => {
+        const { id } = await findUser(api, name);
+        return await api.send<UserRecord>('PATCH', `${path}${id}/`, { role, is_active: true });
+      });
+      await showRecord(terminal, options, changed, () => terminal.note(`${nameOf(changed)} is ${changed.role}`));
     });
 }
 
 function removeCommand(users: Command, terminal: Terminal): void {
-  addUserServiceOptions(addStoreOptions(users.command('remove')))
-    .description('delete a user with the sessions and keys of that user')
+  addOpenApiOptions(users.command('remove'))
+    .description('delete a user with all sessions and keys')
     .argument('<user>', 'address or number, from "users list"')
     .option('--yes', 'do not ask')
     .action(async (name: string, options: UserOptions) => {
-      const users = await openUserDirectory(options, terminal);
-      const user = await users.find(name);
-      const called = user.email || user.first_name;
-      await confirm(terminal.process, `Delete user ${called} with all sessions and API keys?`, options);
-      await users.remove(user);
-      terminal.note(`deleted user ${called}`);
+      await withApi(options, terminal, async (api) => {
+        const user = await findUser(api, name);
+        await confirm(terminal.process, `Delete user ${nameOf(user)} with all sessions and API keys?`, options);
+        await api.send('DELETE', `${path}${user.id}/`);
+        terminal.note(`deleted user ${nameOf(user)}`);
+      });
     });
+}
+
+/** Finds a user by address or number. Errors: notFound. */
+export async function findUser(api: Api, name: string): Promise<UserRecord> {
+  const wanted = name.toLowerCase();
+  const users = await api.get<UserRecord[]>(path);
+  const found = users.find(
+    ({ id, email }) => String(id) === wanted || (email !== '' && email.toLowerCase() === wanted),
+  );
+  if (found !== undefined) return found;
+  throw new CommandError('notFound', `no user ${name}; "millrace users list" shows addresses and numbers`);
+}
+
+/** Prints a sign-in link and what it is good for. */
+export function showLink(terminal: Terminal, user: UserName & { readonly role: Role }, link: SignInLink): void {
+  terminal.data(link.sign_in_url);
+  terminal.note(`signs in ${nameOf(user)} (${user.role}); works once, until ${link.sign_in_expires_at}`);
+}
+
+type UserName = Pick<UserRecord, 'email' | 'first_name'>;
+
+export function nameOf({ email, first_name: firstName }: UserName): string {
+  return email || firstName;
 }
 
 function checkedRole(text: string): Role {
   if (isRole(text)) return text;
   throw new CommandError('usage', `expected a role (${roles.join(', ')}), got: ${text}`);
-}
-
-function row(user: UserView): string[] {
-  const state = user.is_active ? 'active' : 'deactivated';
-  return [String(user.id), user.first_name, user.email, user.role, state, user.date_joined];
 }

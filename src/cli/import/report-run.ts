@@ -74,7 +74,7 @@ async function findService({ options, projectKey, apiKey }: ImportRequest): Prom
   const api = createApiClient(target.url, apiKey);
   if (apiKey === undefined) return (await isMillrace(api)) ? `give --api-key, with the scopes ${scopes}` : undefined;
   try {
-    const projects = await listAll<ProjectRecord>({ ...api, root: '' }, '/api/projects/');
+    const projects = await listAll<ProjectRecord>(api, '/api/projects/');
     const project = projects.find(({ api_token: token }) => token === projectKey)?.id;
     if (project === undefined) return 'the key given as --api-key does not see the project';
     return { ...api, project: String(project), root: `/api/projects/${project}` };

@@ -45,9 +45,14 @@ export function takeProfile(command: Command, process: Pick<CommandProcess, 'env
   }
   for (const [option, field] of fields) {
     const value = profile[field];
-    if (value === undefined || !hasOption(command, option) || isGiven(command, option)) continue;
+    if (value === undefined || !takesOne(command, option) || isGiven(command, option)) continue;
     command.setOptionValueWithSource(option, value, 'config');
   }
+}
+
+/** Several values limit what a command does, as of `keys create`, and are never taken from a profile. */
+function takesOne(command: Command, name: string): boolean {
+  return command.options.some((option) => option.attributeName() === name && !option.variadic);
 }
 
 function chosen(command: Command, process: Pick<CommandProcess, 'env'>): Profile | undefined {

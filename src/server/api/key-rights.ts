@@ -23,7 +23,7 @@ export async function checkNotMoreThanOwn(
   wanted: Rights,
   act: 'hand out' | 'delete' = 'hand out',
 ): Promise<void> {
-  if (principal.kind === 'session') return;
+  if (principal.kind !== 'key') return;
   const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
   const excess = own === undefined ? 'any right' : excessOf(own, wanted);
   if (excess === undefined) return;
@@ -54,7 +54,7 @@ function covers(own: readonly string[], wanted: string): boolean {
  * @throws ApiError permission_denied
  */
 export async function checkHasAllRights(db: Metadata, principal: Principal): Promise<void> {
-  if (principal.kind === 'session') return;
+  if (principal.kind !== 'key') return;
   const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
   if (own !== undefined && excessOf(own, { scopes: ['*'], scopedProjects: null, expiresAt: null }) === undefined)
     return;

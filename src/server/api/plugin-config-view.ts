@@ -148,7 +148,7 @@ function errorsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
     handler: async (request) => {
       const errors = await listErrors(deps.db, await configOf(deps, family, request));
       const { principal } = request;
-      const showsEvents = principal.kind === 'session' || hasScope(principal.scopes, 'query:read');
+      const showsEvents = principal.kind !== 'key' || hasScope(principal.scopes, 'query:read');
       return { status: 200, body: { results: errors.map((error) => toErrorRecord(error, showsEvents)) } };
     },
   });

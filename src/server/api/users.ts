@@ -16,7 +16,7 @@ import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { recordUser } from '../../stores/metadata/record-user.ts';
-import { createLoginLink, invitationMs } from '../../stores/metadata/sessions.ts';
+import { createLoginLink, invitationMs, loginLinkMs } from '../../stores/metadata/sessions.ts';
 import { userFacts, type UserFacts } from '../../stores/metadata/user-facts.ts';
 import { userFields } from '../../stores/metadata/user-fields.ts';
 import {
@@ -103,7 +103,7 @@ function inviteRoute({ db, clock }: UserRouteDeps): ApiRoute {
         db.transaction().execute(async (tx) => {
           const made = await addUser(tx, input, now);
           await recordUser(tx, actorOf(request), { user: made, after: made, now });
-          return { user: made, link: await newLink(tx, request, made.id, now) };
+          return { user: made, link: await newLink(tx, request, { userId: made.id, now, lifetimeMs: invitationMs }) };
         }),
       );
       const location = `${request.url.replace(/\/$/, '')}/${user.id}/`;
@@ -133,7 +133,9 @@ function linkRoute({ db, clock }: UserRouteDeps): ApiRoute {
         }
         const activity = 'sign_in_link_created';
         await recordUser(tx, actorOf(request), { user, before: user, after: user, activity, now });
-        return newLink(tx, request, user.id, now);
+        // A link that is printed on a terminal is opened right away.
+        const lifetimeMs = request.principal.kind === 'operator' ? loginLinkMs : invitationMs;
+        return newLink(tx, request, { userId: user.id, now, lifetimeMs });
       });
       return { status: 201, body: link };
     },
@@ -218,12 +220,11 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
 async function newLink(
   tx: Queries,
   { url }: Pick<ApiRequest, 'url'>,
-  userId: number,
-  now: number,
+  link: { readonly userId: number; readonly now: number; readonly lifetimeMs: number },
 ): Promise<SignInLink> {
-  const token = await createLoginLink(tx, { userId, now, lifetimeMs: invitationMs });
+  const token = await createLoginLink(tx, link);
   const { origin } = new URL(url);
-  return { sign_in_url: `${origin}/login?token=${token}`, sign_in_expires_at: isoMicros(now + invitationMs) };
+  return { sign_in_url: `${origin}/login?token=${token}`, sign_in_expires_at: isoMicros(link.now + link.lifetimeMs) };
 }
 
 interface UserBody {

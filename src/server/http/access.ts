@@ -36,7 +36,8 @@ export async function checkAccess(
   const credentials = takeCredentials(request, body);
   const principal = await deps.auth.identify(credentials, request.ip);
   if (principal.kind === 'session') checkSameOrigin(request, deps.siteUrl);
-  else if (deps.rateLimiter !== undefined) checkRate(deps.rateLimiter, principal.keyId, also);
+  else if (principal.kind === 'key' && deps.rateLimiter !== undefined)
+    checkRate(deps.rateLimiter, principal.keyId, also);
   checkScope(principal, route.scope);
   checkRole(principal, roleOf(route));
   const projectId = (request.params as Readonly<Record<string, string | undefined>>)['project_id'];

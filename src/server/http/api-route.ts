@@ -20,6 +20,14 @@ export type Principal =
       readonly userId: number;
       readonly organizationId: string;
       readonly role: Role;
+    }
+  | {
+      /** A command on the data directory itself, see service/store-api.ts. The activity log names the service. */
+      readonly kind: 'operator';
+      /** The first admin: the user whose keys the commands manage. */
+      readonly userId: number;
+      readonly organizationId: string;
+      readonly role: 'admin';
     };
 
 /** The project of the path, after the check that the principal may see it. */

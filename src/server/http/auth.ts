@@ -123,7 +123,7 @@ export function createAuth(deps: AuthDeps): Auth {
 
 /** @throws ApiError permission_denied naming the scope */
 export function checkScope(principal: Principal, needed: ApiRoute['scope']): void {
-  if (needed === 'public' || needed === 'any-key' || principal.kind === 'session') return;
+  if (needed === 'public' || needed === 'any-key' || principal.kind !== 'key') return;
   if (!hasScope(principal.scopes, needed)) {
     throw new ApiError('permission_denied', `API key missing required scope '${needed}'`);
   }

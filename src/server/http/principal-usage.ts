@@ -37,7 +37,7 @@ export function createPrincipalUsage(deps: {
   return {
     used(principal, lastUsedAt) {
       if (principal.kind === 'key') keys.used(principal.keyId, lastUsedAt);
-      else sessions.used(principal.sessionId, lastUsedAt);
+      else if (principal.kind === 'session') sessions.used(principal.sessionId, lastUsedAt);
     },
     async flush() {
       await keys.flush();
