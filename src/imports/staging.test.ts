@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { testBucketServer } from '../../test/support/bucket-server.ts';
-import { openDirStaging } from './staging/dir-staging.ts';
-import { openStaging } from './staging/open-staging.ts';
+import { openDirStaging, openStaging } from './staging/open-staging.ts';
 import { stagingConformance } from '../../test/conformance/staging/staging.ts';
 
 const undo: (() => Promise<void>)[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bisect, InconclusiveError } from './bisect.ts';
+import { bisect, InconclusiveError } from './poison-search.ts';
 
 function range(poison: readonly number[]) {
   let probes = 0;

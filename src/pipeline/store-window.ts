@@ -6,7 +6,7 @@ import { addDeliveries, type Delivery } from '../queue/jobs/deliveries.ts';
 import type { Metadata } from '../stores/metadata/database.ts';
 import type { Queries } from '../stores/metadata/queries.ts';
 import { holdSlot, type SlotHold } from '../stores/metadata/slots.ts';
-import { writeGroupChanges } from './persons/group-rows.ts';
+import { writeGroupChanges, writeSharedGroups } from './persons/group-rows.ts';
 import { writePersonChanges } from './persons/person-rows.ts';
 import { ProfileConflictError } from './persons/profile-conflict.ts';
 import { writeStorageChanges } from '../plugins/services/storage-changes.ts';
@@ -14,10 +14,17 @@ import { writeChainChanges } from './transform/transform-chains.ts';
 import { addConfigCounts } from '../plugins/services/config-metrics.ts';
 import { advanceCursor, notePending } from './cursors.ts';
 import { addDeadLetters } from './dead-letters.ts';
-import { addWarnings } from './warning-tally.ts';
+import { addWarnings, createWarningTally, type WarningCount } from './warning-tally.ts';
 import { changesToWrite } from './window-projects.ts';
 import type { Window } from './window.ts';
-import { writeNotedProfiles } from './write-noted-profiles.ts';
+import { GroupStore } from './persons/group-store.ts';
+import { PersonStore } from './persons/person-store.ts';
+import { noChanges } from './persons/registers.ts';
+import { writeSharedPersons } from './persons/shared-person-rows.ts';
+import type { ProfileDraft, ProfileNote } from './profile-notes.ts';
+import { updateGroups } from './steps/update-groups.ts';
+import { updatePerson } from './steps/update-persons.ts';
+import { wantForDraft } from './steps/want-records.ts';
 
 export interface StoreDeps {
   readonly db: Metadata;
@@ -117,4 +124,55 @@ async function writeDeliveries(tx: Queries, observed: readonly Delivery[], now: 
     micros: 0,
   }));
   await addConfigCounts(tx, counts);
+}
+
+/**
+ * Does to persons and groups what a window has noted, from what the store has now. Belongs into the transaction that moves the
+ * cursor. Returns what the events are warned of. Errors: ProfileConflictError, when another slot has changed what it depends on.
+ */
+async function writeNotedProfiles(tx: Queries, notes: readonly ProfileNote[]): Promise<readonly WarningCount[]> {
+  if (notes.length === 0) return [];
+  const persons = new PersonStore(tx);
+  const groups = GroupStore.shared(tx);
+  const warnings = createWarningTally();
+  persons.begin(1);
+  groups.begin(1);
+  await load({ persons, groups }, notes);
+  const toGroups = updateGroups({ groups });
+  for (const note of notes) {
+    if (note.kind === 'touch') persons.touch(note.projectId, note.distinctId, note.micros);
+    else {
+      const draft: ProfileDraft = { ...note.draft, warnings: [] };
+      consult(persons, draft);
+      updatePerson(persons, draft);
+      toGroups(draft);
+      for (const warning of draft.warnings) warnings.add(draft.projectId, note.receivedAt, warning);
+    }
+  }
+  await writeSharedPersons(tx, persons.takeSharedChanges());
+  await writeSharedGroups(tx, groups.takeSharedChanges());
+  return warnings.counts();
+}
+
+interface Profiles {
+  readonly persons: PersonStore;
+  readonly groups: GroupStore;
+}
+
+/** Groups first, which are locked: every slot locks in the same order. */
+async function load(profiles: Profiles, notes: readonly ProfileNote[]): Promise<void> {
+  const want = wantForDraft(profiles);
+  for (const note of notes) {
+    if (note.kind === 'touch') profiles.persons.want(note.projectId, note.distinctId);
+    else want(note.draft);
+  }
+  await profiles.groups.load();
+  await profiles.persons.load();
+}
+
+/** Of a person who is only seen again nothing is decided: its id goes on to be known, and its creation can only move back. */
+function consult(persons: PersonStore, { projectId, distinctId, person }: ProfileDraft): void {
+  if (person === null || (person.merge === null && person.changes === noChanges)) return;
+  persons.consult(projectId, distinctId);
+  if (person.merge !== null) persons.consult(projectId, person.merge.otherId);
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { ScanReceiver } from '../wire/batch/scan-relay.ts';
-import type { DamagedRecord, IntactRecord } from '../log/eventlog.ts';
+import type { DamagedRecord, IntactRecord, Lane } from '../log/eventlog.ts';
 import type { RowMemory } from '../stores/events/rows.ts';
 import type { Queries } from '../stores/metadata/queries.ts';
 import { GroupStore, groupsMaxDefault } from './persons/group-store.ts';
@@ -13,8 +13,15 @@ import type { Tap } from './live/tap.ts';
 import { createKnownProjects } from './known-projects.ts';
 import { LiveNotes } from './live-notes.ts';
 import { Observers } from './observers.ts';
-import { isOfFacts, openFacts } from './open-facts.ts';
-import { openRecord, type BodyLimits, type OpenRecord } from './open-record.ts';
+import {
+  openRecord,
+  contextOf,
+  scanRecord,
+  state,
+  type BodyLimits,
+  type OpenRecord,
+  type OpenOptions,
+} from './open-record.ts';
 import { createOrder, type Order } from './order.ts';
 import { deadLetter, failure } from './outcome.ts';
 import { ProfileNotes } from './profile-notes.ts';
@@ -22,6 +29,15 @@ import type { Step } from './step.ts';
 import { WindowResults } from './window-results.ts';
 import { WindowRows } from './window-rows.ts';
 import type { Window, WindowInput } from './window.ts';
+import { mayHoldExact, parseExact } from '../base/exact-json.ts';
+import type { JsonObject } from '../base/json.ts';
+import { arrayOfLines } from '../base/json-lines.ts';
+import { freeMemory } from '../base/free-memory.ts';
+import { inflateLines } from '../wire/batch/inflate-body.ts';
+import type { ScannedBatch } from '../wire/batch/scanned-batch.ts';
+import { parseTimestamp } from '../wire/batch/timestamps.ts';
+import type { EventDraft, RecordContext } from './event-draft.ts';
+import { createSplicer } from './splicer.ts';
 
 /** A window is full with this much JSON. */
 export const inflatedBytesPerWindow = 32 * 1024 * 1024;
@@ -256,4 +272,86 @@ function run(steps: readonly Step[], record: OpenRecord): void {
 
 function* projectsOf({ records }: WindowInput): Generator<number> {
   for (const record of records) if (record.damaged === undefined) yield record.header.projectId;
+}
+
+/** As imports/stages/load/deliver-facts.ts sends it. */
+interface Fact {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly timestamp: string;
+  readonly properties: JsonObject;
+}
+
+/** Whether `openFacts` takes the record. */
+function isOfFacts({ header }: IntactRecord): boolean {
+  return header.rowsStored === 'persons' && header.encoding === 'zstd-ndjson';
+}
+
+/**
+ * As `openRecord`, of facts of persons. They were events once that were read and checked, and nobody wants rows of them: so they are
+ * drafts at once, and their bytes are scanned only where one becomes a dead letter.
+ */
+function openFacts(lane: Lane, record: IntactRecord, limits: BodyLimits, { selection }: OpenOptions = {}): OpenRecord {
+  const context = contextOf(lane, record);
+  const lines = inflateLines(record.body);
+  const bytes = lines.length;
+  const drafts = factsIn(lines).map((fact, index) => draftOf(context, fact, index));
+  freeMemory(lines);
+  let scan: ScannedBatch | undefined;
+  const scanned = (): ScannedBatch => (scan ??= scanRecord(record, limits));
+  return {
+    context,
+    get scan() {
+      return scanned();
+    },
+    bytes,
+    free: () => {},
+    selection,
+    states: new Uint8Array(drafts.length).fill(state.draft),
+    get splicer() {
+      return createSplicer(context, scanned());
+    },
+    drafts,
+  };
+}
+
+/** With every digit of their numbers. */
+function factsIn(lines: Buffer): readonly Fact[] {
+  const array = arrayOfLines(lines);
+  const text = array.toString('utf8');
+  freeMemory(array);
+  const facts = mayHoldExact(text) ? lines.toString('utf8').split('\n').map(parseExact) : (JSON.parse(text) as unknown);
+  // Sound: the load wrote them.
+  return facts as readonly Fact[];
+}
+
+function draftOf(context: RecordContext, fact: Fact, index: number): EventDraft {
+  const { uuid, event, distinct_id: distinctId, timestamp, properties } = fact;
+  const micros = microsOf(timestamp);
+  return {
+    kind: 'draft',
+    index,
+    projectId: context.projectId,
+    uuid,
+    event,
+    distinctId,
+    micros,
+    keyMicros: micros,
+    properties,
+    propertiesText: null,
+    warnings: [],
+    inChain: null,
+    person: null,
+    groups: null,
+  };
+}
+
+const isoLength = '2024-03-01T10:00:00.123456Z'.length;
+
+function microsOf(timestamp: string): number {
+  if (timestamp.length !== isoLength) return parseTimestamp(timestamp) ?? 0;
+  const two = (at: number): number => (timestamp.charCodeAt(at) - 48) * 10 + timestamp.charCodeAt(at + 1) - 48;
+  const ms = Date.UTC(two(0) * 100 + two(2), two(5) - 1, two(8), two(11), two(14), two(17));
+  return ms * 1000 + two(20) * 10_000 + two(22) * 100 + two(24);
 }

@@ -1,7 +1,7 @@
 import { readdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Older than what an import takes for a file in somebody's hands (src/imports/sources/await-writers.ts). */
+/** Older than what an import takes for a file in somebody's hands (src/imports/sources/files.ts). */
 const minute = 60_000;
 
 /**

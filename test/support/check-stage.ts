@@ -14,7 +14,7 @@ import type { RunOptions } from '../../src/imports/run/run.ts';
 import { createRun } from '../../src/imports/run/run-store.ts';
 import { claimRun } from '../../src/imports/run/claim-run.ts';
 import { linesOfNoRecord } from '../../src/imports/source.ts';
-import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
+import { openDirStaging } from '../../src/imports/staging/open-staging.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../src/imports/staging.ts';
 import { newRun, runOptions } from './runs.ts';
 import { createCheckStage, type CheckDeps } from '../../src/imports/stages/check/check-stage.ts';

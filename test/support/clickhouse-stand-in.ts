@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Session } from 'chdb';
-import { backgroundArgs } from '../../src/stores/events/chdb/background-args.ts';
+import { backgroundArgs } from '../../src/stores/events/chdb/open-engine.ts';
 
 /**
  * Real: our adapter, the vendor's client, HTTP, the engine (chDB). Stood in for: the server, which speaks as much of

@@ -9,7 +9,7 @@ import { createRun, getRun } from '../../src/imports/run/run-store.ts';
 import { claimRun } from '../../src/imports/run/claim-run.ts';
 import type { Run, RunOptions } from '../../src/imports/run/run.ts';
 import type { RecordChunk, Source, SourcePart } from '../../src/imports/source.ts';
-import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
+import { openDirStaging } from '../../src/imports/staging/open-staging.ts';
 import type { Staging } from '../../src/imports/staging.ts';
 import { newRun, runOptions } from './runs.ts';
 import { createExportStage, type ExportDeps } from '../../src/imports/stages/export/export-stage.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
+import { openDirStaging } from '../../src/imports/staging/open-staging.ts';
 import type { Staging } from '../../src/imports/staging.ts';
 import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { createProject } from '../../src/stores/metadata/projects.ts';

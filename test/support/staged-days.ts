@@ -9,7 +9,7 @@ import type { RunStore } from '../../src/stores/events/run-tables.ts';
 import { createChecksum, createContentChecksum, withoutRunMark, type ContentKind } from '../../src/imports/checksum.ts';
 import type { CheckResult } from '../../src/imports/run/results.ts';
 import { noTotals, type Run } from '../../src/imports/run/run.ts';
-import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
+import { openDirStaging } from '../../src/imports/staging/open-staging.ts';
 import { stagingKeys, type Staging } from '../../src/imports/staging.ts';
 import { newDay, type TestRun } from './leased-run.ts';
 

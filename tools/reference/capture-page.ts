@@ -5,11 +5,10 @@ import {
   eventKeysMax,
   nameCharsMax,
 } from '../../src/wire/batch/limits.ts';
-import { compressionNames, wrappedBytesMax } from '../../src/wire/capture/decode.ts';
+import { compressionNames, wrappedBytesMax, lz64BytesMax, lz64CharsMax } from '../../src/wire/capture/decode.ts';
 import { otherEncodings } from '../../src/wire/capture/inflate-encoding.ts';
 import { unknownBodyBytesMax } from '../../src/wire/capture/known-key.ts';
-import { lz64BytesMax, lz64CharsMax } from '../../src/wire/capture/lz64.ts';
-import { definitionsPaths, flagsPaths, noFeatures } from '../../src/wire/capture/routes-startup.ts';
+import { definitionsPaths, flagsPaths, noFeatures } from '../../src/wire/capture/routes.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/server/config/settings.ts';
 import { capturePaths, captureV1Errors, captureV1Path, listedRejectionsMax } from '../../src/wire/contract/capture.ts';
 import { apiErrors, captureErrorCodes } from '../../src/wire/contract/errors.ts';

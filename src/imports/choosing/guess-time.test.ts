@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTimeGuess } from './guess-time.ts';
+import { createTimeGuess } from './odd-times.ts';
 
 describe('a time that is not written as ISO 8601', () => {
   it.each([

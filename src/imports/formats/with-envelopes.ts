@@ -1,10 +1,10 @@
 import { isObject } from '../../base/json.ts';
-import { airbyteRecord, isAirbyteMessage } from './airbyte.ts';
 import { skipped } from './event-writer.ts';
 import type { Format, RecordReader, RecordResult, RecordTimes } from './format.ts';
 import { errorAnswer } from './incomplete.ts';
 import { withMap } from './read-by-map.ts';
 import type { FoundNote } from './record-notes.ts';
+import { objectOfJson, type Json } from './read-values.ts';
 
 /**
  * A format with what holds for all of them: envelopes of Airbyte are opened, and error messages of the source among its records are
@@ -46,4 +46,23 @@ function withinEnvelopes({ own, received }: RecordTimes): RecordTimes {
     ...paths.flatMap((path) => [`_airbyte_data.${path}`, `data.${path}`]),
   ];
   return { own: within(own), received: within(received) };
+}
+
+/**
+ * A record in the envelope of Airbyte: `{_airbyte_data, _airbyte_extracted_at, …}` as its destinations write it, also as JSON text, or
+ * `{stream, data, emitted_at}` as its sources do. Undefined: it is none.
+ * https://docs.airbyte.com/platform/understanding-airbyte/airbyte-protocol
+ */
+function airbyteRecord(record: Json): Json | undefined {
+  const { _airbyte_data: own, type, record: message, stream, data, emitted_at: emittedAt } = record;
+  if (own !== undefined) return objectOfJson(own);
+  if (type === 'RECORD' && isObject(message)) return airbyteRecord(message);
+  return typeof stream === 'string' && emittedAt !== undefined ? objectOfJson(data) : undefined;
+}
+
+const messages: ReadonlySet<unknown> = new Set(['CATALOG', 'CONTROL', 'LOG', 'SPEC', 'STATE', 'TRACE']);
+
+/** What a source of Airbyte writes between its records. */
+function isAirbyteMessage({ type, ...rest }: Json): boolean {
+  return messages.has(type) && isObject(rest[String(type).toLowerCase()]);
 }

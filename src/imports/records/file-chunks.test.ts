@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fileChunks } from './file-chunks.ts';
-import { readRecordFile } from './read-records.ts';
+import { fileChunks, readRecordFile } from './read-records.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'millrace-chunks-'));
 const path = join(dir, 'file');

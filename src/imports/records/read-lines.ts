@@ -1,5 +1,4 @@
 import { lineWithoutRecord, type SourceFault } from '../source.ts';
-import { createEscapedLines } from './join-escaped-lines.ts';
 import { textOfString } from './frames.ts';
 import { escapeControls } from './raw-controls.ts';
 import { pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
@@ -120,4 +119,41 @@ function countLines(lines: Buffer): number {
   let count = 0;
   for (let at = lines.indexOf(newline); at !== -1; at = lines.indexOf(newline, at + 1)) count += 1;
   return count;
+}
+
+/**
+ * A backslash before a line break makes it part of the value, as data feeds write it: what comes after it belongs to the same record.
+ * Lines that are open at the end are kept for the next call.
+ */
+interface EscapedLines {
+  join(lines: readonly string[]): readonly string[];
+  /** What is left open, at the end. */
+  rest(): readonly string[];
+}
+
+function createEscapedLines(): EscapedLines {
+  let open: string | undefined;
+  return {
+    join: (lines) => {
+      const whole: string[] = [];
+      for (const line of lines) {
+        const text = open === undefined ? line : `${open}\n${line}`;
+        open = isOpen(line) ? text : undefined;
+        if (open === undefined) whole.push(text);
+      }
+      return whole;
+    },
+    rest: () => {
+      const left = open === undefined ? [] : [open];
+      open = undefined;
+      return left;
+    },
+  };
+}
+
+/** Ends with a backslash that is not escaped itself. */
+function isOpen(line: string): boolean {
+  if (!line.endsWith('\\')) return false;
+  const backslashes = /\\+$/.exec(line)?.[0].length ?? 0;
+  return backslashes % 2 === 1;
 }

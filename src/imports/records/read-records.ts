@@ -1,5 +1,4 @@
 import { SourceError, SourceWaitError, type ForeignFiles, type ReadingNote, type RecordChunk } from '../source.ts';
-import { fileChunks, type ChunkMemory } from './file-chunks.ts';
 import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
 import { guardRatio, unzstdChunks } from './decompress.ts';
@@ -11,12 +10,36 @@ import { readLines, readStrings, readTexts } from './read-lines.ts';
 import { readParquet } from './read-parquet.ts';
 import { reasonToLeaveOut } from './left-out.ts';
 import type { Piece, ReadHints } from './piece.ts';
-import { spool } from './spool.ts';
 import { tarMembers } from './tar-members.ts';
 import { unbzip2Chunks } from './bzip2/unbzip2-chunks.ts';
 import { unxzChunks } from './unxz-chunks.ts';
-import { utf16Chunks } from './utf16-chunks.ts';
 import { zipMembers } from './zip-members.ts';
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TextDecoder } from 'node:util';
+
+/**
+ * Text of UTF-16 that begins with a byte order mark (as Matomo and Excel write CSV), as UTF-8 without one.
+ * @throws SourceWaitError when it is damaged or ends within a character: the transfer may have been cut
+ */
+async function* utf16Chunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  let decoder: TextDecoder | undefined;
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) {
+      decoder ??= new TextDecoder(chunk[0] === 0xfe ? 'utf-16be' : 'utf-16le', { fatal: true });
+      yield Buffer.from(decoder.decode(chunk, { stream: true }));
+      bytes += chunk.length;
+    }
+    const rest = decoder?.decode() ?? '';
+    if (rest !== '') yield Buffer.from(rest);
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    const message = `${name} is no whole text in UTF-16 from byte ${bytes} on: is it truncated, or damaged?`;
+    throw new SourceWaitError(message, { unlimited: false, cause });
+  }
+}
 
 export type { ReadHints } from './piece.ts';
 
@@ -267,4 +290,69 @@ async function* skip(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerat
     yield chunk.subarray(left);
     left = 0;
   }
+}
+
+/** A stream laid on disk, for what has to be read from its end; `remove` when it is no longer needed. */
+interface Spooled {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+async function spool(chunks: AsyncIterable<Buffer>, dir: string): Promise<Spooled> {
+  await mkdir(dir, { recursive: true });
+  const path = join(dir, `${randomUUID()}.spool`);
+  const remove = (): Promise<void> => rm(path, { force: true });
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of chunks) await file.appendFile(chunk);
+  } catch (error) {
+    await file.close();
+    await remove();
+    throw error;
+  }
+  await file.close();
+  return { path, remove };
+}
+
+/** Whether the memory of a chunk may be used again once the next one is asked for; may change while the file is read. */
+interface ChunkMemory {
+  isReused: boolean;
+}
+
+const chunkBytes = 1024 * 1024;
+
+/**
+ * A file from its beginning to its end; the next chunk is read while one is looked at. Of memory that is left to the garbage
+ * collector, a few hundred megabytes make it run dozens of full collections: who needs no chunk any longer than until it asks for
+ * the next one says so, and then two pieces are enough. Throws the file system's errors.
+ */
+export async function* fileChunks(path: string, memory: ChunkMemory): AsyncGenerator<Buffer> {
+  const file = await open(path);
+  let reading: Promise<Buffer> | undefined;
+  try {
+    let free: Buffer | undefined;
+    reading = readChunk(file, newChunk());
+    for (;;) {
+      const chunk = await reading;
+      if (chunk.length === 0) return;
+      reading = readChunk(file, free ?? newChunk());
+      // Whoever waits for it hears of a failure.
+      reading.catch(() => undefined);
+      yield chunk;
+      free = memory.isReused ? Buffer.from(chunk.buffer) : undefined;
+    }
+  } finally {
+    await reading?.catch(() => undefined);
+    await file.close();
+  }
+}
+
+function newChunk(): Buffer {
+  return Buffer.allocUnsafeSlow(chunkBytes);
+}
+
+/** Empty: the file has ended. */
+async function readChunk(file: FileHandle, into: Buffer): Promise<Buffer> {
+  const { bytesRead } = await file.read(into, 0, into.length);
+  return into.subarray(0, bytesRead);
 }

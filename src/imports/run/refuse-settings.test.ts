@@ -4,7 +4,7 @@ import type { StoredConfig } from '../../plugins/configs/stored-config.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { isImportSource, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
-import { refuseSettings } from './refuse-settings.ts';
+import { refuseSettings } from './steering.ts';
 
 const sources = builtInPlugins.filter((plugin): plugin is ImportSourcePlugin => isImportSource(plugin));
 

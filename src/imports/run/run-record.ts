@@ -1,7 +1,6 @@
 import type { ImportRunRecord, ImportStageRecord } from '../../wire/contract/import-runs.ts';
 import { openCheckProblems } from './check-problems.ts';
 import { runEtaMs, shareDone, stagesOf } from './eta.ts';
-import { withoutCredentials } from './shown-url.ts';
 import type { Run, RunOptions, Stage, StageProgress } from './run.ts';
 
 /** A run as clients see it. `now` in ms. */
@@ -114,4 +113,11 @@ function seconds(ms: number | undefined): number | null {
 
 export function isoTime(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/** An address as it may be shown: without user, password and query, which may be credentials. */
+function withoutCredentials(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return '';
+  return `${url.protocol}//${url.host}${url.pathname}`;
 }

@@ -7,8 +7,7 @@ import { keepLease } from '../../stores/metadata/lease.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import { stagesOf } from './eta.ts';
 import { fieldWords, type AdviceWords } from './advice-words.ts';
-import { failureReason } from './failure-reason.ts';
-import { RunLostError, type RunStages } from './leased-run.ts';
+import { RunLostError, RunFailedError, type RunStages } from './leased-run.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
 import {
   claimRun,
@@ -26,7 +25,11 @@ import {
 import { refusalOf } from './run-deaths.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import type { Run, Stage } from './run.ts';
-import { judgeFailure } from './judge-failure.ts';
+import { SourceError, SourceWaitError } from '../source.ts';
+import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
+import { FormatOptionsError } from '../formats/format.ts';
+import { SettingsError } from '../../plugins/plugin.ts';
+import { TargetError, TargetWaitError } from '../target.ts';
 
 /** Stages of one run; what they hold open is closed when the worker lets go of the run. */
 export type OpenStages = RunStages & Partial<AsyncDisposable>;
@@ -261,4 +264,84 @@ function keepClaim({ db, databaseClock, log, lookMs, leaseMs }: WorkerDeps, clai
     onLost,
     onTrouble: (err) => log.warn({ err, run: claim.run.id }, 'the lease of an import could not be renewed'),
   });
+}
+
+/** Why a run has failed, and what to do about it where the error says so, for whoever reads these words. */
+export function failureReason(error: unknown, words: Pick<AdviceWords, 'goOn' | 'startAnew'>): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const advice = error instanceof RunFailedError || error instanceof SourceError ? error.advice : undefined;
+  switch (advice) {
+    case undefined:
+      return isUnexpected(error) ? unexpectedReason(message, words) : message;
+    case 'goOn':
+      return `${message}; then ${words.goOn}`;
+    case 'startAnew':
+      return `${message}; ${words.startAnew}`;
+    case 'goOnOrStartAnew':
+      return `${message}; then ${words.goOn}, or ${words.startAnew}`;
+  }
+}
+
+/** Trying again has not helped, and no setting will. */
+function unexpectedReason(message: string, { goOn, startAnew }: Pick<AdviceWords, 'goOn' | 'startAnew'>): string {
+  return (
+    `an unexpected error: ${message}. This is a defect of this program: please report it with this message. If it names a record, ` +
+    `remove that from the source and ${startAnew}; otherwise ${goOn}`
+  );
+}
+
+type FailureVerdict =
+  /** Nothing that waiting would cure: the run fails, or is not ours any more. */
+  | { readonly kind: 'end' }
+  /** The stage is done again after a while. */
+  | { readonly kind: 'again'; readonly reason: string; readonly waitMsMin: number; readonly unexpected: boolean };
+
+const ends = [RunLostError, RunFailedError, SourceError, TargetError, FormatOptionsError, SettingsError];
+/** An answer that is broken in itself, and what nobody has foreseen: tried so often. */
+const triesMax = 5;
+const fullDiskCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+const fullDiskWaitMs = 10_000;
+
+/**
+ * What follows from what a stage threw. An unexpected error that comes twice in a row is one that comes always, unless a system or a
+ * server gave it a code.
+ * @param failures those before it, in this stage
+ * @param last the one before it
+ */
+export function judgeFailure(error: unknown, failures: number, last?: unknown): FailureVerdict {
+  if (ends.some((kind) => error instanceof kind)) return { kind: 'end' };
+  if (error instanceof SourceWaitError || error instanceof TargetWaitError) {
+    const isBroken = error instanceof SourceWaitError && !error.unlimited;
+    if (isBroken && failures + 1 >= triesMax) return { kind: 'end' };
+    return { kind: 'again', reason: error.message, waitMsMin: error.retryAfterMs ?? 0, unexpected: false };
+  }
+  if (error instanceof StoreUnavailableError) {
+    return { kind: 'again', reason: 'the event store is busy or cannot be reached', waitMsMin: 0, unexpected: false };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (isFullDisk(error)) {
+    const reason = `the disk is full (${message}); make room`;
+    return { kind: 'again', reason, waitMsMin: fullDiskWaitMs, unexpected: false };
+  }
+  if (failures + 1 >= triesMax || isRepeated(error, last)) return { kind: 'end' };
+  return { kind: 'again', reason: `an unexpected error: ${message}`, waitMsMin: 0, unexpected: true };
+}
+
+function isRepeated(error: unknown, last: unknown): boolean {
+  if (!(error instanceof Error && last instanceof Error)) return false;
+  return error.name === last.name && error.message === last.message && !hasCode(error);
+}
+
+function hasCode(error: Error): boolean {
+  return 'code' in error && typeof error.code === 'string';
+}
+
+/** Whether it ends a run though it was not foreseen: a fault of the program. */
+function isUnexpected(error: unknown): boolean {
+  const known = [...ends, SourceWaitError, TargetWaitError, StoreUnavailableError];
+  return !known.some((kind) => error instanceof kind) && !isFullDisk(error);
+}
+
+function isFullDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && fullDiskCodes.has(error.code);
 }

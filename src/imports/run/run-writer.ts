@@ -2,7 +2,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { RunLostError, type LeasedRun } from './leased-run.ts';
-import { createLateWrite } from './late-write.ts';
 import { readRunRows } from './read-run-rows.ts';
 import { dayColumns, newDayColumns, partColumns } from './run-rows.ts';
 import { isClaimed, updateClaimed, type Claim } from './claim-run.ts';
@@ -181,5 +180,47 @@ function withTimes(stage: StageProgress, before: StageProgress | undefined, now:
     ...stage,
     startedAt: stage.startedAt ?? before?.startedAt ?? now,
     ...(lastProgressAt === undefined ? {} : { lastProgressAt }),
+  };
+}
+
+/** Writes that may wait a little: many changes become one write, and one follows the other. */
+interface LateWrite {
+  /** Soon; what goes wrong is told to `onTrouble`. */
+  soon(): void;
+  /** At once, if there is anything to write; rejects when it cannot be written, which the next write tries again. */
+  now(): Promise<void>;
+}
+
+function createLateWrite(everyMs: number, write: () => Promise<void>, onTrouble: (error: unknown) => void): LateWrite {
+  let dirty = false;
+  let writtenAt = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  const attempt = async (): Promise<void> => {
+    if (!dirty) return;
+    dirty = false;
+    writtenAt = performance.now();
+    try {
+      await write();
+    } catch (error) {
+      dirty = true;
+      throw error;
+    }
+  };
+  const now = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const next = writing.then(attempt);
+    writing = next.catch(() => undefined);
+    return next;
+  };
+  return {
+    now,
+    soon: () => {
+      dirty = true;
+      if (timer !== undefined) return;
+      timer = setTimeout(() => void now().catch(onTrouble), Math.max(0, writtenAt + everyMs - performance.now()));
+      timer.unref();
+    },
   };
 }

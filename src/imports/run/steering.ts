@@ -2,14 +2,13 @@ import { ApiError } from '../../wire/contract/errors.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { healthOf } from '../../plugins/configs/config-health.ts';
 import { attachedKeys, type StoredConfig } from '../../plugins/configs/stored-config.ts';
-import { missingRequired } from '../../plugins/check-settings.ts';
+import { missingRequired, withDefaults } from '../../plugins/check-settings.ts';
 import { chosenTransform } from './chosen-transform.ts';
 import { importFields, runOptionsOf, transformIdOf } from './run-settings.ts';
 import { withoutSecrets } from '../../plugins/mask-secrets.ts';
 import { importRunJobs, isImportSource, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
-import { refuseSettings } from './refuse-settings.ts';
 import { resumeChangesOf } from './resume-changes.ts';
 import { latestOpenRun, latestRun, latestRunFor, type RunsOf } from './latest-runs.ts';
 import { createRun, getRunSecrets } from './run-store.ts';
@@ -23,6 +22,7 @@ import {
   verifyAgain,
 } from './run-transitions.ts';
 import { allowedActions, type Run, type RunAction, type RunOptions } from './run.ts';
+import type { SourceHost } from '../source.ts';
 
 export interface SteeringDeps {
   readonly registry: Pick<PluginRegistry, 'get'>;
@@ -272,4 +272,33 @@ export async function guarded<Result>(act: () => Promise<Result>): Promise<Resul
       throw new ApiError('conflict', `${error.message}.`, { cause: error });
     throw error;
   }
+}
+
+/**
+ * Refuses settings with which the source cannot even be made, before anything is fetched: at once, and not when a worker takes
+ * the run. What only the other side knows (a key that is not valid, a file that is missing) the run finds out.
+ * @throws ApiError invalid_input that names the setting
+ */
+export function refuseSettings(source: ImportSourcePlugin, { settings }: StoredConfig, now: number): void {
+  try {
+    source.createSource(withDefaults(source.fields, settings), idleHost(now));
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const detail = withoutSecrets(error.message, source.fields, settings);
+    const attr = error.key === undefined ? null : `settings.${error.key}`;
+    throw new ApiError('invalid_input', detail, { attr, cause: error });
+  }
+}
+
+/** For a source that is made and not used. */
+function idleHost(now: number): SourceHost {
+  const unused = (): Promise<never> => Promise.reject(new Error('expected a source that is not asked for anything'));
+  return {
+    stream: unused,
+    resolve: unused,
+    allowedDirs: [],
+    uploadsDir: '',
+    tempDir: '',
+    now: () => now,
+  };
 }

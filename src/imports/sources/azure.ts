@@ -1,6 +1,7 @@
 import {
   SourceChangedError,
   SourceError,
+  SourceWaitError,
   type RecordChunk,
   type Source,
   type SourceContext,
@@ -11,13 +12,12 @@ import { readRecords } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
-import { readBlobPage, type ListedBlob } from './azure-list.ts';
-import { signBySas, signBySharedKey, type SignRequest } from './azure-sign.ts';
 import { askAgain, baseUrlOf, createExportApi, readWhole, type ExportApi } from './export-api.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
 import { chooseObjects, type ListedObject } from './object-parts.ts';
 import { resumedBody } from './resumed-body.ts';
+import { createHmac } from 'node:crypto';
 
 const name = 'Azure Blob Storage';
 const pageBytesMax = 32 * 1024 * 1024;
@@ -167,4 +167,106 @@ async function* readBlob(deps: AzureDeps, part: SourcePart, context: SourceConte
   };
   const hints = { foreign: context.foreign, isOneOfSeveral: part.detail?.['several'] === true };
   yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir, ...hints });
+}
+
+interface ListedBlob {
+  readonly name: string;
+  readonly bytes: number;
+  readonly etag: string;
+}
+
+/** Where the next page begins; empty: this was the last one. */
+interface BlobPage {
+  readonly blobs: readonly ListedBlob[];
+  readonly next: string;
+}
+
+/**
+ * A page of a listing. Its XML has no attributes and no comments where this looks, and texts of it are escaped.
+ * @throws SourceWaitError for what is no whole page
+ */
+function readBlobPage(xml: string): BlobPage {
+  if (!xml.trimEnd().endsWith('</EnumerationResults>')) throw notAPage();
+  const blobs = [...xml.matchAll(/<Blob>(.*?)<\/Blob>/gs)].map(([, blob = '']) => {
+    const [name, size, etag] = [textOf(blob, 'Name'), textOf(blob, 'Content-Length'), textOf(blob, 'Etag')];
+    if (name === undefined || size === undefined || etag === undefined) throw notAPage();
+    return { name, bytes: Number(size), etag: etag.startsWith('"') ? etag : `"${etag}"` };
+  });
+  return { blobs, next: textOf(xml.slice(xml.lastIndexOf('</Blobs>')), 'NextMarker') ?? '' };
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function textOf(xml: string, tag: string): string | undefined {
+  const [, encoded, text] = new RegExp(`<${tag}( Encoded="true")?>([^<]*)</${tag}>`).exec(xml) ?? [];
+  const plain = text?.replaceAll(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (all, hex, decimal, name) => {
+    if (hex !== undefined) return String.fromCodePoint(parseInt(String(hex), 16));
+    return decimal === undefined ? (entities[String(name)] ?? String(all)) : String.fromCodePoint(Number(decimal));
+  });
+  // Names that XML cannot hold come as in an address.
+  return encoded === undefined || plain === undefined ? plain : decodeURIComponent(plain);
+}
+
+function notAPage(): SourceWaitError {
+  return new SourceWaitError('Azure Blob Storage: expected a page of a listing, got something else', {
+    unlimited: false,
+  });
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A GET request with what lets it in. */
+type SignRequest = (url: string, headers: Headers) => { readonly url: string; readonly headers: Headers };
+
+const version = { 'x-ms-version': '2021-12-02' };
+
+/** @param sas without its question mark; empty: nothing is added, for public containers */
+function signBySas(sas: string): SignRequest {
+  return (url, headers) => ({
+    url: sas === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${sas}`,
+    headers: { ...headers, ...version },
+  });
+}
+
+/** Headers that are signed where they stand, of those that a GET can have, in the order of the scheme. */
+const signedHeaders = [
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-md5',
+  'content-type',
+  'date',
+  'if-modified-since',
+  'if-match',
+  'if-none-match',
+  'if-unmodified-since',
+  'range',
+];
+
+interface SharedKeyDeps {
+  readonly account: string;
+  /** In base64. */
+  readonly key: string;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** The scheme Shared Key: everything that says what is asked for is signed. */
+function signBySharedKey({ account, key, now }: SharedKeyDeps): SignRequest {
+  return (address, given) => {
+    const url = new URL(address);
+    const headers: Headers = { ...given, ...version, 'x-ms-date': new Date(now()).toUTCString() };
+    const text = [
+      'GET',
+      ...signedHeaders.map((header) => headers[header] ?? ''),
+      ...Object.keys(headers)
+        .filter((header) => header.startsWith('x-ms-'))
+        .toSorted()
+        .map((header) => `${header}:${headers[header] ?? ''}`),
+      `/${account}${url.pathname}`,
+      ...[...url.searchParams].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([query, value]) => `${query}:${value}`),
+    ].join('\n');
+    const signature = createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64');
+    return { url: url.href, headers: { ...headers, authorization: `SharedKey ${account}:${signature}` } };
+  };
 }

@@ -1,18 +1,114 @@
 import {
   SourceChangedError,
+  SourceError,
+  SourceWaitError,
   type RecordChunk,
   type Source,
   type SourceContext,
   type SourceHost,
   type SourcePart,
+  type TimeRange,
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource } from '../../plugins/plugin.ts';
 import { integerSetting, neededSetting, textSetting } from '../../plugins/setting-values.ts';
-import { createClickhouseApi, type ClickhouseApi } from './clickhouse-api.ts';
-import { listRowParts, selectOf, type ClickhouseQuery } from './clickhouse-parts.ts';
-import { baseUrlOf } from './export-api.ts';
+import { baseUrlOf, askAgain, createExportApi, readWhole } from './export-api.ts';
 import { ndjsonChunks } from './ndjson-chunks.ts';
+import type { OutboundStreamResponse } from '../../plugins/outbound/outbound.ts';
+import { dayMs, startOfDay } from '../../base/time.ts';
+
+interface ClickhousePlace {
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+/** Both throw SourceError, SourceWaitError, or the signal's reason. */
+interface ClickhouseApi {
+  /** The answer is lines of JSON, times in UTC, numbers with all their digits. */
+  ask(sql: string, signal: AbortSignal): Promise<OutboundStreamResponse>;
+  /** For small answers. */
+  rows(sql: string, context: SourceContext): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+const name = 'ClickHouse';
+/** A query may work for so long before its first row. */
+const idleMs = 1_800_000;
+const answerBytesMax = 64 * 1024 * 1024;
+/** ClickHouse answers every fault of a query with one of these, and says in a header which it is. */
+const answered = [200, 400, 401, 403, 404, 408, 413, 500, 501, 503];
+
+const settings: Readonly<Record<string, string>> = {
+  readonly: '2',
+  default_format: 'JSONEachRow',
+  output_format_json_quote_64bit_integers: '0',
+  output_format_json_quote_decimals: '0',
+  output_format_json_quote_denormals: '1',
+  date_time_output_format: 'iso',
+  cancel_http_readonly_queries_on_client_close: '1',
+};
+
+function createClickhouseApi(host: Pick<SourceHost, 'stream' | 'now'>, place: ClickhousePlace): ClickhouseApi {
+  const { url, user, password, database } = place;
+  const api = createExportApi(host, { name, secrets: password === '' ? [] : [password] });
+  const address = `${url}/?${new URLSearchParams({ database, ...settings }).toString()}`;
+  const headers = {
+    'x-clickhouse-user': user,
+    ...(password === '' ? {} : { 'x-clickhouse-key': password }),
+    'content-type': 'text/plain; charset=utf-8',
+  };
+  const ask = async (sql: string, signal: AbortSignal): Promise<OutboundStreamResponse> => {
+    const request = { url: address, method: 'POST', headers, body: sql, idleMs, accepted: answered };
+    const response = await api.ask(request, signal);
+    const code = response.headers['x-clickhouse-exception-code'];
+    if (response.status === 200 && code === undefined) return response;
+    const { error, words } = await api.refusal(response);
+    throw code === undefined ? error : failureOf(Number(code), words);
+  };
+  return {
+    ask,
+    rows: (sql, context) =>
+      askAgain(context, async () => {
+        const { signal } = context;
+        const body = await readWhole(await ask(sql, signal), { name, bytesMax: answerBytesMax, signal });
+        return body.toString('utf8').split('\n').filter(Boolean).map(parseRow);
+      }),
+  };
+}
+
+function parseRow(line: string): Readonly<Record<string, unknown>> {
+  try {
+    // Sound: each line of JSONEachRow is an object.
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch (cause) {
+    throw new SourceWaitError(`${name}: expected rows, got something else at the end of the answer`, {
+      unlimited: false,
+      cause,
+    });
+  }
+}
+
+/** Too many queries, out of memory, too slow, a connection or Keeper lost, a quota: another time it may work. */
+const passing: ReadonlySet<number> = new Set([159, 160, 201, 202, 203, 209, 210, 241, 242, 252, 279, 425, 439, 999]);
+const advice: ReadonlyMap<number, string> = new Map([
+  [60, 'check the name of the table and the database'],
+  [81, 'check the database'],
+  [47, 'check the names of the columns, the cursor column too'],
+  [164, 'the user needs readonly = 2, with which it can read and choose the form of the answer, or none'],
+  [192, 'check user and password'],
+  [193, 'check user and password'],
+  [497, 'grant the user select on the tables of the query'],
+  [516, 'check user and password'],
+]);
+
+function failureOf(code: number, words: string): Error {
+  const said = `${name} answers: ${words}`;
+  if (passing.has(code)) return new SourceWaitError(said, { unlimited: true });
+  const more = advice.get(code);
+  return new SourceError(more === undefined ? said : `${said}: ${more}`);
+}
 
 /** Rows of a table or a query. */
 export const clickhouse = defineImportSource({
@@ -111,4 +207,135 @@ async function* readPart(
   }
   if (count === rows) return;
   throw new SourceChangedError(`${part.key} had ${rows} rows when it was listed, and ${count} when it was read`);
+}
+
+interface ClickhouseQuery {
+  /** A select, without a semicolon. */
+  readonly query: string;
+  readonly cursorColumn: string;
+  /** Values of an integer cursor that make one part. */
+  readonly partSize: number;
+}
+
+type Rows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+
+/** What a cursor can be cut by. */
+type CursorKind = 'date' | 'time' | 'integer' | 'other';
+
+const partsMax = 100_000;
+
+/**
+ * Cuts rows by their cursor: times by UTC day (dates wholly: each day that the range touches), integers into blocks at multiples of `partSize`, anything else is one part; rows
+ * without a value make a part of their own. The identity of a part is the number of its rows and a checksum over all of them.
+ */
+async function listRowParts(rows: Rows, source: ClickhouseQuery, range: TimeRange): Promise<SourcePart[]> {
+  const column = quotedName(source.cursorColumn);
+  const [first] = await rows(`select toTypeName(${column}) as type from ${rowsOf(source)} limit 1`);
+  if (first === undefined) return [];
+  const kind = kindOf(String(first['type']));
+  const isRanged = range.from !== undefined || range.to !== undefined;
+  if (isRanged && kind !== 'date' && kind !== 'time') {
+    throw new SourceError(
+      `"from" and "to" need a cursor column that is a time, but "${source.cursorColumn}" is ${String(first['type'])}; put the limits in the query`,
+    );
+  }
+  const within = rangeCondition(kind, column, range);
+  const found = await rows(
+    `select toString(${blockOf(kind, column, source.partSize)}) as block, toString(count()) as rows,
+      toString(sum(cityHash64(toString(tuple(*))))) as sum from ${rowsOf(source)} ${within === '' ? '' : `where ${within}`}
+    group by block order by block limit ${partsMax + 1}`,
+  );
+  if (found.length > partsMax) {
+    throw new SourceError(
+      `expected at most ${partsMax} parts, got more: choose a shorter range or a greater part_size`,
+    );
+  }
+  return found.toSorted(byBlock(kind)).map(({ block, rows: count, sum }) => {
+    const condition = [conditionOf(kind, column, block, source.partSize), within].filter(Boolean).join(' and ');
+    return {
+      key: keyOf(kind, block, source),
+      identity: `${String(count)} rows, sum ${String(sum)}`,
+      stable: false,
+      detail: { condition, rows: Number(count) },
+    };
+  });
+}
+
+/** The rows of one part, and how many there were when it was listed. Throws SourceError for a part that does not say it. */
+function selectOf(source: ClickhouseQuery, { key, detail }: SourcePart): { sql: string; rows: number } {
+  const { condition, rows } = detail ?? {};
+  if (typeof condition !== 'string' || typeof rows !== 'number') {
+    throw new SourceError(`the part ${key} does not say its rows`, { advice: 'startAnew' });
+  }
+  return { sql: `select * from ${rowsOf(source)} where ${condition} format JSONEachRow`, rows };
+}
+
+function kindOf(type: string): CursorKind {
+  const bare = type.replaceAll(/^(?:(?:Nullable|LowCardinality)\()+/g, '');
+  if (bare.startsWith('DateTime')) return 'time';
+  if (bare.startsWith('Date')) return 'date';
+  return /^U?Int(8|16|32|64)\b/.test(bare) ? 'integer' : 'other';
+}
+
+type Row = Awaited<ReturnType<Rows>>[number];
+
+/** The oldest first, rows without a value last. */
+function byBlock(kind: CursorKind): (a: Row, b: Row) => number {
+  return ({ block: a }, { block: b }) => {
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const isLess = kind === 'integer' ? BigInt(String(a)) < BigInt(String(b)) : String(a) < String(b);
+    return isLess ? -1 : 1;
+  };
+}
+
+/** What rows of one part have in common. */
+function blockOf(kind: CursorKind, column: string, size: number): string {
+  if (kind === 'time') return `toDate32(toTimeZone(${column}, 'UTC'))`;
+  if (kind === 'date') return `toDate32(${column})`;
+  if (kind === 'integer') return `toInt128(${column}) - positiveModulo(toInt128(${column}), ${size})`;
+  return `if(isNull(${column}), null, '')`;
+}
+
+function conditionOf(kind: CursorKind, column: string, block: unknown, size: number): string {
+  if (block === null) return `${column} is null`;
+  const text = String(block);
+  if (kind === 'other') return `${column} is not null`;
+  if (kind === 'integer') {
+    const start = BigInt(text);
+    return `${column} >= toInt128('${start}') and ${column} < toInt128('${start + BigInt(size)}')`;
+  }
+  const start = Date.parse(`${text}T00:00:00Z`);
+  if (Number.isNaN(start)) throw new SourceError(`expected a day from ClickHouse, got ${text.slice(0, 40)}`);
+  if (kind === 'date') return `${column} = toDate32('${text}')`;
+  return `${column} >= ${timeLiteral(start)} and ${column} < ${timeLiteral(start + dayMs)}`;
+}
+
+function keyOf(kind: CursorKind, block: unknown, { cursorColumn, partSize }: ClickhouseQuery): string {
+  if (block === null) return `without ${cursorColumn}`.slice(0, 500);
+  const text = String(block);
+  if (kind === 'integer') return `${text}..${BigInt(text) + BigInt(partSize)}`;
+  return text === '' ? 'all' : text;
+}
+
+/** A date says nothing of the time: rows of the day on which a range begins may be of before and of after. */
+function rangeCondition(kind: CursorKind, column: string, { from, to }: TimeRange): string {
+  const time = `toDateTime64(${column}, 3, 'UTC')`;
+  const start = (ms: number): number => (kind === 'date' ? startOfDay(ms) : ms);
+  const parts = [
+    ...(from === undefined ? [] : [`${time} >= ${timeLiteral(start(Date.parse(from)))}`]),
+    ...(to === undefined ? [] : [`${time} < ${timeLiteral(Date.parse(to))}`]),
+  ];
+  return parts.join(' and ');
+}
+
+function timeLiteral(ms: number): string {
+  return `toDateTime64('${new Date(ms).toISOString().replace('T', ' ').replace('Z', '')}', 3, 'UTC')`;
+}
+
+function rowsOf({ query }: ClickhouseQuery): string {
+  return `(\n${query}\n) as source_rows`;
+}
+
+function quotedName(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }

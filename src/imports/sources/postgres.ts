@@ -13,7 +13,6 @@ import { integerSetting, neededSetting, textSetting, yesSetting } from '../../pl
 import { checksumOf, listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
 import { createRowWriter } from './postgres-rows.ts';
 import { openSession, type PostgresPlace, type PostgresSession } from './postgres-session.ts';
-import { createSnapshots, type Snapshots } from './postgres-snapshot.ts';
 
 const firstFetch = 100;
 const fetchBytes = 4 * 1024 * 1024;
@@ -236,4 +235,61 @@ function placeOfUrl(text: string, tls: PostgresPlace['tls']): PostgresPlace {
     // A percent sign that is not written as %25; the text itself is a secret.
     throw wrongSetting('url', `${expected}, with % written as %25`, { cause });
   }
+}
+
+/** A session, and which state of the database it sees. */
+interface SnapshotSession extends PostgresSession {
+  /** Two sessions with the same see the same rows: no transaction has ended between them. */
+  readonly snapshot: string;
+}
+
+/** The sessions of a source: one for all calls that hold the snapshot, one of its own for every other. */
+interface Snapshots {
+  /** Disposed of, a session that is held stays open. Throws as `open` does. */
+  session(context: SourceContext): Promise<SnapshotSession>;
+  release(): Promise<void>;
+}
+
+function createSnapshots(open: (signal: AbortSignal) => Promise<PostgresSession>): Snapshots {
+  let held: SnapshotSession | undefined;
+  const release = async (): Promise<void> => {
+    const session = held;
+    held = undefined;
+    await session?.[Symbol.asyncDispose]();
+  };
+  return {
+    release,
+    async session({ signal, holdsSnapshot = false }) {
+      if (!holdsSnapshot) return await begin(open, signal);
+      held ??= await begin(open, signal);
+      return lasting(held, release);
+    },
+  };
+}
+
+async function begin(open: (signal: AbortSignal) => Promise<PostgresSession>, signal: AbortSignal) {
+  const session = await open(signal);
+  try {
+    const { rows } = await session.query('select txid_current_snapshot()::text');
+    return { ...session, snapshot: `snapshot ${rows[0]?.[0] ?? ''}` };
+  } catch (error) {
+    await session[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** After an error the transaction sees nothing any more: the next call begins another. */
+function lasting(session: SnapshotSession, release: () => Promise<void>): SnapshotSession {
+  return {
+    ...session,
+    query: async (text) => {
+      try {
+        return await session.query(text);
+      } catch (error) {
+        await release();
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
 }

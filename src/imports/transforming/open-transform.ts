@@ -4,11 +4,17 @@ import type { Attachment, TransformationHost } from '../../plugins/host.ts';
 import { withoutSecrets } from '../../plugins/mask-secrets.ts';
 import type { TransformationPlugin } from '../../plugins/plugin.ts';
 import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
-import type { Sandbox, SandboxProgram } from '../../plugins/sandbox/sandbox.ts';
-import { TransformError, type Transform, type TransformAbout } from '../transform.ts';
+import type { Sandbox, SandboxProgram, EventOutcome, SandboxError } from '../../plugins/sandbox/sandbox.ts';
+import {
+  TransformError,
+  type Transform,
+  type TransformAbout,
+  type CodeOutcome,
+  type TransformFault,
+} from '../transform.ts';
 import { openBuiltInRunner } from './built-in-runner.ts';
-import { createTransform } from './create-transform.ts';
 import { openSandboxRunner } from './sandbox-runner.ts';
+import type { Runner } from './runner.ts';
 
 /** What code of either kind runs with. */
 export interface TransformPlace {
@@ -59,4 +65,44 @@ export function openTransform(place: TransformPlace, subject: TransformSubject, 
           })
         : await openSandboxRunner({ ...of, sandbox, program: code, name: options.name, now, mask }),
   });
+}
+
+interface TransformDeps extends TransformAbout {
+  /** Sets the code up. Throws TransformError. */
+  readonly openRunner: () => Promise<Runner>;
+  /** Takes secrets out of a text. */
+  readonly mask: (text: string) => string;
+}
+
+export function createTransform({ name, projectId, receivedAt, openRunner, mask }: TransformDeps): Transform {
+  const told = (outcome: EventOutcome): CodeOutcome =>
+    outcome.kind === 'failed'
+      ? { kind: 'failed', code: faultOf(outcome.error), reason: mask(describe(outcome.error)) }
+      : outcome;
+  return {
+    name,
+    projectId,
+    receivedAt,
+    open: async () => {
+      const runner = await openRunner();
+      return {
+        refused: runner.refused,
+        run: async (events) => (await runner.run(events.map((event) => ({ ...event, markers: null })))).map(told),
+        close: () => runner.close(),
+      };
+    },
+  };
+}
+
+const stopped: ReadonlySet<SandboxError['kind']> = new Set(['time', 'memory', 'crashed']);
+
+function faultOf(error: SandboxError): TransformFault {
+  return stopped.has(error.kind) ? 'transform_stopped' : 'transform_failed';
+}
+
+const messageCharsMax = 500;
+
+function describe({ kind, errorName, message }: SandboxError): string {
+  const text = message.slice(0, messageCharsMax);
+  return kind === 'thrown' ? `${errorName}: ${text}` : text;
 }

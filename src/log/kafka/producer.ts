@@ -7,9 +7,8 @@ import { seqOf } from './batches.ts';
 import type { KafkaCluster } from './cluster.ts';
 import { faultOf } from './kafka-fault.ts';
 import { PartitionQueue, type Batch } from './partition-queue.ts';
-import { createProducerIds, type ProducerIds } from './producer-ids.ts';
 import { messageOf } from './record-form.ts';
-import { produce, type ProducedBatch, type ProducerId } from './requests.ts';
+import { produce, initProducerId, type ProducedBatch, type ProducerId } from './requests.ts';
 
 export interface ProducerDeps {
   readonly cluster: KafkaCluster;
@@ -270,4 +269,26 @@ function unavailable(reason: string): LogUnavailableError {
 
 function messageFrom(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Ids under which batches are sent; a broker knows a batch that it has already by id and number. */
+interface ProducerIds {
+  /** The one in use, but never `spoiled`: then a new one. Rejects while Kafka is away. */
+  current(spoiled: ProducerId | undefined): Promise<ProducerId>;
+}
+
+function createProducerIds(cluster: Pick<KafkaCluster, 'askAny'>): ProducerIds {
+  let id: ProducerId | undefined;
+  let asking: Promise<ProducerId> | undefined;
+  const ask = async (): Promise<ProducerId> => {
+    id = await cluster.askAny(initProducerId);
+    return id;
+  };
+  return {
+    current: async (spoiled) => {
+      if (id !== undefined && id.producerId !== spoiled?.producerId) return id;
+      asking ??= ask().finally(() => (asking = undefined));
+      return await asking;
+    },
+  };
 }

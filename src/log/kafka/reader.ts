@@ -9,10 +9,9 @@ import {
 import { KafkaAppendWatch, type AppendWatch } from './append-watch.ts';
 import { decodeBatches } from './batches.ts';
 import { openCluster, readerId, type KafkaCluster, type KafkaLogOptions } from './cluster.ts';
-import { startDeleting, type RecordDeleting } from './delete-behind.ts';
 import { KafkaLogError } from './kafka-fault.ts';
 import { createPartitionFetch, type PartitionFetch } from './partition-fetch.ts';
-import { bytesOf, createReadAhead, eventsOf, type ReadAhead } from './read-ahead.ts';
+import { deleteRecords } from './requests.ts';
 
 export interface KafkaReaderOptions {
   /** Time between two deletions of what is committed, ms. Default 5,000. */
@@ -217,4 +216,144 @@ function take(
     if (left.events <= 0 || left.bytes <= 0) break;
   }
   return taken;
+}
+
+/** Records of one lane of one slot that came before they were asked for. */
+interface Ahead {
+  /** The records lie directly behind this seq. */
+  readonly afterSeq: number;
+  readonly records: readonly StoredRecord[];
+  /** The seq behind which the log goes on: that of the last record, unless something lies there that is none. */
+  readonly next: number;
+}
+
+/** Keeps at most one piece for each name, and all of them together within a limit; what does not fit is fetched again. */
+interface ReadAhead {
+  /** Takes it out; one that begins elsewhere is of no use any more. */
+  take(name: string, afterSeq: number): Ahead | undefined;
+  put(name: string, ahead: Ahead): void;
+  drop(name: string): void;
+}
+
+function createReadAhead(bytesMax: number): ReadAhead {
+  const kept = new Map<string, Ahead & { readonly bytes: number }>();
+  let sum = 0;
+  const drop = (name: string): void => {
+    sum -= kept.get(name)?.bytes ?? 0;
+    kept.delete(name);
+  };
+  return {
+    drop,
+    take: (name, afterSeq) => {
+      const found = kept.get(name);
+      drop(name);
+      return found?.afterSeq === afterSeq ? found : undefined;
+    },
+    put: (name, ahead) => {
+      drop(name);
+      if (ahead.records.length === 0) return;
+      const bytes = ahead.records.reduce((total, record) => total + bytesOf(record), 0);
+      if (sum + bytes > bytesMax) return;
+      kept.set(name, { ...ahead, bytes });
+      sum += bytes;
+    },
+  };
+}
+
+function bytesOf(record: StoredRecord): number {
+  return record.damaged === undefined ? record.body.byteLength : record.bytes.byteLength;
+}
+
+function eventsOf(record: StoredRecord): number {
+  return record.damaged === undefined ? record.header.events : 1;
+}
+
+interface DeletingDeps {
+  readonly cluster: KafkaCluster;
+  readonly everyMs: number;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Lets Kafka forget what is stored for good, every now and then: its space comes back file by file in any case. */
+interface RecordDeleting {
+  deleteThrough(lane: Lane, slot: number, seq: number): void;
+  /** Without deleting what is left: the next holder of the slot does that. */
+  stop(): Promise<void>;
+}
+
+interface Place {
+  readonly lane: Lane;
+  readonly slot: number;
+  /** Offset before which everything may go: that of the first record that is not stored. */
+  readonly offset: number;
+}
+
+const none = 0;
+const deleteMs = 8000;
+
+function startDeleting({ cluster, everyMs, failed }: DeletingDeps): RecordDeleting {
+  const connections = cluster.connections('delete');
+  const wanted = new Map<string, Place>();
+  const deleted = new Map<string, number>();
+  let working: Promise<void> = Promise.resolve();
+
+  const deleteAt = async (places: readonly Place[]): Promise<void> => {
+    const byLeader = Map.groupBy(places, ({ lane, slot }) => cluster.leaderOf(lane, slot));
+    for (const [leader, own] of byLeader) {
+      if (leader === undefined)
+        throw new LogUnavailableError('a partition of the event log has no leader at the moment');
+      const topics = lanes.map((lane) => ({
+        name: cluster.topics[lane].name,
+        partitions: own
+          .filter((place) => place.lane === lane)
+          .map(({ slot, offset }) => ({ partitionIndex: slot, offset: BigInt(offset) })),
+      }));
+      const asked = topics.filter(({ partitions }) => partitions.length > 0);
+      const answer = await deleteRecords(await connections.to(leader), asked, deleteMs);
+      const refused = answer.topics.flatMap(({ partitions }) =>
+        partitions.filter(({ errorCode }) => errorCode !== none),
+      );
+      const [first] = refused;
+      if (first !== undefined) {
+        throw new LogUnavailableError(
+          `Kafka does not delete what is stored of partition ${first.partitionIndex} (its error ${first.errorCode})`,
+        );
+      }
+      for (const { lane, slot, offset } of own) deleted.set(`${lane}/${slot}`, offset);
+    }
+  };
+
+  const work = async (): Promise<void> => {
+    const places = [...wanted.values()].filter(
+      ({ lane, slot, offset }) => offset > (deleted.get(`${lane}/${slot}`) ?? 0),
+    );
+    wanted.clear();
+    try {
+      await deleteAt(places);
+    } catch (error) {
+      failed(error);
+      for (const place of places) keep(place);
+      await cluster.refresh().catch(failed);
+    }
+  };
+
+  const keep = (place: Place): void => {
+    const name = `${place.lane}/${place.slot}`;
+    if (place.offset > (wanted.get(name)?.offset ?? 0)) wanted.set(name, place);
+  };
+
+  let isWorking = false;
+  const timer = setInterval(() => {
+    if (isWorking || wanted.size === 0) return;
+    isWorking = true;
+    working = work().finally(() => (isWorking = false));
+  }, everyMs).unref();
+
+  return {
+    deleteThrough: (lane, slot, seq) => keep({ lane, slot, offset: seq }),
+    stop: async () => {
+      clearInterval(timer);
+      await working;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../base/retry.ts';
 import type { Failpoint } from '../../base/failpoint.ts';
-import type { EventStore } from '../../stores/events/eventstore.ts';
+import type { EventStore, StoreReader } from '../../stores/events/eventstore.ts';
 import { mentionedGroupTypes } from '../../stores/events/run-rows.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import {
@@ -16,14 +16,17 @@ import {
 } from '../../stores/metadata/profile-rebuilds.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { holdSlot, SlotLostError, type SlotHold } from '../../stores/metadata/slots.ts';
-import { loadGroupTypes, writeGroupChanges } from '../persons/group-rows.ts';
+import { loadGroupTypes, writeGroupChanges, type GroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
-import { removeGroups, removeGroupTypes, removePersons } from '../persons/rebuild-rows.ts';
+import { removeGroups, removeGroupTypes, removePersons, personsWithIds } from '../persons/rebuild-rows.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import { lockProjects, ProjectSpreadError } from '../window-projects.ts';
-import { findTies } from './find-ties.ts';
-import { replayGroups, type GroupName } from './replay-groups.ts';
 import { replayPersons, type ReplayDeps } from './replay-persons.ts';
+import { groupProfileEvents, mergePairs, type Arrival } from '../../stores/events/profile-reads.ts';
+import { GroupStore } from '../persons/group-store.ts';
+import { storedDraft } from './stored-draft.ts';
+import { storedId } from '../../wire/batch/stored-id.ts';
+import { isNobody } from '../../base/nobody-ids.ts';
 
 /** Ids, or groups, of one step: what live events have to wait for. */
 const keysPerStep = 500;
@@ -228,4 +231,89 @@ function groupName(key: string): GroupName {
   // What `groupRebuildKey` wrote.
   const [type = '', name = ''] = JSON.parse(key) as readonly string[];
   return { type, key: name };
+}
+
+const eventsPerPage = 2000;
+
+interface GroupName {
+  readonly type: string;
+  readonly key: string;
+}
+
+/** The groups that the stored events make of these; a type that had no room before may find it now. */
+async function replayGroups(
+  { db, store, arrivals }: ReplayDeps,
+  projectId: number,
+  names: readonly GroupName[],
+): Promise<GroupChanges> {
+  const wanted = new Set(names.map(({ type, key }) => JSON.stringify([type, key])));
+  const keys = [...new Set(names.map(({ key }) => key))];
+  const groups = new GroupStore(db);
+  groups.begin(1);
+  groups.wantTypes(projectId);
+  await groups.load();
+  for (let after: Arrival | undefined; ;) {
+    const page = await groupProfileEvents(store, projectId, keys, { after, limit: eventsPerPage, arrivals });
+    for (const event of page) {
+      const update = storedDraft(projectId, event)?.groups?.update;
+      if (update === null || update === undefined) continue;
+      if (!wanted.has(JSON.stringify([update.typeName, update.key]))) continue;
+      const index = groups.typeIndex(projectId, update.typeName);
+      if (index !== undefined) groups.update(projectId, index, update.key, update.set, event.micros);
+    }
+    if (page.length < eventsPerPage) return groups.takeChanges();
+    after = page.at(-1);
+  }
+}
+
+/** Ids that can only be understood together, and the persons that they are now. */
+interface Ties {
+  readonly ids: ReadonlySet<string>;
+  readonly personUuids: readonly string[];
+  /** Ids that stored events tie to these, and that were left alone because they are too many. */
+  readonly notFollowed: number;
+}
+
+interface TiesDeps {
+  readonly db: Queries;
+  readonly store: StoreReader;
+  /** From so many ids on, only those of the same persons are followed. */
+  readonly idsMax: number;
+}
+
+/**
+ * Everybody whom a rebuild of these ids may change: all ids of the persons that they belong to, and all that a stored event wanted
+ * to join with them. What was refused once, because somebody was identified, may be right without the events that are gone.
+ */
+async function findTies({ db, store, idsMax }: TiesDeps, projectId: number, seeds: readonly string[]): Promise<Ties> {
+  const ids = new Set(seeds);
+  const personUuids = new Set<string>();
+  let fresh: readonly string[] = seeds;
+  while (fresh.length > 0) {
+    const persons = await personsWithIds(db, projectId, fresh);
+    for (const uuid of persons.uuids) personUuids.add(uuid);
+    const joined = persons.distinctIds.filter((id) => !ids.has(id));
+    for (const id of joined) ids.add(id);
+    const tied = await tiedIds(store, projectId, [...fresh, ...joined], ids);
+    if (ids.size + tied.length > idsMax) return { ids, personUuids: [...personUuids], notFollowed: tied.length };
+    for (const id of tied) ids.add(id);
+    fresh = tied;
+  }
+  return { ids, personUuids: [...personUuids], notFollowed: 0 };
+}
+
+/** Ids that events tie to some of these, without those that are known. Nothing is ever merged by an id that names nobody. */
+async function tiedIds(
+  store: StoreReader,
+  projectId: number,
+  of: readonly string[],
+  known: ReadonlySet<string>,
+): Promise<string[]> {
+  const tied = new Set<string>();
+  for (const [distinctId, given] of await mergePairs(store, projectId, of)) {
+    const other = storedId(given);
+    if (isNobody(distinctId) || isNobody(other)) continue;
+    for (const id of [distinctId, other]) if (!known.has(id)) tied.add(id);
+  }
+  return [...tied];
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createMemoryLog } from '../../../test/support/memory-log.ts';
-import { createTurns, readInTurns, type Turns } from './large-reads.ts';
+import { createTurns, readInTurns, type Turns } from './slot-consumers.ts';
 
 const limits = { events: 1000, bytes: 10_000_000 };
 const large = 300_000;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shareOf } from './share-of.ts';
+import { shareOf } from './slot-worker.ts';
 
 const sharesOf = (slots: number, count: number): number[] =>
   Array.from({ length: count }, (_, rank) => shareOf(slots, { count, rank }));

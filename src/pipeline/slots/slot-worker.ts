@@ -7,12 +7,12 @@ import {
   releaseSlots,
   renewSlots,
   type LeaseOptions,
+  type Workers,
 } from '../../stores/metadata/slot-leases.ts';
 import { slotLeaseMs, type SlotHold } from '../../stores/metadata/slots.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import type { Metrics } from '../../server/telemetry/metrics.ts';
 import type { Pipeline } from '../consumer.ts';
-import { shareOf } from './share-of.ts';
 
 export interface SlotWorkerDeps {
   /** For leases alone: a renewal must not wait for the connections of those who work. */
@@ -265,4 +265,9 @@ class Worker {
 /** The failure of a start is told where it is started. */
 function noted(): void {
   return undefined;
+}
+
+/** How many of the slots are this worker's: all of them are somebody's, and no worker has two more than another. */
+export function shareOf(slots: number, { count, rank }: Workers): number {
+  return Math.floor(slots / count) + (rank < slots % count ? 1 : 0);
 }

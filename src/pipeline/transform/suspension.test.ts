@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SandboxError, type EventOutcome, type LogLine, type SandboxErrorKind } from '../../plugins/sandbox/sandbox.ts';
-import { createSuspension } from './suspension.ts';
+import { createSuspension } from './make-step.ts';
 
 const fine: EventOutcome = { kind: 'unchanged' };
 const failing = (kind: SandboxErrorKind): EventOutcome => ({

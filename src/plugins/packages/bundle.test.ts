@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bundle } from './bundle.ts';
-import { buildFrontend } from './build-frontend.ts';
+import { buildFrontend } from './prepare-plugin.ts';
 import type { PackageFiles } from './package-files.ts';
 import { loadScript } from '../../../test/support/describe-plugin.ts';
 

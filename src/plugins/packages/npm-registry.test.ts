@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { registryOfNpm } from './npm-registry.ts';
+import { registryOfNpm } from './read-package.ts';
 
 describe('the registry that npm is configured with', () => {
   let dir: string;

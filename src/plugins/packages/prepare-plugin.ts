@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Capabilities } from '../../wire/contract/plugins.ts';
 import { SandboxError, type Described, type Sandbox } from '../sandbox/sandbox.ts';
 import { bundle, type Bundle } from './bundle.ts';
-import { buildFrontend, frontendFile } from './build-frontend.ts';
-import { keptFiles } from './kept-files.ts';
 import { packageMain, readManifest, type Manifest, type TextFiles } from './manifest.ts';
 import { cleanPath, textFiles, type PackageFiles } from './package-files.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';
@@ -110,4 +108,56 @@ async function describe(
     if (!(cause instanceof SandboxError) || cause.kind === 'aborted') throw cause;
     throw new PluginPackageError(`The plugin cannot be loaded: ${cause.message}`, { cause });
   }
+}
+
+const frontendFile = 'frontend.tsx';
+
+/**
+ * The front end of a plugin as a JavaScript module: `getFrontendApp(require)` returns what frontend.tsx exports; React and
+ * the other packages that it imports come from that `require`. Undefined: it has none. Throws PluginPackageError.
+ */
+export async function buildFrontend(
+  files: PackageFiles,
+): Promise<{ readonly module: string; readonly inputs: readonly string[] } | undefined> {
+  if (!files.has(frontendFile)) return undefined;
+  const { code, inputs } = await bundle(files, frontendFile);
+  // JSX needs React whether or not the file names it.
+  const react = /\bReact\.(createElement|Fragment)\b/.test(code) ? 'const React = require("react");\n' : '';
+  const module = `export function getFrontendApp(require) {
+${react}const exports = {};
+const module = { exports };
+(function (exports, module, require) {
+${code}
+})(exports, module, require);
+return module.exports;
+}
+`;
+  return { module, inputs };
+}
+
+const fileLengthMax = 1_000_000;
+const allLengthMax = 4_000_000;
+/** Read again later, so they are always kept. */
+const manifests = ['plugin.json', 'package.json'];
+const clutter = /(^|\/)(node_modules|\.[^/]+)\/|(^|\/)(\.[^/]+|package-lock\.json|yarn\.lock|pnpm-lock\.yaml)$/;
+
+/**
+ * The source text that is kept with a version, to be shown and edited: what says what the plugin is, then what it was made
+ * of (`inputs`), then the rest as far as it is small. Sorted by path.
+ */
+function keptFiles(texts: TextFiles, inputs: readonly string[]): Record<string, string> {
+  const others = [...texts.keys()].filter((path) => !clutter.test(path)).sort((a, b) => lengthOf(a) - lengthOf(b));
+  const kept = new Map<string, string>();
+  let charsLeft = allLengthMax;
+  function lengthOf(path: string): number {
+    return texts.get(path)?.length ?? 0;
+  }
+  for (const path of new Set([...manifests, ...inputs, ...others])) {
+    const text = texts.get(path);
+    const always = manifests.includes(path);
+    if (text === undefined || (!always && (text.length > fileLengthMax || text.length > charsLeft))) continue;
+    charsLeft -= text.length;
+    kept.set(path, text);
+  }
+  return Object.fromEntries([...kept].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,4 +1,3 @@
-import { TooLargeError, type ArchiveMember } from './archive-member.ts';
 import {
   archiveBytesMax,
   cleanPath,
@@ -6,11 +5,14 @@ import {
   isClutter,
   tooMuch,
   withoutTopFolder,
+  filesMax,
+  unpackedBytesMax,
   type PackageFiles,
 } from './package-files.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';
-import { readTar } from './read-tar.ts';
-import { readZip } from './read-zip.ts';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 
 /** Says whether a file is wanted, by its path within the archive; the others are not unpacked. */
 export type Wanted = (path: string) => boolean;
@@ -61,4 +63,104 @@ function membersOf(bytes: Uint8Array, attr: ArchiveAttr): AsyncIterable<ArchiveM
 
 function shown(path: string): string {
   return JSON.stringify(path.slice(0, 200));
+}
+
+const fileTypeMask = 0o170000;
+const regularFile = 0o100000;
+const unix = 3;
+
+/** Files of a .zip in the order of its directory; each is unpacked when it is read. */
+async function* readZip(buffer: Buffer): AsyncGenerator<ArchiveMember> {
+  // Needed for installations only: the start of the program does not wait for it.
+  const { fromBufferPromise } = await import('yauzl');
+  const zip = await fromBufferPromise(buffer, { lazyEntries: true, validateEntrySizes: true });
+  try {
+    for await (const entry of zip.eachEntry()) {
+      if (!isFile(entry)) continue;
+      if (entry.isEncrypted()) throw new Error(`${entry.fileName} is encrypted`);
+      yield {
+        path: entry.fileName,
+        size: entry.uncompressedSize,
+        read: async (bytesMax) => readAll(await zip.openReadStreamPromise(entry), bytesMax),
+      };
+    }
+  } finally {
+    zip.close();
+  }
+}
+
+/** Not a folder, a link or a device. */
+function isFile(entry: { fileName: string; versionMadeBy: number; externalFileAttributes: number }): boolean {
+  if (entry.fileName.endsWith('/')) return false;
+  const type = entry.versionMadeBy >>> 8 === unix ? (entry.externalFileAttributes >>> 16) & fileTypeMask : 0;
+  return type === 0 || type === regularFile;
+}
+
+async function readAll(stream: Readable, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new TooLargeError();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const inflate = promisify(gunzip);
+/** Headers and padding of every file, and those of long names. */
+const overheadBytesMax = filesMax * 4096;
+const fileTypes: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
+
+/** Files of a .tar or .tgz in their order. */
+async function* readTar(buffer: Buffer, { isGzip }: { readonly isGzip: boolean }): AsyncGenerator<ArchiveMember> {
+  const tar = isGzip ? await unzip(buffer) : buffer;
+  for (const { path, content } of await parse(tar)) {
+    yield { path, size: content.byteLength, read: async () => content };
+  }
+}
+
+async function unzip(buffer: Buffer): Promise<Buffer> {
+  try {
+    return await inflate(buffer, { maxOutputLength: unpackedBytesMax + overheadBytesMax });
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLargeError();
+    throw error;
+  }
+}
+
+async function parse(tar: Buffer): Promise<readonly { readonly path: string; readonly content: Uint8Array }[]> {
+  // Needed for installations only: the start of the program does not wait for it.
+  const { Parser } = await import('tar');
+  const members: Promise<{ path: string; content: Uint8Array }>[] = [];
+  await new Promise<void>((resolve, reject) => {
+    const parser = new Parser({
+      strict: false,
+      onReadEntry: (entry) => {
+        if (!fileTypes.has(entry.type)) return entry.resume();
+        const { path } = entry;
+        members.push(entry.concat().then((content) => ({ path, content })));
+      },
+      onwarn: (code, message) => {
+        if (code === 'TAR_BAD_ARCHIVE' || code === 'TAR_ENTRY_INVALID') reject(new Error(String(message)));
+      },
+    });
+    parser.on('error', reject);
+    parser.on('end', resolve);
+    parser.end(tar);
+  });
+  return Promise.all(members);
+}
+
+/** A file of an archive; `read` gives its bytes, or throws TooLargeError once there are more than `bytesMax`. */
+interface ArchiveMember {
+  readonly path: string;
+  /** As the archive states it; not to be relied upon. */
+  readonly size: number;
+  read(bytesMax: number): Promise<Uint8Array>;
+}
+
+/** There is more than there may be. */
+class TooLargeError extends Error {
+  override name = 'TooLargeError';
 }

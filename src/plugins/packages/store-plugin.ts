@@ -6,11 +6,11 @@ import { bumpConfigRevision } from '../../stores/metadata/config-revision.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { writeActivities, type Actor } from '../../stores/metadata/activity.ts';
 import { readManifest } from './manifest.ts';
-import { refuseTwin } from './refuse-twin.ts';
 import { findPluginRecord } from './plugin-records.ts';
 import type { PreparedPlugin } from './prepare-plugin.ts';
 import { slugFor } from './slug.ts';
 import { findVersion, insertVersion, latestVersion, sameVersion, type StoredVersion } from './versions.ts';
+import { keptIdentity } from '../plugin-address.ts';
 
 /** What a change of plugins needs to know besides the change. `tx` is a transaction; see `beginWork`. */
 export interface PluginWork {
@@ -211,4 +211,36 @@ async function logChange(
   });
   const entry = { projectId: null, scope: 'Plugin', itemId: String(record.id), activity, name: record.name } as const;
   await writeActivities(work.tx, work.actor, [{ ...entry, changes, snapshot: record, createdAt: isoMicros(work.now) }]);
+}
+
+/**
+ * Throws ApiError conflict when the organisation has installed the same plugin already: from the same package, repository
+ * or address, or of the same name. `except`: the plugin itself.
+ */
+async function refuseTwin(
+  tx: Queries,
+  organizationId: string,
+  { name, identity }: { readonly name: string; readonly identity: string | null },
+  except?: number,
+): Promise<void> {
+  const installed = await tx
+    .selectFrom('plugins as p')
+    .leftJoin('plugin_versions as v', 'v.id', 'p.latest_version_id')
+    .select(['p.id', 'p.name', 'p.version', 'v.source_url'])
+    .where('p.organization_id', '=', organizationId)
+    .execute();
+  const twin = installed.find(
+    (each) =>
+      each.id !== except &&
+      (sameName(each.name, name) || (identity !== null && keptIdentity(each.source_url) === identity)),
+  );
+  if (twin === undefined) return;
+  const detail =
+    `"${twin.name}" ${twin.version} is installed already, as plugin ${twin.id}. ` +
+    `To get another version of it, update it: "millrace plugins upgrade ${twin.id} <path>", or PATCH …/plugins/${twin.id}/.`;
+  throw new ApiError('conflict', detail);
+}
+
+function sameName(a: string, b: string): boolean {
+  return a.trim().toLowerCase() === b.trim().toLowerCase();
 }

@@ -1,7 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { isbot } from 'isbot';
-import { crawlerNetworks } from './crawler-networks.ts';
-import { type SettingValues, trueFalse, yesNo } from '../fields.ts';
+import { trueFalse, yesNo, type SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -141,3 +140,41 @@ function isIn(networks: BlockList | undefined, ip: JsonValue | undefined): boole
   const version = isIP(ip);
   return version !== 0 && networks.check(ip, version === 6 ? 'ipv6' : 'ipv4');
 }
+
+/** Networks that crawlers of search engines and of link collectors come from, as their operators name them. */
+const crawlerNetworks: readonly string[] = [
+  // Googlebot
+  '66.249.64.0/19',
+  '2001:4860:4801::/48',
+  // Bingbot
+  '13.66.139.0/24',
+  '13.66.144.0/24',
+  '13.67.10.16/28',
+  '40.77.167.0/24',
+  '40.77.188.0/22',
+  '52.167.144.0/24',
+  '65.55.210.0/24',
+  '157.55.39.0/24',
+  '199.30.24.0/23',
+  '207.46.13.0/24',
+  // Applebot
+  '17.58.96.0/19',
+  '17.121.112.0/22',
+  '17.241.208.160/27',
+  // Baiduspider
+  '116.179.32.0/24',
+  '180.76.15.0/24',
+  '220.181.108.0/24',
+  // YandexBot
+  '5.255.231.0/24',
+  '5.255.253.0/24',
+  '87.250.224.0/24',
+  '95.108.213.0/24',
+  '213.180.203.0/24',
+  // AhrefsBot
+  '51.222.253.0/24',
+  '54.36.148.0/23',
+  // SemrushBot
+  '85.208.96.0/22',
+  '185.191.171.0/24',
+];

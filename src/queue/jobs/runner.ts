@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
+import { isoMicros, type Clock } from '../../base/clock.ts';
 import { takeWork } from '../../base/take-work.ts';
 import type { AcceptedBatch } from '../../wire/batch/door.ts';
 import { createDatabaseClock, type DatabaseClock } from '../../stores/metadata/database-clock.ts';
@@ -8,14 +8,16 @@ import { keepLease } from '../../stores/metadata/lease.ts';
 import { findAnyConfig, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
 import type { Log } from '../../server/telemetry/log.ts';
-import { AppInstances } from './app-instances.ts';
+import { AppInstances, type ScheduledApp } from './app-instances.ts';
 import { pruneJobs, redate } from './prune-jobs.ts';
 import type { InstalledPlugins } from './open-app.ts';
-import { asError, type RunOutcome } from './outcome.ts';
-import { claim, renew, type Job } from './queue.ts';
+import { asError, scheduledTasks, labelOf, type RunOutcome, type ScheduledTask } from './outcome.ts';
+import { claim, renew, enqueue, lockConfigOfJob, fail, postpone, release, remove, succeed, type Job } from './queue.ts';
 import { runJob, type RunJobDeps } from './run-job.ts';
-import { createSchedule, type Schedule } from './schedule.ts';
-import { settle, type SettleDeps } from './settle.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
+import { recordErrors } from '../../plugins/services/errors.ts';
+import type { InstanceServices } from '../../plugins/sandbox/sandbox.ts';
+import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
 
 export interface JobRunnerDeps {
   readonly db: Metadata;
@@ -177,4 +179,187 @@ function keepJob(
     onLost: () => lost.abort(new Error('the job was taken up elsewhere')),
     onTrouble: (err) => log.warn({ err, job: job.id }, 'the lease of a job could not be renewed; trying again'),
   });
+}
+
+/** Ticks lie at multiples of these since the epoch: full minutes, full hours, midnight UTC. */
+const everyMs = {
+  runEveryMinute: 60_000,
+  runEveryHour: 3_600_000,
+  runEveryDay: 86_400_000,
+} as const satisfies Record<ScheduledTask, number>;
+
+/**
+ * Turns schedules into jobs. Every process does; a key per config, task and tick makes it one job. A tick is skipped while
+ * the task's previous run waits or runs. After a standstill the latest tick is made up for, those before it are not.
+ */
+interface Schedule {
+  /** To be called every second. */
+  plan(apps: readonly ScheduledApp[]): Promise<void>;
+}
+
+interface ScheduleDeps {
+  readonly db: Metadata;
+  readonly clock: DatabaseClock;
+}
+
+export function createSchedule({ db, clock }: ScheduleDeps): Schedule {
+  /** The tick decided last in this process, by config and task: what was skipped stays skipped. */
+  let decided = new Map<string, number>();
+  return {
+    async plan(apps) {
+      const now = await clock.now();
+      const next = new Map<string, number>();
+      for (const app of apps) {
+        for (const task of scheduledTasks.filter((name) => app.tasks.includes(name))) {
+          const tick = Math.floor(now / everyMs[task]) * everyMs[task];
+          const key = `${app.configId}:${task}`;
+          const known = decided.get(key);
+          if (known !== tick && isAfter(tick, app.updatedAt, now)) await decide(db, app, { task, tick, now });
+          next.set(key, tick);
+        }
+      }
+      decided = next;
+    },
+  };
+}
+
+/** A task begins with the first tick after its config was set up so. A change in the future is from before the clock went back. */
+function isAfter(tick: number, updatedAt: string, now: number): boolean {
+  const changed = Date.parse(updatedAt);
+  return tick >= changed || changed > now;
+}
+
+interface Tick {
+  readonly task: ScheduledTask;
+  /** ms since the epoch. */
+  readonly tick: number;
+  readonly now: number;
+}
+
+function decide(db: Metadata, app: ScheduledApp, { task, tick, now }: Tick): Promise<void> {
+  return db.transaction().execute(async (tx) => {
+    await lockConfigOfJob(tx, app.configId);
+    if (!(await isEnabled(tx, app.configId)) || (await isUnderWay(tx, app.configId, task))) return;
+    await enqueue(tx, {
+      projectId: app.projectId,
+      configId: app.configId,
+      kind: 'scheduled',
+      type: task,
+      operation: 'schedule',
+      payload: { tick: isoMicros(tick) },
+      uniqueKey: `tick:${app.configId}:${task}:${isoMicros(tick)}`,
+      runAt: Math.min(tick, now),
+      now,
+    });
+  });
+}
+
+async function isEnabled(tx: Queries, configId: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom('plugin_configs')
+    .select('id')
+    .where('id', '=', configId)
+    .where('enabled', '=', 1)
+    .where('deleted', '=', 0)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function isUnderWay(tx: Queries, configId: number, task: ScheduledTask): Promise<boolean> {
+  const row = await tx
+    .selectFrom('jobs')
+    .select('id')
+    .where('kind', '=', 'scheduled')
+    .where('state', 'in', ['queued', 'running'])
+    .where('config_id', '=', configId)
+    .where('type', '=', task)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+interface SettleDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  /** Tells when what is put off is due, and what is shown of it. */
+  readonly databaseClock: DatabaseClock;
+  readonly log: Log;
+  readonly services: ((config: StoredConfig) => Pick<InstanceServices, 'log'>) | undefined;
+}
+
+interface Attempt {
+  readonly job: Job;
+  readonly config: StoredConfig | undefined;
+  readonly outcome: RunOutcome;
+  /** How long it took. */
+  readonly ms: number;
+}
+
+/** Writes what became of an attempt: the job, the config's error, metrics and errors, in one transaction. */
+async function settle(deps: SettleDeps, attempt: Attempt): Promise<void> {
+  const now = await deps.databaseClock.now();
+  const { job, config, outcome } = attempt;
+  const isOurs = await deps.db.transaction().execute(async (tx) => {
+    // The config first, as in queue.ts: rows locked in another order could wait for each other.
+    const isThere = await lockConfigOfJob(tx, job.configId);
+    // Then what the lease decides: who lost it writes nothing.
+    if (!(await writeJob(tx, attempt, now))) return false;
+    if (config === undefined || !isThere) return true;
+    await writeReport(tx, attempt, now);
+    const { counts, failures = [] } = outcome;
+    if (counts !== undefined) await countRun(tx, config, { ...counts, ms: attempt.ms }, now);
+    const method = job.type;
+    const shown = failures.map((failure) => toPluginFailure(config, failure, { method, now }));
+    await recordErrors(tx, shown);
+    return true;
+  });
+  tell(deps, attempt, isOurs);
+}
+
+/** False: the lease is lost. */
+function writeJob(tx: Queries, { job, config, outcome }: Attempt, now: number): Promise<boolean> {
+  switch (outcome.kind) {
+    case 'done':
+      return job.kind === 'delivery' ? remove(tx, job) : succeed(tx, job, now);
+    case 'stopped':
+      return release(tx, job, outcome.more?.payload);
+    case 'postponed': {
+      const { delayMs } = outcome;
+      return postpone(tx, job, { now, delayMs, error: shownError(outcome.error, config) });
+    }
+    case 'skipped':
+      return fail(tx, job, { error: outcome.reason, now, delayMs: 0, final: true });
+    case 'retry':
+    case 'failed': {
+      const delayMs = outcome.kind === 'retry' ? outcome.delayMs : 0;
+      const final = outcome.kind === 'failed';
+      return fail(tx, job, { error: shownError(outcome.error, config), now, delayMs, final, ...outcome.more });
+    }
+  }
+}
+
+async function writeReport(tx: Queries, { job, config, outcome }: Attempt, now: number): Promise<void> {
+  const what = labelOf(job);
+  if (outcome.kind === 'done') await reportSuccess(tx, job.configId, what, now);
+  if (outcome.kind !== 'retry' && outcome.kind !== 'failed') return;
+  await reportFailure(tx, job.configId, { what, text: shownError(outcome.error, config), now });
+}
+
+function tell({ log, clock, services }: SettleDeps, { job, config, outcome }: Attempt, isOurs: boolean): void {
+  const about = { job: job.id, type: job.type, config: job.configId, attempt: job.attempts };
+  if (!isOurs) {
+    log.warn(about, 'a job was taken up elsewhere: its outcome here does not count');
+    return;
+  }
+  // Ticks and deliveries come all day long.
+  if (outcome.kind === 'done') {
+    log[job.kind === 'started' ? 'info' : 'debug'](about, 'job done');
+    return;
+  }
+  if (outcome.kind === 'stopped') return;
+  const reason = outcome.kind === 'skipped' ? outcome.reason : shownError(outcome.error, config);
+  log.warn({ ...about, reason }, outcome.kind === 'postponed' ? 'job postponed' : 'job failed');
+  if (config === undefined || services === undefined || outcome.kind === 'postponed') return;
+  const message = `${labelOf(job)} failed: ${reason}`;
+  const source = outcome.kind === 'skipped' ? 'SYSTEM' : 'PLUGIN';
+  services(config).log({ time: clock.now(), level: 'ERROR', source, message, instanceId: job.id });
 }

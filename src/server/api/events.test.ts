@@ -4,8 +4,7 @@ import { insertRows, testRow } from '../../../test/conformance/event-store/event
 import { StoreUnavailableError, type EventStore } from '../../stores/events/eventstore.ts';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import { eventRoutes, type EventPerson } from './events.ts';
-import { flatEventRoutes } from './flat-events.ts';
-import { usageRoutes } from './usage.ts';
+import { flatEventRoutes, usageRoutes } from './routes.ts';
 
 // Real: HTTP server, keys and scopes, metadata (SQLite), the embedded engine. Stood in for: the persons.
 const ann: EventPerson = {

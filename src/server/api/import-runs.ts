@@ -5,9 +5,16 @@ import {
   importRunQuerySchema,
   importRunResumeSchema,
   importRunSchema,
+  importRunReportIdSchema,
+  importRunReportSchema,
+  importRunsQuerySchema,
+  importRunsSchema,
+  importRunStates,
   type ImportRunResume,
+  type ImportRunState,
+  type ImportRunsRecord,
 } from '../../wire/contract/import-runs.ts';
-import { pageOf, toPage } from '../../wire/contract/pagination.ts';
+import { pageOf, toPage, pageLimitDefault } from '../../wire/contract/pagination.ts';
 import { pluginConfigIdSchema } from '../../wire/contract/plugin-configs.ts';
 import { apiRoute, type ApiReply, type ApiRoute, type Principal } from '../http/api-route.ts';
 import { checkScope } from '../http/auth.ts';
@@ -16,7 +23,7 @@ import { resumeChangesOf } from '../../imports/run/resume-changes.ts';
 import { listRuns } from '../../imports/run/run-store.ts';
 import { cancelRun, pauseRun, resumeRun, retryRejected, verifyAgain } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
-import { guarded, promoteRun, startRun } from '../../imports/run/steering.ts';
+import { guarded, promoteRun, startRun, planRun } from '../../imports/run/steering.ts';
 import type { Work } from '../../plugins/configs/save-changes.ts';
 import type { JsonObject } from '../../base/json.ts';
 import {
@@ -28,19 +35,28 @@ import {
   requireSource,
   runsBase,
   runsTag,
+  commandLine,
+  configsBase,
+  requirePlaces,
   type ImportRouteDeps,
   type RunParams,
 } from './import-runs-deps.ts';
 import { toRunRecord } from '../../imports/run/run-record.ts';
-import { importPreflightRoutes } from './import-preflight.ts';
 import { importScheduleRoutes } from './import-schedules.ts';
-import { projectRunRoutes } from './import-runs-of-project.ts';
 import { importRunProgressRoutes } from './import-runs-progress.ts';
-import { reportedRunRoutes } from './import-runs-reported.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
 import { importRunUndoRoutes } from './import-runs-undo.ts';
 import { importUploadRoutes } from './import-uploads.ts';
 import { changing } from './plugin-configs-deps.ts';
+import { saveReport } from '../../imports/run/reported-runs.ts';
+import { readDatabaseTime } from '../../stores/metadata/database-clock.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
+import { importPreflightSchema } from '../../wire/contract/import-preflight.ts';
+import { atMost } from './at-most.ts';
+import { lookReply, lookSignal } from './import-looks.ts';
+import { isUuid } from '../../stores/events/cursor.ts';
+import { countRunsByState, listRunsBefore, namesOfConfigs } from '../../imports/run/list-runs.ts';
+import { nextUrl } from './next-url.ts';
 
 /** Runs of import apps: to start, to steer and to look at; and the files that are uploaded for them. */
 export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
@@ -239,4 +255,124 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
       }),
     }),
   ];
+}
+
+/** Runs of the command line: what they load is stored here, and their command reports how far they are. */
+function reportedRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'PUT',
+      path: '/api/projects/:project_id/import_runs/:run',
+      scope: 'plugin:write',
+      tag: runsTag,
+      summary: 'Report an import run of the command line',
+      description:
+        '`millrace import` makes its run known with this, reports its progress every few seconds, and thereby makes it a run of ' +
+        'the service: listed with config 0, and undone by what the service stores under its id. The same report again changes ' +
+        'nothing. Without a report for a minute the run counts as paused. The answer is the run as it stands: one that was ' +
+        'paused, cancelled or undone here stays so, whatever a report says; only one with `begin` resumes a paused run, and is a ' +
+        'conflict for a cancelled or undone one.',
+      params: importRunReportIdSchema,
+      body: importRunReportSchema,
+      responses: { 200: importRunSchema, 201: importRunSchema },
+      handler: changing(deps, async (work, { params, body }) => {
+        const { tx, projectId } = work;
+        const now = await readDatabaseTime(tx);
+        const { run, isNew } = await saveReport(tx, { id: params.run, projectId, report: body, now });
+        if (body.begin === true) await recordRun(work, commandLine, isNew ? 'run' : 'resume', run);
+        return { status: isNew ? 201 : 200, body: toRunRecord(run, work.now) };
+      }),
+    }),
+  ];
+}
+
+/** Each reads a source in a process of its own. */
+const atOnceMax = 4;
+
+/** What stands in the way of a run that does not exist yet. */
+function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
+  const { db, clock, registry } = deps;
+  const limited = atMost(atOnceMax);
+  return [
+    apiRoute({
+      method: 'POST',
+      path: `${configsBase}/:id/preflight`,
+      scope: 'plugin:write',
+      tag: runsTag,
+      summary: 'Look at what an import run would need',
+      description:
+        'Target, keys and their scopes, agreement, clock, disk, and the first records of the source, side by side within ' +
+        '3 s. Makes no run, fetches and sends nothing. The body is that of a run. Every run begins with the same look, ' +
+        'unless it is made with `preflight: false`.',
+      params: pluginConfigIdSchema,
+      body: importRunCreateSchema,
+      responses: { 200: importPreflightSchema },
+      handler: async ({ project, params, body, stopping, gone }) => {
+        const { preflight } = requirePlaces(deps);
+        if (preflight === undefined) {
+          throw new ApiError('unavailable', 'This process reaches no sources; ask one that runs imports.');
+        }
+        const projectId = project().id;
+        const now = clock.now();
+        const { config, source } = await requireSource(registry, { tx: db, projectId, now }, params.id);
+        const plan = await planRun(source, { tx: db, config, payload: payloadOf(body), now });
+        const order = { ...plan, projectId, configId: config.id };
+        const signal = lookSignal({ stopping, gone });
+        return limited(async () => lookReply(await preflight(order, signal), config));
+      },
+    }),
+  ];
+}
+
+/** Runs across the configs of a project. */
+function projectRunRoutes({ db, clock }: Pick<ImportRouteDeps, 'db' | 'clock'>): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'GET',
+      path: '/api/projects/:project_id/import_runs',
+      scope: 'plugin:read',
+      tag: runsTag,
+      summary: 'List the import runs of a project',
+      description: 'Of all its import apps, newest first. Follow `next` for older ones.',
+      query: importRunsQuerySchema,
+      responses: { 200: importRunsSchema },
+      handler: async (request) => {
+        const { state, plugin_config: configId, source, limit = pageLimitDefault, cursor } = request.query;
+        const of = { projectId: request.project().id, configId, source };
+        const states = state === undefined ? undefined : readStates(state);
+        const page = { limit: limit + 1, before: readCursor(cursor) };
+        const found = await listRunsBefore(db, { ...of, states }, page);
+        const runs = found.slice(0, limit);
+        const [byState, names] = await Promise.all([countRunsByState(db, of), namesOfConfigs(db, runs)]);
+        const last = found.length > limit ? runs.at(-1) : undefined;
+        const body: ImportRunsRecord = {
+          next: last === undefined ? null : nextUrl(request, last.id),
+          previous: null,
+          by_state: byState,
+          results: runs.map((run) =>
+            Object.assign(toRunRecord(run, clock.now()), { config_name: nameOf(run.configId, names) }),
+          ),
+        };
+        return { status: 200, body };
+      },
+    }),
+  ];
+}
+
+function nameOf(configId: number, names: ReadonlyMap<number, string>): string | null {
+  return configId === commandLine.id ? commandLine.shown : (names.get(configId) ?? null);
+}
+
+function readStates(text: string): ImportRunState[] {
+  return text.split(',').map((part) => {
+    const found = importRunStates.find((state) => state === part);
+    if (found !== undefined) return found;
+    const detail = `Expected some of ${importRunStates.join(', ')}, with commas between.`;
+    throw new ApiError('invalid_input', detail, { attr: 'state' });
+  });
+}
+
+function readCursor(text: string | undefined): string | undefined {
+  if (text === undefined || isUuid(text)) return text;
+  throw new ApiError('invalid_input', 'Expected a cursor from a `next` link.', { attr: 'cursor' });
 }

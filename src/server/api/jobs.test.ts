@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addDeliveries } from '../../queue/jobs/deliveries.ts';
 import { claim, enqueue, fail, succeed, type Job } from '../../queue/jobs/queue.ts';
-import { createSchedule } from '../../queue/jobs/schedule.ts';
+import { createSchedule } from '../../queue/jobs/runner.ts';
 import { addApp, deliveryEvent, sharedClock } from '../../../test/support/jobs.ts';
 import { startConfigsApp, type Answer, type ConfigsApp } from '../../../test/support/configs-app.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
-import { organizationRoutes } from './organizations.ts';
+import { organizationRoutes } from './routes.ts';
 
 let app: TestApp;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { formatRegisters } from '../../pipeline/persons/registers-text.ts';
 import type { Registers } from '../../pipeline/persons/registers.ts';
 import { addWarnings } from '../../pipeline/warning-tally.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
-import { groupRoutes } from './groups.ts';
+import { groupRoutes } from './routes.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
 import { personRoutes } from './persons.ts';
 

@@ -32,7 +32,6 @@ import { frontendModule } from '../../plugins/packages/versions.ts';
 import { pluginConfigRestoreRoutes } from './plugin-config-restore.ts';
 import { pluginConfigVersionRoutes } from './plugin-config-versions.ts';
 import { frontendForm } from './plugin-configs-accept.ts';
-import { ignoredConfigHeaders, warningHeader } from './ignored-config.ts';
 import { changing, changingConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 import { pluginSettingsRoutes } from './plugin-settings.ts';
 
@@ -332,4 +331,25 @@ function article(word: string): string {
 
 function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+/** Header of every answer to a change of a config, as OpenAPI describes it. */
+const warningHeader = {
+  'X-Warning':
+    'Present when the body held a `config` that differs from the record: the field is read-only and was ignored. Names the address ' +
+    'that takes settings.',
+} as const;
+
+/**
+ * Settings have a resource of their own, and a record that was read can be sent back: a `config` in a body changes nothing. Where it
+ * says something else than the record, its sender expected a change.
+ */
+function ignoredConfigHeaders(body: object, record: PluginConfigRecord, recordUrl: string): Record<string, string> {
+  const config = 'config' in body ? body.config : undefined;
+  if (config === undefined || config === null || textOf(config) === record.config) return {};
+  return { 'x-warning': `config is read-only and was ignored; PATCH the settings to ${recordUrl}settings/ instead` };
+}
+
+function textOf(config: unknown): string {
+  return typeof config === 'string' ? config : JSON.stringify(config);
 }

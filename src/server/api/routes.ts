@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Door } from '../../wire/batch/door.ts';
 import type { AgreementMode } from '../../wire/contract/historical-settings.ts';
 import type { EventStore } from '../../stores/events/eventstore.ts';
-import type { ApiRoute } from '../http/api-route.ts';
+import { apiRoute, type ApiRoute, type Principal } from '../http/api-route.ts';
 import type { LiveHub } from '../../pipeline/live/hub.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { PrepareDeps } from '../../plugins/packages/prepare-plugin.ts';
@@ -13,8 +13,7 @@ import { activityLogRoutes } from './activity-log.ts';
 import { deadLetterReplayRoutes } from './dead-letter-replays.ts';
 import { deadLetterTrialRoutes } from './dead-letter-trials.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
-import { eventRoutes } from './events.ts';
-import { groupRoutes } from './groups.ts';
+import { eventRoutes, fromStore, type EventRouteDeps } from './events.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
 import { historicalSettingsRoutes } from './historical-settings.ts';
 import { listConfigs } from '../../plugins/configs/stored-config.ts';
@@ -25,28 +24,92 @@ import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
 import { definitionRoutes } from './definitions.ts';
-import { flatEventRoutes } from './flat-events.ts';
 import { nameRoutes, rememberNames } from './names.ts';
-import { organizationRoutes } from './organizations.ts';
 import { noticeDestinationRoutes } from './notice-destinations.ts';
 import { liveEventRoutes } from './live-events.ts';
 import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
 import { personRoutes } from './persons.ts';
-import { personalApiKeyRoutes } from './personal-api-keys.ts';
+import { personalApiKeyRoutes, deleteKey, toKeyRecord } from './personal-api-keys.ts';
 import { pluginConfigViewRoutes } from './plugin-config-view.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
 import { statusRoutes, type StatusSource } from './status.ts';
-import { scopeCatalogueRoutes } from './scope-catalogue.ts';
 import { sampleEventRoutes } from './sample-events.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
-import { usageRoutes } from './usage.ts';
 import { currentUserRoutes } from './current-user.ts';
-import { userKeyRoutes } from './user-keys.ts';
 import { userSessionRoutes } from './user-sessions.ts';
-import { userRoutes } from './users.ts';
+import { userRoutes, userOf } from './users.ts';
+import { scopeCatalogue, scopeCatalogueSchema } from '../../wire/contract/scope-presets.ts';
+import { ApiError, orNotFound } from '../../wire/contract/errors.ts';
+import { findFirstProject, allowedProjects } from '../http/auth-queries.ts';
+import { usageQuerySchema, usageSchema } from '../../wire/contract/events.ts';
+import { usageByDay } from '../../stores/events/counts.ts';
+import { KeptCounts } from '../../stores/events/kept-counts.ts';
+import { parseMicros } from '../../stores/events/micros.ts';
+import { Type } from 'typebox';
+import {
+  groupFindSchema,
+  groupPageSchema,
+  groupQuerySchema,
+  groupSchema,
+  groupTypeSchema,
+} from '../../wire/contract/groups.ts';
+import { pageOf, toPage, pageLimitMax } from '../../wire/contract/pagination.ts';
+import { findGroup, listGroups, listGroupTypes } from '../../pipeline/persons/read-groups.ts';
+import { organizationSchema, type OrganizationRecord } from '../../wire/contract/organizations.ts';
+import { getOrganization } from '../../stores/metadata/organizations.ts';
+import { listProjects } from '../../stores/metadata/projects.ts';
+import { personalApiKeyParamsSchema, personalApiKeySchema } from '../../wire/contract/keys.ts';
+import { userParamsSchema } from '../../wire/contract/users.ts';
+import { listPersonalApiKeys } from '../../stores/metadata/personal-api-keys.ts';
+
+interface UserKeyRouteDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  /** Called after a key was deleted, so that it stops at once. */
+  readonly forgetKey: (keyId: string) => void;
+}
+
+const path = '/api/users/:user_id/personal_api_keys';
+const tag = 'Personal API keys';
+
+/** Personal keys of every user, for admins: seen and revoked, never made or read. */
+export function userKeyRoutes(deps: UserKeyRouteDeps): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'GET',
+      path,
+      scope: 'personal_api_key:read',
+      role: 'admin',
+      tag,
+      summary: 'List the personal API keys of a user, newest first',
+      params: userParamsSchema,
+      responses: { 200: Type.Array(personalApiKeySchema) },
+      handler: async ({ principal, params }) => {
+        const user = await userOf(deps.db, principal.organizationId, params.user_id);
+        return { status: 200, body: (await listPersonalApiKeys(deps.db, user.id)).map(toKeyRecord) };
+      },
+    }),
+    apiRoute({
+      method: 'DELETE',
+      path: `${path}/:id`,
+      scope: 'personal_api_key:write',
+      role: 'admin',
+      tag,
+      summary: 'Revoke a personal API key of a user',
+      description: 'It stops at once. A key can only revoke keys that may do no more than itself.',
+      params: Type.Object({ ...userParamsSchema.properties, ...personalApiKeyParamsSchema.properties }),
+      responses: { 204: null },
+      handler: async (request) => {
+        const { principal, params } = request;
+        const user = await userOf(deps.db, principal.organizationId, params.user_id);
+        return deleteKey(deps, request, { userId: user.id, id: params.id });
+      },
+    }),
+  ];
+}
 
 export interface ApiDeps {
   readonly db: Metadata;
@@ -123,4 +186,162 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...historicalSettingsRoutes(deps),
   ];
   return [...routes, ...openApiRoutes(routes)];
+}
+
+/** What keys and users can be given. */
+export function scopeCatalogueRoutes(): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'GET',
+      path: '/api/scopes',
+      scope: 'any-key',
+      tag: 'Personal API keys',
+      summary: 'List the scopes, presets of them, and the roles of users',
+      description: 'A key may do what its scopes say, and never more than the role of its user permits.',
+      responses: { 200: scopeCatalogueSchema },
+      handler: async () => ({ status: 200, body: scopeCatalogue }),
+    }),
+  ];
+}
+
+interface FlatEventDeps extends EventRouteDeps {
+  readonly db: Metadata;
+}
+
+/** `/api/event`, by which PostHog's older scripts read events: those of the project that `@current` means. */
+export function flatEventRoutes({ db, ...deps }: FlatEventDeps): ApiRoute[] {
+  const routes = eventRoutes(deps).filter(({ path }) => !path.endsWith('/counts'));
+  return routes.map((route) => flatRoute(db, route));
+}
+
+function flatRoute(db: Metadata, route: ApiRoute): ApiRoute {
+  return {
+    ...route,
+    path: route.path.replace('/api/projects/:project_id/events', '/api/event'),
+    summary: `${route.summary} of the project that \`@current\` means`,
+    handler: async (request) => {
+      const project = await findFirstProject(db, request.principal);
+      if (project === undefined) throw new ApiError('not_found', 'Project not found.');
+      return route.handler({ ...request, project: () => project });
+    },
+  };
+}
+
+/** Events received per day: standard ones, which count, and those of historical imports, which are free, apart. */
+export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute[] {
+  const kept = new KeptCounts(store);
+  return [
+    apiRoute({
+      method: 'GET',
+      path: '/api/projects/:project_id/usage',
+      scope: 'project:read',
+      tag: 'Projects',
+      summary: 'Events received per day',
+      description:
+        'Each event counts once, on the day it first arrived (UTC). Days without events are left out. Historical ' +
+        'events are not billed.',
+      query: usageQuerySchema,
+      responses: { 200: usageSchema },
+      handler: async (request) => {
+        const { after, before } = request.query;
+        const range = { after: readDay(after, 'after'), before: readDay(before, 'before') };
+        const results = await fromStore(() => usageByDay(store, request.project().id, range, kept));
+        const total = { standard: 0, historical: 0 };
+        for (const day of results) {
+          total.standard += day.standard;
+          total.historical += day.historical;
+        }
+        return { status: 200, body: { results, total } };
+      },
+    }),
+  ];
+}
+
+function readDay(text: string | undefined, attr: string): bigint | undefined {
+  if (text === undefined) return undefined;
+  const micros = /^\d{4}-\d\d-\d\d$/.test(text) ? parseMicros(text) : undefined;
+  if (micros !== undefined) return micros;
+  throw new ApiError('invalid_input', 'Expected a day such as 2026-11-20.', { attr });
+}
+
+const common = { method: 'GET', scope: 'group:read', tag: 'Groups' } as const;
+
+/** Groups (companies, teams …), as their events tell. */
+export function groupRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
+  return [
+    apiRoute({
+      ...common,
+      path: '/api/projects/:project_id/groups',
+      summary: 'List the groups of a type, by key',
+      query: groupQuerySchema,
+      responses: { 200: groupPageSchema },
+      handler: async (request) => {
+        const page = pageOf(request.query);
+        const { group_type_index: typeIndex, search } = request.query;
+        const { count, groups } = await listGroups(db, request.project().id, { typeIndex, search }, page);
+        return { status: 200, body: toPage(request.url, request.rawQuery, page, count, groups) };
+      },
+    }),
+    apiRoute({
+      ...common,
+      path: '/api/projects/:project_id/groups/find',
+      summary: 'Find a group by its key',
+      query: groupFindSchema,
+      responses: { 200: groupSchema },
+      handler: async (request) => {
+        const { group_type_index: typeIndex, group_key: key } = request.query;
+        return { status: 200, body: orNotFound(await findGroup(db, request.project().id, typeIndex, key)) };
+      },
+    }),
+    apiRoute({
+      ...common,
+      path: '/api/projects/:project_id/groups_types',
+      summary: 'List the group types of the project',
+      responses: { 200: Type.Array(groupTypeSchema) },
+      handler: async (request) => ({ status: 200, body: await listGroupTypes(db, request.project().id) }),
+    }),
+  ];
+}
+
+/** There is one organisation, that of the caller: any other is as if it were not there. */
+export function organizationRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'GET',
+      path: '/api/organizations/:organization_id',
+      scope: 'organization:read',
+      tag: 'Users',
+      summary: 'The organisation of the caller',
+      params: Type.Object({ organization_id: Type.String({ description: 'Its id, or `@current`.' }) }),
+      responses: { 200: organizationSchema },
+      handler: async ({ principal, params }) => {
+        const { organization_id: id } = params;
+        if (id !== '@current' && id !== principal.organizationId)
+          throw new ApiError('not_found', 'Organization not found.');
+        return { status: 200, body: await organizationOf(db, principal) };
+      },
+    }),
+  ];
+}
+
+async function organizationOf(db: Metadata, principal: Principal): Promise<OrganizationRecord> {
+  const { organizationId, role } = principal;
+  const organization = await getOrganization(db, organizationId);
+  if (organization === undefined) throw new ApiError('not_found', 'Organization not found.');
+  const ids = allowedProjects(principal);
+  const { projects } = await listProjects(db, { organizationId, ids, limit: pageLimitMax });
+  return {
+    id: organization.id,
+    name: organization.name,
+    created_at: organization.createdAt,
+    role,
+    membership_level: role === 'admin' ? 8 : 1,
+    projects: projects.map(({ id, uuid, name, timezone }) => ({
+      id,
+      uuid,
+      organization: organizationId,
+      name,
+      timezone,
+    })),
+  };
 }

@@ -3,8 +3,7 @@ import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { isGrantedScope } from '../../wire/contract/scopes.ts';
 import { currentUserRoutes } from './current-user.ts';
 import { personalApiKeyRoutes } from './personal-api-keys.ts';
-import { scopeCatalogueRoutes } from './scope-catalogue.ts';
-import { userKeyRoutes } from './user-keys.ts';
+import { scopeCatalogueRoutes, userKeyRoutes } from './routes.ts';
 
 let app: TestApp;
 let admin: { authorization: string };

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
+import { isFresh, isoMicros, type Clock } from '../../base/clock.ts';
 import { keyHash } from '../../base/ids.ts';
-import { minuteMs } from '../../base/time.ts';
+import { minuteMs, hourMs } from '../../base/time.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { hasScope } from '../../wire/contract/scopes.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
@@ -9,7 +9,6 @@ import { getProject } from '../../stores/metadata/projects.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
 import type { Credentials } from './credentials.ts';
-import { createPrincipalUsage } from './principal-usage.ts';
 import {
   allowedProjects,
   findFirstProject,
@@ -18,7 +17,9 @@ import {
   type KnownPrincipal,
 } from './auth-queries.ts';
 import { createRateLimiter, throttled, type RateLimiter, type RateWindow } from './rate-limit.ts';
-import { createTtlCache } from './ttl-cache.ts';
+import { LRUCache } from 'lru-cache';
+import { touchKeys } from '../../stores/metadata/personal-api-keys.ts';
+import { touchSessions } from '../../stores/metadata/sessions.ts';
 
 const cacheMs = 4_000;
 const cacheMax = 10_000;
@@ -144,4 +145,138 @@ function sameHash(stored: string, computed: string): boolean {
   const left = Buffer.from(stored);
   const right = Buffer.from(computed);
   return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** Remembers what was read for a few seconds, at most `max` entries. */
+interface TtlCache<Value> {
+  get(key: string): Value | undefined;
+  /** What is cached, else what `load` finds; `undefined` is never remembered. A removal during the load wins. */
+  through(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined>;
+  delete(matches: (value: Value) => boolean): void;
+}
+
+export function createTtlCache<Value>(options: {
+  readonly clock: Clock;
+  readonly ttlMs: number;
+  readonly max: number;
+}): TtlCache<Value> {
+  const entries = new LRUCache<string, { readonly value: Value; readonly at: number }>({ max: options.max });
+  let removals = 0;
+  const get = (key: string): Value | undefined => {
+    const entry = entries.get(key);
+    if (entry === undefined) return undefined;
+    if (isFresh(entry.at, options.ttlMs, options.clock.now())) return entry.value;
+    entries.delete(key);
+    return undefined;
+  };
+  return {
+    get,
+    async through(key, load) {
+      const cached = get(key);
+      if (cached !== undefined) return cached;
+      const removalsBefore = removals;
+      const value = await load();
+      if (value === undefined || removals !== removalsBefore) return value;
+      entries.set(key, { value, at: options.clock.now() });
+      return value;
+    },
+    delete(matches) {
+      removals += 1;
+      for (const [key, entry] of entries) if (matches(entry.value)) entries.delete(key);
+    },
+  };
+}
+
+/** How exactly lists show the last use. A person looks through sessions to find one that should not be there. */
+const keysNotedMs = hourMs;
+const sessionsNotedMs = 5 * minuteMs;
+
+/** When keys and sessions were used, written now and then. */
+interface PrincipalUsage {
+  /** @param lastUsedAt as stored; null: never */
+  used(principal: Principal, lastUsedAt: string | null): void;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+function createPrincipalUsage(deps: {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly log: Log;
+}): PrincipalUsage {
+  const { db, clock, log } = deps;
+  const onError = (err: unknown): void =>
+    log.warn({ err }, 'could not write when keys were last used; trying again with their next use');
+  const keys = createKeyUsage({ clock, everyMs: keysNotedMs, write: (usedAt) => touchKeys(db, usedAt), onError });
+  const sessions = createKeyUsage({
+    clock,
+    everyMs: sessionsNotedMs,
+    write: (usedAt) => touchSessions(db, usedAt),
+    onError,
+  });
+  return {
+    used(principal, lastUsedAt) {
+      if (principal.kind === 'key') keys.used(principal.keyId, lastUsedAt);
+      else if (principal.kind === 'session') sessions.used(principal.sessionId, lastUsedAt);
+    },
+    async flush() {
+      await keys.flush();
+      await sessions.flush();
+    },
+    async close() {
+      await keys.close();
+      await sessions.close();
+    },
+  };
+}
+
+const flushMs = 10_000;
+const keysMax = 10_000;
+
+/** Collects when keys (or sessions) were used, and writes it in batches: at most once in `everyMs` per key. */
+interface KeyUsage {
+  /** @param lastUsedAt as stored; null: never */
+  used(keyId: string, lastUsedAt: string | null): void;
+  flush(): Promise<void>;
+  /** Writes what is left and stops the timer. */
+  close(): Promise<void>;
+}
+
+function createKeyUsage(options: {
+  readonly clock: Clock;
+  readonly everyMs: number;
+  readonly write: (usedAt: ReadonlyMap<string, string>) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}): KeyUsage {
+  const { everyMs } = options;
+  const lastNoted = new LRUCache<string, number>({ max: keysMax });
+  let pending = new Map<string, string>();
+  const flush = async (): Promise<void> => {
+    if (pending.size === 0) return;
+    const batch = pending;
+    pending = new Map();
+    try {
+      await options.write(batch);
+    } catch (error) {
+      // A lost time of use is no reason to fail a request; the next use notes it again.
+      for (const keyId of batch.keys()) lastNoted.delete(keyId);
+      options.onError(error);
+    }
+  };
+  const timer = setInterval(() => void flush(), flushMs);
+  timer.unref();
+  return {
+    used(keyId, lastUsedAt) {
+      const now = options.clock.now();
+      const noted = lastNoted.get(keyId) ?? (lastUsedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(lastUsedAt));
+      if (now - noted < everyMs) return;
+      lastNoted.set(keyId, now);
+      pending.set(keyId, isoMicros(now));
+    },
+    flush,
+    async close() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
 }

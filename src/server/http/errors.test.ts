@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { LogUnavailableError } from '../../log/eventlog.ts';
 import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
-import { toApiError } from './errors.ts';
+import { toApiError } from './error-answer.ts';
 
 const coded = (code: string, more: object = {}) => Object.assign(new Error('secret detail'), { code, ...more });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startTestApp } from '../../../test/support/app.ts';
-import { insteadOf } from './not-served.ts';
+import { insteadOf } from './server.ts';
 
 it.each([
   ['POST', '/api/projects/1/query/', 'Read events with GET /api/projects/:project_id/events/'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTtlCache } from './ttl-cache.ts';
+import { createTtlCache } from './auth.ts';
 
 describe('createTtlCache', () => {
   it('remembers for its time, never more than its size, and never that there was nothing', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Type, type TSchema } from 'typebox';
 import { ApiError, type ApiErrorBody } from '../../wire/contract/errors.ts';
-import { compileCheck } from './validation.ts';
+import { compileCheck } from './answer-route.ts';
 
 const errorOf = (schema: TSchema, value: unknown, source: 'json' | 'text' = 'json'): ApiErrorBody | undefined => {
   try {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { startCounterRates } from './counter-rates.ts';
+import { startCounterRates } from './status.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

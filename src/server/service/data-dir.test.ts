@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { claimDataDir, prepareDataDir } from './data-dir.ts';
+import { claimDataDir, prepareDataDir } from './start.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'millrace-data-dir-'));
 afterAll(() => rmSync(parent, { recursive: true }));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { diskFreeBytesMin, diskHealth } from './disk-health.ts';
+import { diskFreeBytesMin, diskHealth } from './start-stores.ts';
 
 const disks = (free: Readonly<Record<string, number>>) => async (path: string) => {
   const bavail = free[path];

@@ -4,17 +4,22 @@ import { apiRoutes, type ApiDeps } from '../api/routes.ts';
 import { createProjectKeys, type ProjectKeys } from '../../wire/capture/project-key.ts';
 import { registerCapture } from '../../wire/capture/routes.ts';
 import { createAuth, defaultWrongKeyWindows, type Auth } from '../http/auth.ts';
-import { createRateLimiter, parseRateLimit, type RateLimiter } from '../http/rate-limit.ts';
+import { createRateLimiter, parseRateLimit, type RateLimiter, type SharedRateLimiter } from '../http/rate-limit.ts';
 import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import { importDirs } from './import-dirs.ts';
-import { preflightInProcess, previewInProcess } from './import-looks.ts';
 import type { Inject } from './plugin-api.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
 import { isCluster } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
-import { shareLimits } from './shared-limits.ts';
+import type { LookAnswer } from '../api/import-looks.ts';
+import type { PreflightOrder, PreviewOrder } from '../api/import-runs-deps.ts';
+import { lookInProcess, type LookDeps } from './look-process.ts';
+import { repeat } from '../../base/repeat.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { addCallerCounts, pruneCallerCounts } from '../../stores/metadata/rate-counts.ts';
+import type { WarnLog } from '../telemetry/log.ts';
 
 /** Who may come in; all roles remember keys for a while, and forget them together. */
 export interface Access {
@@ -88,4 +93,56 @@ export function createUnlistenedApi(deps: () => ServerDeps, parts: AsyncDisposab
   let built: ReturnType<typeof buildServer> | undefined;
   parts.defer(() => built?.close());
   return (request) => (built ??= buildServer(deps())).inject(request);
+}
+
+/** Previews and preflights as the API asks for them: each in a process of its own. */
+const shownCharsMax = 200;
+
+export function previewInProcess(deps: LookDeps): (order: PreviewOrder, signal: AbortSignal) => Promise<LookAnswer> {
+  return async ({ source, ...order }, signal) => {
+    const { paths, path } = order.settings;
+    const shown = String(paths ?? path ?? source.name).slice(0, shownCharsMax);
+    return await lookInProcess(deps, { what: 'preview', order: { ...order, slug: source.slug }, shown }, signal);
+  };
+}
+
+function preflightInProcess(deps: LookDeps): (order: PreflightOrder, signal: AbortSignal) => Promise<LookAnswer> {
+  return async (order, signal) =>
+    await lookInProcess(deps, { what: 'preflight', order, shown: `the source of config ${order.configId}` }, signal);
+}
+
+/**
+ * Limits of callers that hold across processes. Each process counts in memory, so that a request costs no query, and once a second
+ * all of them put their counts together in the database: beyond its limit a caller gets at most what it sends to the other
+ * processes within that second.
+ */
+const togetherMs = 1000;
+const pruneMs = 600_000;
+
+/** `limiters` by the name under which all processes count. `parts` takes what has to be stopped. */
+function shareLimits(
+  { db, log }: { readonly db: Metadata; readonly log: WarnLog },
+  limiters: Readonly<Record<string, SharedRateLimiter>>,
+  parts: AsyncDisposableStack,
+): void {
+  const stop = new AbortController();
+  const onTrouble = (err: unknown): void =>
+    log.warn({ err }, 'processes could not put their counts of requests together; until then each counts for itself');
+  const loops = [
+    repeat(togetherMs, () => putTogether(db, limiters), { signal: stop.signal, onTrouble }),
+    repeat(pruneMs, () => pruneCallerCounts(db), { signal: stop.signal, onTrouble }),
+  ];
+  parts.defer(async () => {
+    stop.abort();
+    await Promise.all(loops);
+  });
+}
+
+/** Tells what these limiters have counted since the last time, and lets them know of the others. */
+export async function putTogether(db: Metadata, limiters: Readonly<Record<string, SharedRateLimiter>>): Promise<void> {
+  for (const [scope, limiter] of Object.entries(limiters)) {
+    const counts = limiter.untold();
+    if (counts.length === 0) continue;
+    for (const total of await addCallerCounts(db, scope, counts)) limiter.learn(total);
+  }
 }

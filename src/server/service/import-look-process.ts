@@ -5,12 +5,26 @@ import { systemClock } from '../../base/clock.ts';
 import { createFailpoint } from '../../base/failpoint.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import { isImportSource } from '../../plugins/plugin.ts';
-import { openImportStaging } from './import-dirs.ts';
-import { createPreflight, type PreflightTask } from './import-preflight.ts';
-import { createPreview, type PreviewTask } from './import-preview.ts';
-import { openPluginEnvironmentLate } from './plugin-environment.ts';
+import { openImportStaging, importDirs, freeStagingBytes, tablesBesideStaging } from './import-dirs.ts';
+import { openPluginEnvironmentLate, outboundTrust } from './plugin-environment.ts';
 import { connectionsPerThread, openEventStore, openMetadata } from './stores.ts';
 import { openProcess } from './thread.ts';
+import type { PreviewOrder } from '../api/import-runs-deps.ts';
+import { previewSource, type SourcePreview } from '../../imports/preflight/preview-source.ts';
+import { streamLoadedLate, fetchLoadedLate } from '../../plugins/outbound/load-late.ts';
+import { openSourceOf, openTableSource, openImportSource, type SourceOwner } from './import-source.ts';
+import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
+import type { ServiceDeps } from './service-deps.ts';
+import type { PreflightResult } from '../../wire/contract/import-preflight.ts';
+import { assemblePreflight } from '../../imports/assemble.ts';
+import type { ProbedTarget } from '../../imports/preflight/preflight-context.ts';
+import { fieldWords } from '../../imports/run/advice-words.ts';
+import type { RunPlan } from '../../imports/run/steering.ts';
+import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
+import { outboundRequest } from '../../imports/targets/http-request.ts';
+import { openHttpTarget } from '../../imports/targets/http-target.ts';
+import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
+import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 
 /** Of an answer: records are cut before, but one record may become any number of events. */
 const answerCharsMax = 32 * 1024 * 1024;
@@ -56,4 +70,102 @@ async function answered(work: () => Promise<object>): Promise<LookAnswer> {
     if (refusal === undefined) throw error;
     return refusal;
   }
+}
+
+/** The first records of a source and what a run would make of them, without a run. */
+const answerMsMax = 10_000;
+
+/** What the process of a preview is given. */
+interface PreviewTask extends Omit<PreviewOrder, 'source'> {
+  /** Of the source. */
+  readonly slug: string;
+  /** Removed when the process has ended. */
+  readonly tempDir: string;
+}
+
+/** Looks with connections of its own, which end with it; stages and sends nothing. */
+function createPreview(
+  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
+): (order: PreviewOrder & Pick<PreviewTask, 'tempDir'>, signal: AbortSignal) => Promise<SourcePreview> {
+  const { db, settings, clock, staging } = deps;
+  const dirs = importDirs(settings);
+  const trust = outboundTrust(settings);
+  return async ({ projectId, source: plugin, settings: given, options, records, tempDir }, signal) => {
+    await using opened = new AsyncDisposableStack();
+    const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
+    opened.defer(() => stream.close());
+    const places = { db, clock, dirs, staging, allow: trust.allow, stream, settings };
+    const source = openSourceOf(places, { projectId, plugin, settings: given }, tempDir);
+    opened.defer(async () => source.release?.());
+    return await previewSource(
+      {
+        source,
+        openTable: async (path) => openTableSource(places, projectId, tempDir, path),
+        openTransform: openImportTransform(deps, projectId),
+        eventBytesMax: settings.captureEventBytesMax,
+        now: () => clock.now(),
+      },
+      options,
+      { records, signal },
+    );
+  };
+}
+
+/** The preflight of an import without its run: for whoever wants to know beforehand. */
+/** Of the time of the preflight itself, which ends them. */
+const answerTimes = 2;
+const answerBytesMax = 8 * 1024 * 1024;
+
+interface PreflightOrder extends SourceOwner, RunPlan {}
+
+/** What the process of a preflight is given. */
+interface PreflightTask extends PreflightOrder {
+  /** Removed when the process has ended. */
+  readonly tempDir: string;
+}
+
+/** Looks with connections of its own, which end with it; stages and sends nothing. */
+function createPreflight(
+  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'store' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
+): (order: PreflightTask, signal: AbortSignal) => Promise<PreflightResult> {
+  const { settings, staging, clock } = deps;
+  const dirs = importDirs(settings);
+  const trust = outboundTrust(settings);
+  const answerMsMax = settings.importPreflightMs * answerTimes;
+  const quota = createDiskQuota({
+    staging,
+    budgetBytes: settings.importDiskBudget,
+    freeBytes: () => freeStagingBytes(dirs),
+  });
+  return async (order, signal) => {
+    await using opened = new AsyncDisposableStack();
+    const fetch = fetchLoadedLate({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
+    opened.defer(() => fetch.close());
+    const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
+    opened.defer(() => stream.close());
+    const { target } = order.options;
+    const preflight = assemblePreflight({
+      staging,
+      quota,
+      clock,
+      openSource: () => openImportSource({ ...deps, dirs, allow: trust.allow, stream }, order, order.tempDir),
+      openTransform: openImportTransform(deps, order.projectId),
+      openTarget: async () => openTarget(order, fetch),
+      words: fieldWords,
+      timeLimitMs: settings.importPreflightMs,
+      storeFreeBytes: () => freeStoreBytes(settings),
+      tablesBesideStaging: () => tablesBesideStaging(settings),
+      ...(target.kind === 'project' ? { agreement: () => agreementFacts(deps, order.projectId) } : {}),
+    });
+    return await preflight({ options: order.options, signal });
+  };
+}
+
+/** Undefined: there is no key to load with. */
+function openTarget({ options, secrets, projectId }: PreflightOrder, fetch: OutboundFetch): ProbedTarget | undefined {
+  if (options.target.kind === 'project') return { description: `project ${projectId}` };
+  const { apiKey, personalApiKey } = secrets;
+  if (apiKey === undefined) return undefined;
+  const request = outboundRequest(fetch);
+  return openHttpTarget({ url: options.target.url, apiKey, personalApiKey, runId: 'preflight', request });
 }

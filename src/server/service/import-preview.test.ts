@@ -12,7 +12,7 @@ import { openStaging } from '../../imports/staging/open-staging.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import { syncPlugins } from '../../plugins/built-in/sync-plugins.ts';
 import { importDirs } from './import-dirs.ts';
-import { previewInProcess } from './import-looks.ts';
+import { previewInProcess } from './http.ts';
 
 // Real: HTTP server, uploads, the source of files, formats, choice; metadata in SQLite.
 interface Shown {

@@ -12,7 +12,7 @@ import { claimRun, type Claim } from '../../imports/run/claim-run.ts';
 import { createRunWriter } from '../../imports/run/run-writer.ts';
 import { createRun } from '../../imports/run/run-store.ts';
 import { postgres } from '../../imports/sources/postgres.ts';
-import { openDirStaging } from '../../imports/staging/dir-staging.ts';
+import { openDirStaging } from '../../imports/staging/open-staging.ts';
 import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { createProject } from '../../stores/metadata/projects.ts';

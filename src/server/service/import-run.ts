@@ -11,7 +11,6 @@ import type { ReadPart } from './held-runs.ts';
 import { tablesBesideStaging, type ImportDirs } from './import-dirs.ts';
 import { openImportSource, openTableSource } from './import-source.ts';
 import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
-import { tellReads } from './tell-reads.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { assembleStages } from '../../imports/assemble.ts';
 import type { DiskQuota } from '../../imports/stages/export/disk-quota.ts';
@@ -21,7 +20,7 @@ import { knownEventNames } from '../../imports/targets/known-event-names.ts';
 import { getRunSecrets } from '../../imports/run/run-store.ts';
 import type { OpenStages } from '../../imports/run/run-worker.ts';
 import type { Run } from '../../imports/run/run.ts';
-import type { SourceHost } from '../../imports/source.ts';
+import type { SourceHost, RecordChunk, Source } from '../../imports/source.ts';
 import type { Staging } from '../../imports/staging.ts';
 import type { Target } from '../../imports/target.ts';
 import { openHttpTarget } from '../../imports/targets/http-target.ts';
@@ -129,4 +128,28 @@ async function transformationsOf({ db, clock }: ImportRunDeps, run: Run): Promis
   const of = { projectId: run.projectId, family: 'transformation', now: clock.now() } as const;
   const configs = await listConfigs(db, of);
   return configs.filter(({ enabled }) => enabled).map(({ name, plugin }) => name || plugin.name);
+}
+
+/** Told of each part of a source when it is opened, and when it is done with. */
+interface ReadTeller {
+  readonly begins: (part: string) => void;
+  readonly ends: (part: string) => void;
+}
+
+/** The same source. A process that ends in the middle of a part leaves behind which one it was. */
+function tellReads(source: Source, teller: ReadTeller): Source {
+  return { ...source, open: (part, context) => told(source.open(part, context), part.key, teller) };
+}
+
+async function* told(
+  chunks: AsyncIterable<RecordChunk>,
+  part: string,
+  { begins, ends }: ReadTeller,
+): AsyncGenerator<RecordChunk> {
+  begins(part);
+  try {
+    yield* chunks;
+  } finally {
+    ends(part);
+  }
 }

@@ -8,12 +8,12 @@ import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import { answersOfDoors } from './import-door.ts';
 import { startJobs, type StartedPlugins } from './plugins.ts';
-import { startReplays } from './replays.ts';
 import { followHeldRuns } from './held-runs.ts';
 import { importMemoryBytesMax, importMemoryEnv } from './import-limits.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { answersOfEnds } from './stored-so-far.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
+import { runReplays } from '../../pipeline/replay-runner.ts';
 
 /** The process of imports, not started yet. `parts` takes what has to be stopped. */
 export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
@@ -62,4 +62,14 @@ async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {
   for (const state of runStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
   metrics.set('millrace_import_runs_waiting', {}, waiting);
   metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
+}
+
+/** Replays of dead letters that were asked for. `parts` takes what has to be stopped. */
+function startReplays({ settings, ...deps }: ServiceDeps, parts: AsyncDisposableStack): void {
+  const stop = new AbortController();
+  const running = runReplays({ ...deps, eventBytesMax: settings.captureEventBytesMax, signal: stop.signal });
+  parts.defer(() => {
+    stop.abort();
+    return running;
+  });
 }

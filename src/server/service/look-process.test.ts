@@ -11,7 +11,7 @@ import type { PreviewOrder } from '../api/import-runs-deps.ts';
 import { loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { urls } from '../../imports/sources/urls.ts';
-import { previewInProcess } from './import-looks.ts';
+import { previewInProcess } from './http.ts';
 
 // Real: the process, HTTP, SQLite. The source is a web server that never ends its answer.
 let dir: string;

@@ -1,17 +1,49 @@
 /** The stores, opened, brought to the schema of this program, and watched. */
-import type { EventStore, StoreHealth } from '../../stores/events/eventstore.ts';
+import {
+  StoreUnavailableError,
+  type EventStore,
+  type StoreHealth,
+  type StoreReader,
+} from '../../stores/events/eventstore.ts';
 import type { HealthResult } from '../http/health.ts';
-import type { Bootstrapped } from '../../stores/metadata/bootstrap.ts';
+import { bootstrap, type Bootstrapped } from '../../stores/metadata/bootstrap.ts';
 import { withMigrationLock } from '../../stores/metadata/migration-lock.ts';
-import type { BacklogAges } from './backlog-ages.ts';
-import { diskHealth } from './disk-health.ts';
+import { startBacklogAges, type BacklogAges } from './backlog-ages.ts';
 import { openImportStaging } from './import-dirs.ts';
-import { claimMetadata, prepareMetadata } from './metadata.ts';
 import type { ServiceDeps } from './service-deps.ts';
-import { startEventLog } from './start-event-log.ts';
-import { storeWhenAsked } from './store-when-asked.ts';
-import { openEventStore, startEmbeddedStore, type EmbeddedStore } from './stores.ts';
-import { watchParts } from './watch-parts.ts';
+import {
+  openEventStore,
+  startEmbeddedStore,
+  connectionsPerThread,
+  openMetadata,
+  openFileLog,
+  openKafkaLog,
+  type EmbeddedStore,
+  type KafkaLogWriter,
+  type SharedStores,
+} from './stores.ts';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import type { Settings } from '../config/settings.ts';
+import { claimDatabase, type DatabaseClaim } from '../../stores/metadata/claim-database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { migrate } from '../../stores/metadata/migrate.ts';
+import type { Dialect } from '../../stores/metadata/migrations/migration.ts';
+import { makeSlots } from '../../stores/metadata/slot-leases.ts';
+import { deleteExpiredSessions } from '../../stores/metadata/sessions.ts';
+import { unfinishedMove } from '../../stores/move/unfinished-move.ts';
+import { builtInPlugins } from '../../plugins/built-in/registry.ts';
+import { syncPlugins } from '../../plugins/built-in/sync-plugins.ts';
+import type { Log } from '../telemetry/log.ts';
+import { isCluster } from './roles.ts';
+import { setTimeout as sleep, setTimeout } from 'node:timers/promises';
+import { lanes, LogUnavailableError, type EventLogWriter } from '../../log/eventlog.ts';
+import { readCursor } from '../../pipeline/cursors.ts';
+import { kafkaWriterDeps } from './kafka-log-deps.ts';
+import { createPartChecks } from '../../stores/events/check-parts.ts';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { missingParts, missingText, notedParts, type NotedPart } from '../../stores/events/noted-parts.ts';
 
 export type StoresDeps = Pick<ServiceDeps, 'settings' | 'log' | 'metrics' | 'clock'>;
 export type Stores = Pick<ServiceDeps, 'db' | 'store' | 'eventLog' | 'staging' | 'shared'>;
@@ -68,4 +100,274 @@ async function startEventStore(
   if (embedded === undefined) return { store, embedded };
   const { socketPath, spoolDir } = embedded;
   return { store, embedded: { socketPath, spoolDir } };
+}
+
+/** A store that is connected to when it is first asked for something, and again until that has worked. */
+export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
+  let connected: Promise<EventStore> | undefined;
+  const store = (): Promise<EventStore> => {
+    if (connected !== undefined) return connected;
+    const connecting = connect();
+    connected = connecting;
+    connecting.catch(() => (connected = undefined));
+    return connecting;
+  };
+  return {
+    insertBatch: async (batch, token) => (await store()).insertBatch(batch, token),
+    deleteRun: async (rows, watch) => (await store()).deleteRun(rows, watch),
+    query: async (sql, params) => (await store()).query(sql, params),
+    health: async () => (await store()).health(),
+    close: async () => (await connected?.catch(() => undefined))?.close(),
+  };
+}
+
+/** What a group of writes of each store takes at most: with less a full disk is a matter of seconds. */
+export const diskFreeBytesMin = 8 * 1024 * 1024;
+
+type Statfs = (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
+
+/** Whether the disks of a data directory have room for what is written next; its stores may lie on disks of their own. */
+export async function diskHealth(dataDir: string, look: Statfs = statfs): Promise<HealthResult> {
+  const full: string[] = [];
+  for (const path of [dataDir, join(dataDir, 'log'), join(dataDir, 'events')]) {
+    const free = await freeBytes(path, look);
+    if (free !== undefined && free < diskFreeBytesMin) full.push(`${path} (${Math.floor(free / 1024)} KiB free)`);
+  }
+  if (full.length === 0) return { ok: true };
+  return {
+    ok: false,
+    detail: `The disk is full: expected ${diskFreeBytesMin / 1024 / 1024} MiB free at least in ${full.join(', ')}. Make room; nothing else is to be done.`,
+  };
+}
+
+/** Undefined: there is no such directory, as where a server keeps that store. */
+async function freeBytes(path: string, look: Statfs): Promise<number | undefined> {
+  try {
+    const { bavail, bsize } = await look(path);
+    return bavail * bsize;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The metadata store, ready for use: claimed, migrated, and filled with what every installation has. */
+/** What lies in the store is not whole yet. */
+class MoveUnderWayError extends Error {
+  override name = 'MoveUnderWayError';
+  constructor() {
+    super(
+      'expected a database that is ready for use, got one that "millrace move" has begun to fill; run the same move again to the end',
+    );
+  }
+}
+
+type MetadataDeps = { readonly settings: Settings; readonly log: Log; readonly clock: Clock };
+
+interface ClaimedMetadata {
+  readonly db: Metadata;
+  readonly dialect: Dialect;
+  readonly health: () => Promise<HealthResult>;
+}
+
+/** `parts` takes what has to be stopped. */
+async function claimMetadata({ settings, log }: MetadataDeps, parts: AsyncDisposableStack): Promise<ClaimedMetadata> {
+  const { db, dialect } = await openMetadata(settings, log, connectionsPerThread(settings));
+  parts.defer(() => db.destroy());
+  const sharing = isCluster(settings) ? 'together' : 'alone';
+  const claim = dialect === 'postgres' ? await claimDatabase(db, { log, sharing }) : undefined;
+  parts.defer(() => claim?.release());
+  return { db, dialect, health: () => metadataHealth(db, claim) };
+}
+
+/** The tables of this program, and what every installation has. */
+async function prepareMetadata(
+  { settings, clock }: MetadataDeps,
+  { db, dialect }: ClaimedMetadata,
+): Promise<Bootstrapped> {
+  if (dialect === 'postgres' && (await unfinishedMove(db)) !== undefined) throw new MoveUnderWayError();
+  await migrate(db, dialect);
+  // Here, so that a process with another number of them ends with a sentence before it works.
+  if (isCluster(settings)) await makeSlots(db, settings.slots);
+  const now = clock.now();
+  const first = await bootstrap(db, {
+    now,
+    personalApiKey: settings.bootstrapPersonalApiKey || undefined,
+    projectApiKey: settings.bootstrapProjectApiKey || undefined,
+  });
+  await syncPlugins(db, builtInPlugins, now);
+  await deleteExpiredSessions(db, now);
+  return first;
+}
+
+async function metadataHealth(db: Metadata, claim: DatabaseClaim | undefined): Promise<HealthResult> {
+  if (claim?.held() === false) {
+    const detail = 'The connection that keeps other services from this database is lost; it is being made again.';
+    return { ok: false, detail };
+  }
+  const rows = await db.selectFrom('config_revisions').select('id').execute();
+  return { ok: rows.length > 0 };
+}
+
+/** The event log, in files or on Kafka, open for writing and watched. */
+type EventLogDeps = Pick<ServiceDeps, 'settings' | 'log' | 'metrics' | 'db'>;
+
+interface StartedEventLog {
+  readonly eventLog: EventLogWriter;
+  readonly ages: BacklogAges;
+  /** For how long its server has not answered, s; 0 where it answers, or there is none. */
+  readonly silentSeconds: () => number;
+  /** For the threads that read. */
+  readonly shared: SharedStores['eventLog'];
+}
+
+/** A cluster's processes start in any order, Kafka among them. */
+const waitForKafkaMs = 60_000;
+const tryEveryMs = 1000;
+
+/** `parts` takes what has to be stopped. */
+async function startEventLog(deps: EventLogDeps, parts: AsyncDisposableStack): Promise<StartedEventLog> {
+  const started = isCluster(deps.settings) ? await startKafkaLog(deps, parts) : await startFileLog(deps, parts);
+  const { eventLog, ages } = started;
+  deps.metrics.beforeText(() => {
+    for (const lane of lanes) {
+      const { events, bytes } = eventLog.backlog(lane);
+      deps.metrics.set('millrace_buffer_events', { lane }, events);
+      deps.metrics.set('millrace_buffer_bytes', { lane }, bytes);
+      deps.metrics.set('millrace_buffer_oldest_seconds', { lane }, ages.seconds(lane));
+    }
+  });
+  return started;
+}
+
+async function startFileLog(
+  { settings, log, db }: EventLogDeps,
+  parts: AsyncDisposableStack,
+): Promise<StartedEventLog> {
+  const [live, historical] = await Promise.all([
+    readCursor(db, { slot: 0, lane: 'live' }),
+    readCursor(db, { slot: 0, lane: 'historical' }),
+  ]);
+  const eventLog = await openFileLog(settings, {
+    committed: { live: live.seq, historical: historical.seq },
+    onProblem: (sentence) => log.error({ component: 'event_log' }, sentence),
+  });
+  parts.defer(() => eventLog.close());
+  const ages = await startBacklogAges(eventLog.shared, parts);
+  return { eventLog, ages, silentSeconds: () => 0, shared: eventLog.shared };
+}
+
+async function startKafkaLog(deps: EventLogDeps, parts: AsyncDisposableStack): Promise<StartedEventLog> {
+  const eventLog = await openWhenThere(deps);
+  parts.defer(() => eventLog.close());
+  deps.metrics.beforeText(() => {
+    for (const lane of lanes) {
+      for (const [slot, records] of eventLog.backlogBySlot(lane)) {
+        deps.metrics.set('millrace_log_slot_records', { lane, slot: String(slot) }, records);
+      }
+    }
+  });
+  const ages: BacklogAges = { seconds: (lane) => eventLog.oldestSeconds(lane) };
+  return { eventLog, ages, silentSeconds: () => eventLog.silentSeconds(), shared: undefined };
+}
+
+async function openWhenThere(deps: EventLogDeps): Promise<KafkaLogWriter> {
+  const until = performance.now() + waitForKafkaMs;
+  for (;;) {
+    try {
+      return await openKafkaLog(deps.settings, kafkaWriterDeps(deps));
+    } catch (error) {
+      if (!(error instanceof LogUnavailableError) || performance.now() > until) throw error;
+      deps.log.warn({ component: 'event_log', err: error }, 'waiting for Kafka');
+      await sleep(tryEveryMs);
+    }
+  }
+}
+
+/** About 400 MiB a minute: a store of 100 GiB has been read once after four hours. */
+const turnBytes = 64 * 1024 * 1024;
+const everyMs = 10_000;
+const noteMs = 1_000;
+
+/**
+ * Compares the parts of the embedded store with those that it had when the service stopped, and checks what is in them, by turns.
+ * Undefined where a server keeps the events.
+ */
+async function watchParts(
+  { settings, store, log }: Pick<ServiceDeps, 'settings' | 'store' | 'log'>,
+  parts: AsyncDisposableStack,
+): Promise<(() => StoreHealth) | undefined> {
+  if (settings.clickhouseUrl !== '') return undefined;
+  const note = createStoredPartsNote(settings.dataDir, store);
+  const missing = await note.compare();
+  if (missing !== '') log.error({ detail: missing }, 'stored events are missing');
+  // All that writes events starts later, and has stopped by then.
+  parts.defer(() => writeNote(note, log));
+  const checks = createPartChecks(store, { turnBytes });
+  let last = '';
+  let isAtWork = false;
+  const turn = async (): Promise<void> => {
+    if (isAtWork) return;
+    isAtWork = true;
+    try {
+      await checks.turn();
+      const { detail } = checks.health();
+      if (detail !== '' && detail !== last) log.error({ detail }, 'stored events are damaged');
+      last = detail;
+    } catch (error) {
+      // The health of the store says so; the parts wait for the next turn.
+      if (!(error instanceof StoreUnavailableError)) log.error({ error }, 'stored parts could not be checked');
+    } finally {
+      isAtWork = false;
+    }
+  };
+  const timer = setInterval(() => void turn(), everyMs);
+  parts.defer(() => clearInterval(timer));
+  return () => {
+    const { detail } = checks.health();
+    const details = [missing, detail].filter((each) => each !== '').join(' ');
+    return { ok: details === '', detail: details };
+  };
+}
+
+/** A store that hangs does not hold up the stop; without a note the next start compares nothing. */
+async function writeNote(note: StoredPartsNote, log: ServiceDeps['log']): Promise<void> {
+  const late = new AbortController();
+  try {
+    await Promise.race([note.write(), setTimeout(noteMs, undefined, { signal: late.signal })]);
+  } catch (error) {
+    log.warn({ err: error }, 'the parts of the event store could not be noted');
+  } finally {
+    late.abort();
+  }
+}
+
+/** The parts of the event store when the service stopped, and those that it has missed before. */
+interface StoredPartsNote {
+  /** Compares what is there with the note; what is missing stays in it. Gives the sentence for an operator, or ''. */
+  compare(): Promise<string>;
+  /** To be called when no more events are written. A service that was killed leaves no note of its parts. */
+  write(): Promise<void>;
+}
+
+function createStoredPartsNote(dataDir: string, store: StoreReader): StoredPartsNote {
+  const file = join(dataDir, 'stored-parts.json');
+  let missing: readonly NotedPart[] = [];
+  const save = (parts: readonly NotedPart[]): void => {
+    writeFileSync(`${file}.new`, JSON.stringify(parts));
+    renameSync(`${file}.new`, file);
+  };
+  return {
+    async compare() {
+      if (!existsSync(file)) return '';
+      missing = await missingParts(store, JSON.parse(readFileSync(file, 'utf8')) as NotedPart[]);
+      save(missing);
+      return missingText(missing, file);
+    },
+    async write() {
+      // Removing the file accepts the loss.
+      const stillMissing = existsSync(file) ? missing : [];
+      save([...stillMissing, ...(await notedParts(store))]);
+    },
+  };
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import { ScanSender } from '../../wire/batch/scan-relay.ts';
-import { createBudgets } from '../../wire/capture/budgets.ts';
+import { createBudgets, takeFrom, type Budgets } from '../../wire/capture/budgets.ts';
 import { createDoor } from '../../wire/capture/create-door.ts';
 import { createAgreements, type Agreements } from '../../wire/capture/agreements.ts';
 import { createSpreads } from '../../wire/capture/spreads.ts';
@@ -22,23 +22,37 @@ import { firstLoginToken } from '../../stores/metadata/bootstrap.ts';
 import { readSpread } from '../../stores/metadata/spread-project.ts';
 import { restoreProblem } from '../../stores/backup/restore-state.ts';
 import { clearDeadBackup } from './backup-scratch.ts';
-import { claimDataDir, prepareDataDir } from './data-dir.ts';
 import { moveProblem } from '../../stores/move/move-state.ts';
 import { healthChecks } from './health.ts';
 import { apiRole, captureRole, createAccess, createUnlistenedApi, type Served } from './http.ts';
 import { startJobsRole } from './jobs-role.ts';
 import { startLiveRelay } from './live-relay.ts';
-import { startNotices } from './notices.ts';
-import { startPipelineRole } from './pipeline-role.ts';
 import { createCountedDoor } from './project-rates.ts';
-import { startPlugins } from './plugins.ts';
+import { startPlugins, type StartedPlugins } from './plugins.ts';
 import { isCluster, rolesProblem, storesProblem, type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { startStatus } from './status.ts';
 import { startStores, type Stores, type StoresDeps } from './start-stores.ts';
-import { createSharedBudgets } from './shared-budgets.ts';
 import { createWatchedDoor } from './watched-door.ts';
-import type { ThreadHost } from './thread-host.ts';
+import { hostThread, type ThreadHost } from './thread-host.ts';
+import { liveAnswers, watchedBy } from './live-thread.ts';
+import { answersOf } from './main-thread.ts';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { WarnLog } from '../telemetry/log.ts';
+import { takeFileLock } from './stores.ts';
+import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
+import { createEmail } from '../../queue/notices/send/email.ts';
+import { createSlack } from '../../queue/notices/send/slack.ts';
+import { createWebhook } from '../../queue/notices/send/webhook.ts';
+import { sendNotices } from '../../queue/notices/sender.ts';
+import { watchConditions } from '../../queue/notices/watch-conditions.ts';
+import { fetchLoadedLate } from '../../plugins/outbound/load-late.ts';
+import { outboundTrust } from './plugin-environment.ts';
+import type { StatusSource } from '../api/status.ts';
+import { hourMs } from '../../base/time.ts';
+import { changeBudget, totalAge, writeTotal } from '../../stores/metadata/historical-budgets.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
 
 export interface StartedService {
   readonly url: string;
@@ -192,4 +206,142 @@ function describeStart(
   const url = siteUrlOf(settings) || `http://${host}:${port}`;
   if (loginToken === undefined || projectKey === undefined) return { url };
   return { url, firstStart: { projectKey, loginUrl: `${url}/login?token=${loginToken}` } };
+}
+
+/** The role `pipeline`, in a thread of its own. */
+/** The thread of the pipeline, not started yet. `parts` takes what has to be stopped. */
+function startPipelineRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
+  const { settings, shared, scans, metrics, log, live } = deps;
+  // What it had not committed is read from the log again: when it dies, nothing is lost and nothing doubled.
+  const pipeline = hostThread(
+    { name: 'pipeline', entry: new URL('./pipeline-thread.ts', import.meta.url), data: { settings, shared }, scans },
+    {
+      metrics,
+      log,
+      answers: { ...answersOf(plugins.mainThread), ...liveAnswers(live) },
+      onReady: watchedBy(live, log),
+    },
+  );
+  parts.defer(() => pipeline.stop());
+  return pipeline;
+}
+
+const forOthers = 0o077;
+/** As on /tmp: the directory belongs to everybody on purpose. */
+const sticky = 0o1000;
+
+/** Makes the data directory, and closes one that is there to all other users: it holds keys, and secrets of plugins and imports. */
+export function prepareDataDir(dir: string, log: WarnLog): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const { mode } = statSync(dir);
+  if ((mode & forOthers) === 0) return;
+  let err: unknown;
+  try {
+    if ((mode & sticky) === 0) chmodSync(dir, 0o700);
+  } catch (error) {
+    err = error;
+  }
+  if ((statSync(dir).mode & forOthers) === 0) return;
+  log.warn(
+    { err, dir },
+    'other users can look into the data directory, and its mode cannot be changed; use one with mode 0700',
+  );
+}
+
+/** A service of its own works in the directory. */
+class DataDirInUseError extends Error {
+  override name = 'DataDirInUseError';
+  constructor(dir: string) {
+    super(`${dir} is in use by another process: stop that one, or choose another data directory with --data-dir`);
+  }
+}
+
+/**
+ * Takes the directory for this process, before anything in it is opened or migrated. The system lets go of it when the process ends,
+ * however it ends. Errors: DataDirInUseError, at once.
+ */
+export function claimDataDir(dir: string): Disposable {
+  const lock = takeFileLock(join(dir, 'lock.sqlite'));
+  if (lock === undefined) throw new DataDirInUseError(dir);
+  return lock;
+}
+
+/** Notices: what lasts is looked at, and what the outbox holds is sent. */
+/** Of the answer of a receiver nothing is read but its status. */
+const answerBytesMax = 65_536;
+
+/** `parts` takes what has to be stopped. */
+function startNotices(
+  { settings, db, metrics, log, clock, status }: ServiceDeps & { readonly status: StatusSource },
+  parts: AsyncDisposableStack,
+): void {
+  const stop = new AbortController();
+  const common = { db, log, clock: createDatabaseClock(db), signal: stop.signal };
+  const { outboundTimeoutMs: timeoutMs } = settings;
+  const fetch = fetchLoadedLate({ ...outboundTrust(settings), timeoutMs, bytesMax: answerBytesMax });
+  const watching = watchConditions({
+    ...common,
+    lanes: status.lanes,
+    disk: status.keepsData ? status.disk : undefined,
+    limits: { deadLettersMax: settings.noticeDeadLetters, lagSecondsMax: settings.noticeLagSeconds },
+  });
+  const sending = sendNotices({
+    ...common,
+    siteUrl: siteUrlOf(settings),
+    carriers: {
+      webhook: createWebhook(fetch, () => clock.now()),
+      slack: createSlack(fetch),
+      email: createEmail(settings),
+    },
+    onAttempt: (kind, outcome) => metrics.count('millrace_notices_total', { kind, outcome }),
+  });
+  parts.defer(async () => {
+    stop.abort();
+    await Promise.all([watching, sending]);
+    await fetch.close();
+  });
+}
+
+/**
+ * How much history each project may bring, for all processes together: in the database, exactly, because a batch of history is
+ * large and a query more or less makes no difference to it.
+ */
+/** What was undone or deleted meanwhile counts again after this. */
+const totalMsMax = hourMs;
+
+interface SharedBudgetsDeps {
+  readonly db: Metadata;
+  readonly log: WarnLog;
+  /** Historical events of a project that are stored already. */
+  readonly total: (projectId: number) => Promise<number>;
+}
+
+export function createSharedBudgets({ db, log, total }: SharedBudgetsDeps): Budgets {
+  const refreshTotal = async (projectId: number): Promise<void> => {
+    const age = await totalAge(db, projectId);
+    if (age !== undefined && age < totalMsMax) return;
+    try {
+      await writeTotal(db, projectId, await total(projectId));
+    } catch (err) {
+      // While the event store is away the count that is there goes on.
+      if (age === undefined) throw err;
+      log.warn({ err }, 'the history that a project has brought could not be counted anew; trying again');
+    }
+  };
+  return {
+    take: async (projectId, events, speed, totalMax) => {
+      await refreshTotal(projectId);
+      const answer = await changeBudget(db, projectId, (budget, now) => takeFrom(budget, events, speed, totalMax, now));
+      if (answer === undefined)
+        throw new Error(`expected a budget of project ${projectId}, got none; is it being deleted?`);
+      return answer;
+    },
+    giveBack: (projectId, events) => {
+      const back = changeBudget(db, projectId, (budget) => {
+        budget.tokens += events;
+        budget.total -= events;
+      });
+      back.catch((err: unknown) => log.warn({ err }, 'history that was not taken in counts against its agreement'));
+    },
+  };
 }

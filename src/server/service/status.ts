@@ -6,19 +6,15 @@ import type { StatusSource } from '../api/status.ts';
 import type { LaneStatus, ServiceStatus } from '../../wire/contract/status.ts';
 import type { Lane } from '../../log/eventlog.ts';
 import { runChecks, type HealthChecks, type HealthResult } from '../http/health.ts';
-import type { GaugeName } from '../telemetry/metrics.ts';
+import type { GaugeName, CounterName, MetricsRegistry } from '../telemetry/metrics.ts';
 import type { BacklogAges } from './backlog-ages.ts';
-import { startCounterRates, type CounterRate, type CounterRates } from './counter-rates.ts';
 import type { ProjectRates } from './project-rates.ts';
-import {
-  silentMsMax,
-  startProcessReports,
-  type HeardProcess,
-  type OwnLane,
-  type ProcessReport,
-} from './process-reports.ts';
-import { isCluster } from './roles.ts';
+import { isCluster, type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
+import { repeat } from '../../base/repeat.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { listReports, pruneReports, removeReport, writeReport } from '../../stores/metadata/service-processes.ts';
+import type { WarnLog } from '../telemetry/log.ts';
 
 export interface StatusDeps extends Pick<ServiceDeps, 'settings' | 'metrics' | 'clock' | 'eventLog' | 'db' | 'log'> {
   /** Of this process, and no other. */
@@ -194,4 +190,117 @@ async function pluginProcesses(metrics: StatusDeps['metrics']): Promise<ServiceS
 function versionOf(): string {
   const path = new URL('../../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+}
+
+interface CounterRate {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Since the start of the service. */
+  readonly total: number;
+  /** How much of it came within the last minute. */
+  readonly lastMinute: number;
+}
+
+interface CounterRates {
+  of(name: CounterName): Promise<readonly CounterRate[]>;
+}
+
+const lookEveryMs = 5_000;
+const looksMax = 12;
+
+/** Remembers for a minute how counters stood, so that the hot paths which count have nothing more to do. */
+export function startCounterRates(
+  metrics: Pick<MetricsRegistry, 'values'>,
+  names: readonly CounterName[],
+  parts: AsyncDisposableStack,
+): CounterRates {
+  const before = new Map<CounterName, ReadonlyMap<string, number>[]>(names.map((name) => [name, []]));
+  const look = async (): Promise<void> => {
+    for (const [name, looks] of before) {
+      looks.push(new Map((await metrics.values(name)).map(({ labels, value }) => [keyOf(labels), value])));
+      if (looks.length > looksMax) looks.shift();
+    }
+  };
+  const looking = setInterval(() => void look(), lookEveryMs).unref();
+  parts.defer(() => clearInterval(looking));
+  return {
+    of: async (name) => {
+      const looks = before.get(name) ?? [];
+      // Less than a minute after the start all of it is new.
+      const oldest = looks.length < looksMax ? undefined : looks[0];
+      const values = await metrics.values(name);
+      return values.map(({ labels, value }) => ({
+        labels,
+        total: value,
+        lastMinute: value - (oldest?.get(keyOf(labels)) ?? 0),
+      }));
+    },
+  };
+}
+
+function keyOf(labels: Readonly<Record<string, string>>): string {
+  return JSON.stringify(Object.entries(labels).sort());
+}
+
+/** What the processes of a cluster tell each other of themselves: each writes a row every two seconds, and the status reads them all. */
+/** What a process knows alone; what waits in the log each of them knows of all. */
+type OwnLane = Pick<LaneStatus, 'oldest_seconds' | 'lag_seconds' | 'received_per_second' | 'stored_per_second'>;
+
+export interface ProcessReport {
+  /** `host:port`. */
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly version: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly lanes: Readonly<Record<Lane, OwnLane>>;
+  /** Events of each project accepted per second. */
+  readonly received: Readonly<Record<string, Readonly<Record<Lane, number>>>>;
+  readonly parts: Readonly<Record<string, HealthResult>>;
+}
+
+interface HeardProcess {
+  readonly id: string;
+  readonly report: ProcessReport;
+  readonly silentMs: number;
+}
+
+/** The shape of a report; processes of other versions may write others, which are passed over. */
+const form = 1;
+const reportMs = 2000;
+/** After which one that went without a word is forgotten. */
+const forgetMs = 60_000;
+const pruneMs = 30_000;
+/** Without a word for so long, it does not count any more. */
+const silentMsMax = 10_000;
+
+interface ProcessReportsDeps {
+  readonly db: Metadata;
+  readonly log: WarnLog;
+  readonly processId: string;
+  readonly own: () => Promise<ProcessReport>;
+}
+
+/** Those of all other processes. `parts` takes what has to be stopped. */
+export function startProcessReports(
+  { db, log, processId, own }: ProcessReportsDeps,
+  parts: AsyncDisposableStack,
+): () => Promise<readonly HeardProcess[]> {
+  const stop = new AbortController();
+  const onTrouble = (err: unknown): void =>
+    log.warn({ err }, 'other processes do not hear how this one is; trying again');
+  const deps = { signal: stop.signal, onTrouble };
+  const write = async (): Promise<void> => writeReport(db, processId, JSON.stringify({ form, report: await own() }));
+  const loops = [repeat(reportMs, write, deps), repeat(pruneMs, () => pruneReports(db, forgetMs), deps)];
+  parts.defer(async () => {
+    stop.abort();
+    await Promise.all(loops);
+    await removeReport(db, processId).catch(onTrouble);
+  });
+  return async () => {
+    const stored = await listReports(db);
+    return stored.flatMap(({ id, seenMsAgo: silentMs, report: text }) => {
+      const read = JSON.parse(text) as { readonly form: number; readonly report: ProcessReport };
+      return id === processId || read.form !== form ? [] : [{ id, silentMs, report: read.report }];
+    });
+  };
 }

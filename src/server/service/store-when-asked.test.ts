@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ClickhouseStandIn } from '../../../test/support/clickhouse-stand-in.ts';
 import { connectClickhouse } from '../../stores/events/clickhouse/connect-clickhouse.ts';
 import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
-import { storeWhenAsked } from './store-when-asked.ts';
+import { storeWhenAsked } from './start-stores.ts';
 
 it('a store that was away when it was first asked for is there as soon as it is', async () => {
   const server = new ClickhouseStandIn();

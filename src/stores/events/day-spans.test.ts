@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { daySpans } from './day-spans.ts';
+import { daySpans } from './kept-counts.ts';
 import type { StoredPart } from './stored-parts.ts';
 
 function part(id: number, firstDay: number, lastDay: number, isMerged = true): StoredPart {

@@ -5,11 +5,11 @@ import {
   decodeBody as decodeWith,
   refuseLargeWrapped,
   wrappedBytesMax,
+  lz64BytesMax,
   type BodyHints,
   type DecodedBody,
 } from './decode.ts';
 import { createGunzipper, type InflateLimits } from './gunzip.ts';
-import { lz64BytesMax } from './lz64.ts';
 
 /** The forms of bodies are proven through HTTP in routes.test.ts; here is what takes a direct look at memory and bytes. */
 const limits = { inflatedBytesMax: 4 * 1024 * 1024 };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import lz from 'lz-string';
 import { describe, expect, it } from 'vitest';
-import { decompressLz64, LzError } from './lz64.ts';
+import { decompressLz64, LzError } from './decode.ts';
 
 const decode = (text: string, charsMax = 1_000_000): string => decompressLz64(Buffer.from(text), charsMax);
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
-import { libraryScripts } from './browser-library.ts';
+import { libraryScripts } from './routes-library.ts';
 
 const require = createRequire(import.meta.url);
 const published = (name: string): Buffer => readFileSync(require.resolve(`posthog-js/dist/${name}`));

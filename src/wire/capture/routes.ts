@@ -12,17 +12,19 @@ import {
 } from '../../server/http/direct.ts';
 import { refuseOtherMethods } from '../../server/http/refuse-methods.ts';
 import type { Log } from '../../server/telemetry/log.ts';
-import { refuseLargeWrapped } from './decode.ts';
+import { refuseLargeWrapped, decodeBody, type BodyHints } from './decode.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
-import { createBodyBudget, type BodyBudget } from './read-body.ts';
+import { createBodyBudget, noRoom, readBody, type BodyBudget, type ReadLimits } from './read-body.ts';
 import { registerLibrary } from './routes-library.ts';
-import { hintsOf, queryOf, withBody, type Hold } from './routes-request.ts';
-import { registerStartup } from './routes-startup.ts';
-import { takeRequest, type CaptureDeps } from './take-request.ts';
+import { takeRequest, scanBody, type CaptureDeps } from './take-request.ts';
 import { takeV1, type CaptureV1Deps } from './take-v1.ts';
 import { toV1Error } from './v1-error.ts';
 import { readV1Headers } from './v1-headers.ts';
+import { requireKnownKey } from './known-key.ts';
+import { remoteConfig } from './remote-config.ts';
+import { get, slashed } from './routes-get.ts';
+import { tokenOf } from './tokens.ts';
 
 export interface CaptureRouteDeps extends Omit<CaptureDeps, 'gunzip'> {
   readonly log: Log;
@@ -193,4 +195,126 @@ function registerRecordings(app: FastifyInstance): void {
       },
     });
   }
+}
+
+/**
+ * What client libraries ask for when they start: enough to let them go on and send events. Feature flags, surveys and
+ * recordings are not this service's work, so every answer says that there are none.
+ */
+function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget: BodyBudget): void {
+  for (const url of flagsPaths.flatMap(slashed)) {
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      handler: async (request) => {
+        await deps.projects.projectOf(await tokenOfFlags(deps, budget, request));
+        return { ...remoteConfig, ...noFlags, requestId: request.id };
+      },
+    });
+    app.options(url, async () => ({ status: 'Ok' }));
+  }
+  for (const url of definitionsPaths.flatMap(slashed)) {
+    get(app, url, async (request, reply) => {
+      await deps.projects.projectOf(queryOf(request).get('token') ?? '');
+      return answerDefinitions(request, reply);
+    });
+  }
+  for (const url of slashed('/api/projects/:project_id/feature_flags/:key/remote_config')) {
+    // The payload of a flag that is not there.
+    get(app, url, async (_request, reply) => reply.type('application/json; charset=utf-8').send('null'));
+  }
+  for (const [path, none] of Object.entries(noFeatures)) {
+    for (const url of slashed(path)) {
+      get(app, url, async (request, reply) => {
+        await deps.projects.projectOf(queryOf(request).get('token') ?? '');
+        return reply.send(none);
+      });
+    }
+  }
+}
+
+/** Flags of a person: none. */
+export const flagsPaths = ['/flags', '/decide'] as const;
+/** Servers poll for definitions under the newer or the older name. */
+export const definitionsPaths = ['/flags/definitions', '/api/feature_flag/local_evaluation'] as const;
+
+/** What else the browser library asks for, some of it only on pages that turn it on. */
+export const noFeatures = {
+  '/api/surveys': { surveys: [], survey_config: null },
+  '/api/early_access_features': { earlyAccessFeatures: [] },
+  '/api/product_tours': { product_tours: [] },
+  '/api/web_experiments': { experiments: [] },
+} as const;
+
+const noFlags = { flags: {}, featureFlags: {}, featureFlagPayloads: {}, errorsWhileComputingFlags: false } as const;
+
+const definitions = { flags: [], group_type_mapping: {}, cohorts: {} } as const;
+const definitionsTag = '"no-flags"';
+
+function answerDefinitions(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  void reply.header('etag', definitionsTag);
+  if (request.headers['if-none-match'] === definitionsTag) return reply.code(304).send();
+  return reply.send(definitions);
+}
+
+/** A flags request names a person and its groups; nothing in it is large. */
+const flagsBytesMax = 1024 * 1024;
+
+/** The key of a flags request: in its JSON body under the names that events use, else in the query. */
+async function tokenOfFlags(deps: CaptureDeps, budget: BodyBudget, request: FastifyRequest): Promise<string> {
+  const query = queryOf(request);
+  const inQuery = query.get('token') ?? query.get('api_key');
+  const read = async (body: Buffer): Promise<string> => {
+    if (body.length === 0 && !query.get('data')) return inQuery ?? '';
+    const limits = { inflatedBytesMax: flagsBytesMax };
+    const hints = { ...hintsOf(request, query), legacyPath: true };
+    const { json } = await decodeBody(body, hints, limits, deps.gunzip);
+    await requireKnownKey(json, deps.projects);
+    return tokenOf(scanBody(json, deps.settings));
+  };
+  return withBody(deps, budget, request, read, refuseLargeWrapped);
+}
+
+/** Counts bytes that a request keeps in memory beside its body; throws ApiError 503 when there is no room. */
+type Hold = (bytes: number) => void;
+
+/** Reads the body, hands it on, and gives all bytes back to the budget whatever happens. `refusalOf`: see ReadLimits. */
+async function withBody<T>(
+  deps: Pick<CaptureDeps, 'settings'>,
+  budget: BodyBudget,
+  request: Pick<DirectRequest, 'raw'>,
+  work: (body: Buffer, hold: Hold) => Promise<T>,
+  refusalOf?: ReadLimits['refusalOf'],
+): Promise<T> {
+  const { captureBodyBytesMax: bytesMax, captureBodyTimeoutMs: timeoutMs } = deps.settings;
+  const limits = { bytesMax, timeoutMs, ...(refusalOf === undefined ? {} : { refusalOf }) };
+  const body = await readBody(request.raw, limits, budget);
+  let held = body.length;
+  const hold = (bytes: number): void => {
+    if (budget.bytes + bytes > budget.bytesMax) throw noRoom();
+    budget.bytes += bytes;
+    held += bytes;
+  };
+  try {
+    return await work(body, hold);
+  } finally {
+    budget.bytes -= held;
+  }
+}
+
+const noQuery: Pick<URLSearchParams, 'get'> = { get: () => null };
+
+function queryOf({ url }: Pick<DirectRequest, 'url'>): Pick<URLSearchParams, 'get'> {
+  const at = url.indexOf('?');
+  return at < 0 ? noQuery : new URLSearchParams(url.slice(at + 1));
+}
+
+function hintsOf(request: DirectRequest, query: Pick<URLSearchParams, 'get'>): BodyHints {
+  return {
+    contentType: request.headers['content-type'],
+    contentEncoding: request.headers['content-encoding'],
+    queryCompression: query.get('compression') ?? undefined,
+    queryData: query.get('data') ?? undefined,
+    legacyPath: /^\/(e|capture|engage|track)\b/.test(request.url),
+  };
 }

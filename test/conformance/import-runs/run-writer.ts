@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { deleteProjectRows } from '../../../src/stores/metadata/delete-project-rows.ts';
+import { deleteProjectRows } from '../../../src/stores/metadata/projects.ts';
 import { RunLostError } from '../../../src/imports/run/leased-run.ts';
 import { createRunWriter, type RunWriter } from '../../../src/imports/run/run-writer.ts';
 import { createRun, getRun } from '../../../src/imports/run/run-store.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../src/queue/jobs/deliveries.ts';
 import { enqueuePluginJob, pluginJobsMax } from '../../../src/queue/jobs/enqueue-plugin-job.ts';
 import { claim, enqueue, findJob, listJobs, succeed, type Job } from '../../../src/queue/jobs/queue.ts';
-import { createSchedule } from '../../../src/queue/jobs/schedule.ts';
+import { createSchedule } from '../../../src/queue/jobs/runner.ts';
 import { addApp, changeApp, deliveryEvent, sharedClock, start, testClock } from '../../support/jobs.ts';
 import { leaseMs, useStore, type JobsFixture, type OpenStore, type TestClock } from '../../support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time.ts';

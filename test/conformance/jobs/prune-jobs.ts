@@ -11,7 +11,7 @@ import {
 } from '../../../src/queue/jobs/prune-jobs.ts';
 import { claim, enqueue, fail, findJob, moveJobs, succeed, type Job } from '../../../src/queue/jobs/queue.ts';
 import { countRun, reportFailure, reportSuccess } from '../../../src/queue/jobs/report.ts';
-import { createSchedule } from '../../../src/queue/jobs/schedule.ts';
+import { createSchedule } from '../../../src/queue/jobs/runner.ts';
 import { addApp, errorOf, sharedClock, start, testClock } from '../../support/jobs.ts';
 import { leaseMs, useStore, type JobsFixture, type OpenStore } from '../../support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time.ts';

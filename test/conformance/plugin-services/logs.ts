@@ -3,11 +3,11 @@ import type { LogLine } from '../../../src/plugins/sandbox/sandbox.ts';
 import {
   createPluginLogs,
   listLogs,
+  linesPerConfigMax,
   type LogFilter,
   type PluginLogs,
 } from '../../../src/plugins/services/plugin-logs.ts';
 import { addOwnMetrics, hourOf } from '../../../src/plugins/services/own-metrics.ts';
-import { linesPerConfigMax } from '../../../src/plugins/services/prune-plugin-logs.ts';
 import { createStorage } from '../../../src/plugins/services/storage.ts';
 import { addConfigs, type OpenStore, type ServicesStore } from '../../support/plugin-store.ts';
 

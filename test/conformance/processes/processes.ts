@@ -10,9 +10,9 @@ import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import { pruneLive } from '../../../src/stores/metadata/live-watches.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
 import { startLiveRelay } from '../../../src/server/service/live-relay.ts';
-import { startProcessReports, type ProcessReport } from '../../../src/server/service/process-reports.ts';
-import { createSharedBudgets } from '../../../src/server/service/shared-budgets.ts';
-import { putTogether } from '../../../src/server/service/shared-limits.ts';
+import { startProcessReports, type ProcessReport } from '../../../src/server/service/status.ts';
+import { createSharedBudgets } from '../../../src/server/service/start.ts';
+import { putTogether } from '../../../src/server/service/http.ts';
 
 export interface TwoProcesses extends AsyncDisposable {
   readonly db: Metadata;

@@ -18,7 +18,7 @@ import { createLog } from '../../../src/server/telemetry/log.ts';
 import { notePending } from '../../../src/pipeline/cursors.ts';
 import { ProfileRebuilder } from '../../../src/pipeline/rebuild/profile-rebuilder.ts';
 import { storeWindow, writeWindow } from '../../../src/pipeline/store-window.ts';
-import { keepLog, OtherLogError } from '../../../src/pipeline/slots/keep-log.ts';
+import { keepLog, OtherLogError } from '../../../src/pipeline/slots/slot-consumers.ts';
 import type { OpenStore } from './storm.ts';
 
 interface Scene {

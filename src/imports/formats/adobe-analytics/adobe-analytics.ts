@@ -9,7 +9,6 @@ import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { asNumber, idOf, setMember, type Json, type Properties } from '../read-values.ts';
 import { kindOfTimes, textTime } from '../times.ts';
-import { cellsOf, isEmptyCell, planColumns, type ColumnPlan } from './columns.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { splitEscaped, unescaped } from './multi-values.ts';
@@ -242,4 +241,41 @@ const listVariable = /^mvvar\d$/;
 
 function withValue({ name, value }: SuccessEvent): string {
   return value === undefined ? name : `${name}=${value}`;
+}
+
+/** Which columns of a data feed are read, and under which name. */
+interface ColumnPlan {
+  /** Name by position; undefined: not read. */
+  readonly names: readonly (string | undefined)[];
+}
+
+const processed = 'post_';
+
+/**
+ * What Adobe has processed (`post_evar1`) stands for what was sent (`evar1`), also where it is empty, and takes its name.
+ */
+function planColumns(columns: readonly string[]): ColumnPlan {
+  const all = new Set(columns);
+  const names = columns.map((column) => {
+    if (column.startsWith(processed)) return column.slice(processed.length);
+    return all.has(`${processed}${column}`) ? undefined : column;
+  });
+  return { names };
+}
+
+/** Cells of a line: a backslash takes the meaning off a tab, a line break or another backslash behind it. */
+function cellsOf(line: string): readonly string[] {
+  if (!line.includes('\\')) return line.split('\t');
+  return [...line.matchAll(/((?:\\[^]|[^\t\\])*)(?:\t|$)/g)]
+    .slice(0, unescapedTabs(line) + 1)
+    .map(([, cell = '']) => cell.replaceAll(/\\([\t\n\\])/g, '$1'));
+}
+
+function unescapedTabs(line: string): number {
+  return line.replaceAll(/\\[^]/g, '').split('\t').length - 1;
+}
+
+/** What stands in a cell for nothing. */
+function isEmptyCell(cell: unknown): boolean {
+  return cell === undefined || cell === null || cell === '' || cell === '::empty::' || cell === '::hash::0';
 }

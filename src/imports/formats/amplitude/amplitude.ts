@@ -1,9 +1,59 @@
-import type { Format } from '../format.ts';
+import type { Format, NameTable } from '../format.ts';
 import { formatByMap } from '../format-by-map.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { amplitudeMap } from './map.ts';
-import { amplitudeNames } from './names.ts';
+
+/** Columns that are about the export, not about what happened. */
+const bookkeeping = ['$insert_id', '$insert_key', '$schema', 'amplitude_event_type', 'app', 'client_event_time']
+  .concat(['client_upload_time', 'data', 'data_type', 'event_time', 'processed_time', 'sample_rate'])
+  .concat(['server_received_time', 'server_upload_time', 'uuid']);
+
+/** How a person first came: `initial_x` of Amplitude is `$initial_x` here. */
+const initial = ['referrer', 'referring_domain', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term']
+  .concat(['gclid', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'fbclid', 'msclkid', 'twclid', 'ttclid', 'li_fat_id'])
+  .concat(['igshid', 'rdt_cid', 'epik', 'qclid', 'sccid']);
+
+/** `column:x` is the column x of the export, to tell it from a property of the event that is called x. */
+const amplitudeNames: NameTable = {
+  events: {
+    $groupidentify: null,
+    $identify: '$set',
+    '[Amplitude] Element Changed': '$autocapture',
+    '[Amplitude] Element Clicked': '$autocapture',
+    '[Amplitude] Page Viewed': '$pageview',
+    session_end: null,
+    session_start: null,
+  },
+  properties: {
+    '[Amplitude] Element Text': '$el_text',
+    '[Amplitude] Page Domain': '$host',
+    '[Amplitude] Page Location': '$current_url',
+    '[Amplitude] Page Path': '$pathname',
+    '[Amplitude] Page Title': 'title',
+    '[Amplitude] Page URL': '$current_url',
+    '[Amplitude] Viewport Height': '$viewport_height',
+    '[Amplitude] Viewport Width': '$viewport_width',
+    referrer: '$referrer',
+    referring_domain: '$referring_domain',
+    'column:city': '$geoip_city_name',
+    'column:country': '$geoip_country_name',
+    'column:device_carrier': '$network_carrier',
+    'column:device_manufacturer': '$device_manufacturer',
+    'column:device_model': '$device_model',
+    'column:event_id': '$amplitude_event_id',
+    'column:ip_address': '$ip',
+    'column:library': '$lib',
+    'column:location_lat': '$geoip_latitude',
+    'column:location_lng': '$geoip_longitude',
+    'column:region': '$geoip_subdivision_1_name',
+    'column:session_id': '$amplitude_session_id',
+    'column:user_id': '$amplitude_user_id',
+    'column:version_name': '$app_version',
+    ...Object.fromEntries(bookkeeping.map((name) => [`column:${name}`, null])),
+  },
+  person_properties: Object.fromEntries(initial.map((name) => [`initial_${name}`, `$initial_${name}`])),
+};
 
 const about = {
   slug: 'amplitude',

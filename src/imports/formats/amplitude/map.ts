@@ -2,21 +2,25 @@ import { isObject } from '../../../base/json.ts';
 import { unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable } from '../format.ts';
 import { timeAt } from '../map-times.ts';
-import { namesOf, type Names } from '../names.ts';
+import { namesOf, rename, type Names } from '../names.ts';
 import { personId } from '../person-id.ts';
 import { note } from '../read-by-map.ts';
-import { idOf, kindOf, numberOf, objectOf, type Json } from '../read-values.ts';
+import { idOf, kindOf, numberOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type { Links } from '../reader-memory.ts';
 import type { Derived, Draft, Hook, Identity, PersonStep, RecordMap } from '../record-map.ts';
 import { kindOfTimes, textTime, utc } from '../times.ts';
-import { loaderMarks } from '../warehouse-row.ts';
+import {
+  loaderMarks,
+  cellOf,
+  hasLoaderColumn,
+  isInCapitals,
+  memberOf,
+  plainRow,
+  type ColumnKinds,
+} from '../warehouse-row.ts';
 import { addDeviceId, columnNames, createSystemAdder } from './columns.ts';
-import { applyOperations, hasOperations, isInitial, none } from './event-person.ts';
-import { addEventType } from './event-type.ts';
 import { addGroups, createGroupReader } from './groups.ts';
-import { createSessionIds } from './sessions.ts';
-import { userChanges, userOperations } from './user-operations.ts';
-import { exportedRecord } from './warehouse.ts';
+import { fastId } from '../derived-uuids.ts';
 
 export interface AmplitudeParts {
   readonly writer: EventWriter;
@@ -165,3 +169,168 @@ function personSteps(names: Names): readonly PersonStep[] {
     },
   ];
 }
+
+/** Automatic events keep what happened to the element. */
+function addEventType(name: string, event: string, properties: Properties): void {
+  if (event !== '$autocapture') return;
+  properties['$event_type'] ??= name.endsWith('Changed') ? 'change' : 'click';
+}
+
+/** What Amplitude writes for "came from nowhere". */
+const none = 'EMPTY';
+
+/** Whether a property says how the person first came. */
+function isInitial(name: string): boolean {
+  return name.startsWith('$initial_') || name.startsWith('initial_');
+}
+
+function hasOperations(user: Json): boolean {
+  return userOperations.some((operation) => user[operation] !== undefined);
+}
+
+/** What operations say beside `$set`; those that are not applied are noted. */
+function applyOperations(user: Json, names: Names, draft: Draft): void {
+  const { properties, setOnce } = draft;
+  const changes = userChanges(user);
+  const once: Properties = {};
+  rename(changes.setOnce, names, once);
+  for (const key of Object.keys(once)) if (once[key] !== null && once[key] !== none) setMember(setOnce, key, once[key]);
+  const unset = changes.unset.flatMap((name) => names.get(name) ?? (names.has(name) ? [] : name));
+  if (unset.length > 0) properties['$unset'] = unset;
+  const [sample] = changes.notApplied;
+  if (sample !== undefined) note(draft, { of: 'amplitude_operations', sample });
+}
+
+/** Between 1973 and 2286; a smaller number is no time, and -1 means none. */
+const earliestMs = 1e11;
+const latestMs = 1e13;
+const recentMax = 20_000;
+
+/**
+ * Amplitude numbers sessions by the ms of their start, and -1 means none. Here a session is a UUID of version 7 that tells
+ * the same start; which device it belongs to decides the rest of it.
+ */
+function createSessionIds(): (sessionId: unknown, deviceOf: () => string) => string | undefined {
+  // Records of one session mostly follow each other.
+  const recent = new Map<string, { readonly start: number; readonly id: string }>();
+  return (sessionId, deviceOf) => {
+    const start = typeof sessionId === 'string' ? Number(sessionId) : sessionId;
+    if (typeof start !== 'number' || !isStart(start)) return undefined;
+    const device = deviceOf();
+    const known = recent.get(device);
+    if (known?.start === start) return known.id;
+    const id = uuidAt(start, fastId('amplitude', 'session', device, String(start)));
+    if (recent.size >= recentMax) recent.clear();
+    recent.set(device, { start, id });
+    return id;
+  };
+}
+
+function isStart(ms: number): boolean {
+  return ms >= earliestMs && ms < latestMs && Number.isInteger(ms);
+}
+
+/** `random` lends everything after the time and the version. */
+function uuidAt(ms: number, random: string): string {
+  const time = ms.toString(16).padStart(12, '0').slice(-12);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(15)}`;
+}
+
+/** What changes a property by the value that it has, which no event of an export says. */
+const relative = ['$add', '$append', '$prepend', '$preInsert', '$postInsert', '$remove', '$clearAll'] as const;
+
+/** Members of user_properties that are operations of the Identify API, and no properties. */
+const userOperations: readonly string[] = ['$set', '$setOnce', '$unset', ...relative];
+
+/** User properties with their operations apart. */
+interface UserChanges {
+  /** As they stand there, and those of `$set`. */
+  readonly set: Json;
+  readonly setOnce: Json;
+  /** Names of those that are removed. */
+  readonly unset: readonly string[];
+  /** `$add logins`: operations that are not applied. */
+  readonly notApplied: readonly string[];
+}
+
+function userChanges(source: Json): UserChanges {
+  if (!userOperations.some((operation) => source[operation] !== undefined)) {
+    return { set: source, setOnce: {}, unset: [], notApplied: [] };
+  }
+  const set: Properties = {};
+  for (const key of Object.keys(source)) if (!userOperations.includes(key)) setMember(set, key, source[key]);
+  const given = source['$set'];
+  if (isObject(given)) for (const key of Object.keys(given)) setMember(set, key, given[key]);
+  const once = source['$setOnce'];
+  return {
+    set,
+    setOnce: isObject(once) ? once : {},
+    unset: namesIn(source['$unset']),
+    notApplied: relative.flatMap((operation) => {
+      const of = source[operation];
+      return of === undefined
+        ? []
+        : operation === '$clearAll'
+          ? [operation]
+          : namesIn(of).map((name) => `${operation} ${name}`);
+    }),
+  };
+}
+
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.filter((name) => typeof name === 'string');
+  return isObject(value) ? Object.keys(value) : [];
+}
+
+const marker = 'event_type';
+
+/**
+ * A row of the table of events, as Amplitude's own warehouse export, Fivetran and other loaders write it, as a line of the
+ * Export API; what is one already comes back as it is.
+ */
+function exportedRecord(record: Json): Json {
+  if (!isWarehouseRow(record)) return record;
+  const row = plainRow(record, marker);
+  const exported: Properties = {};
+  for (const column of Object.keys(row)) {
+    const value = cellOf(kinds, column, row[column]);
+    const object = objects.find((each) => memberOf(column, each) !== undefined);
+    if (object === undefined) setMember(exported, names.get(column) ?? column, value);
+    else putInto(exported, object, memberOf(column, object) ?? '', value);
+  }
+  return exported;
+}
+
+/** Objects are texts there, or in columns of their own, or the loader has left its marks. */
+function isWarehouseRow(record: Json): boolean {
+  if (isInCapitals(record, marker) || hasLoaderColumn(record)) return true;
+  const { event_properties: event, user_properties: user } = record;
+  return typeof event === 'string' || typeof user === 'string' || (event === undefined && user === undefined);
+}
+
+function putInto(exported: Properties, object: string, member: string, value: unknown): void {
+  const there = exported[object];
+  const members: Properties = isObject(there) ? { ...there } : {};
+  if (!Object.hasOwn(members, member)) setMember(members, member, value);
+  exported[object] = members;
+}
+
+const objects: readonly string[] = ['event_properties', 'user_properties', 'groups'];
+
+/** Columns that are called otherwise than in the export. */
+const names: ReadonlyMap<string, string> = new Map([
+  ['_insert_id', '$insert_id'],
+  ['_insert_key', '$insert_key'],
+  ['_schema', '$schema'],
+  ['schema', '$schema'],
+  ['ad_id', 'adid'],
+  ['id', 'event_id'],
+  ['insert_id', '$insert_id'],
+]);
+
+const kinds: ColumnKinds = {
+  numbers: new Set('amplitude_id app event_id id location_lat location_lng sample_rate session_id'.split(' ')),
+  flags: new Set(['is_attribution_event', 'paying']),
+  json: new Set('data event_properties global_user_properties group_properties groups plan user_properties'.split(' ')),
+};

@@ -4,13 +4,14 @@ import type { NameTable } from '../format.ts';
 import { namesOf } from '../names.ts';
 import { personId } from '../person-id.ts';
 import { timeOfEpoch } from '../read-times.ts';
-import { kindOf, type Json } from '../read-values.ts';
+import { kindOf, idOf, asNumber, listOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type { Identity, IdPart, RecordMap } from '../record-map.ts';
 import { kindOfTime, utc } from '../times.ts';
 import { loaderMarks } from '../warehouse-row.ts';
-import { idColumns, idKind, idOfRow, placeColumn, placeColumns } from './row-id.ts';
-import { addItems, addLifetime, readApart, unset } from './row-values.ts';
 import { exportedRow } from './warehouse.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
+import { isObject } from '../../../base/json.ts';
+import { valueOfPair } from '../value-of-pair.ts';
 
 /** Records of a row that are taken apart, as the schema of the export has them. */
 const apart =
@@ -89,4 +90,79 @@ function identityOf(
   return importsAnonymous
     ? { distinctId, isNobody: true }
     : skipped('neither user_id nor user_pseudo_id: sent without consent');
+}
+
+/** The first part of ids of rows. */
+const idKind = 'event';
+const idColumns: readonly string[] = [
+  'stream_id',
+  'user_pseudo_id',
+  'user_id',
+  'event_timestamp',
+  'event_name',
+  'event_bundle_sequence_id',
+];
+/** Of the batch in which a row came, and the row's place there; older rows have none. */
+const placeColumns: readonly string[] = ['batch_page_id', 'batch_ordering_id'];
+const placeColumn = 'batch_event_index';
+
+/** Google sends nothing twice under one place in a batch; without a place two equal rows are two events. */
+function idOfRow(writer: EventWriter, row: Json, record: Json): string {
+  const idIn = (column: string): string => idOf(row[column]) ?? '';
+  const key = [idKind, ...idColumns.map(idIn)];
+  const place = idOf(row[placeColumn]);
+  if (place !== undefined) return writer.id(...key, ...placeColumns.map(idIn), place);
+  // A flattened row has its parameters in columns, as many as there are.
+  const parameters = row['event_params'] ?? (row === record ? null : row);
+  const content = canonicalJson([parameters, row['items'] ?? null]);
+  return writer.countedId(...key, content);
+}
+
+/** Members of a row that are no properties as they stand. */
+const readApart: ReadonlySet<string> = new Set(
+  [
+    'event_name',
+    'event_params',
+    'event_timestamp',
+    'items',
+    'user_first_touch_timestamp',
+    'user_id',
+    'user_ltv',
+  ].concat(['user_properties', 'user_pseudo_id']),
+);
+
+/** Values that say nothing. */
+const unset: readonly unknown[] = [null, '', '(not set)', '(not provided)'];
+
+function putParameter(target: Properties, parameter: unknown, put: EventWriter['put']): void {
+  if (!isObject(parameter) || typeof parameter['key'] !== 'string') return;
+  const value = valueOfPair(parameter['value']);
+  if (isSet(value)) put(target, parameter['key'], value);
+}
+
+/** What was bought, seen, put into the cart. */
+function addItems(writer: EventWriter, properties: Properties, given: unknown): void {
+  const items = listOf(given).filter(isObject).map(itemOf);
+  if (items.length > 0) writer.put(properties, 'items', items);
+}
+
+function itemOf(item: Json): Properties {
+  const read: Properties = {};
+  for (const key of Object.keys(item)) {
+    if (key !== 'item_params' && isSet(item[key])) setMember(read, key, item[key]);
+  }
+  for (const each of listOf(item['item_params'])) putParameter(read, each, setMember);
+  return read;
+}
+
+/** When the person first came, in µs since 1970, and what they have spent since. */
+function addLifetime(writer: EventWriter, person: Properties, firstTouch: unknown, lifetime: unknown): void {
+  writer.putPerson(person, 'user_first_touch_timestamp', timeOfEpoch(firstTouch, 'us'));
+  for (const [key, value] of Object.entries(objectOf(lifetime))) {
+    if (isSet(value)) writer.putPerson(person, `user_ltv_${key}`, asNumber(value));
+  }
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && !unset.includes(value);
 }

@@ -18,7 +18,6 @@ import type {
 } from '../record-map.ts';
 import { kindOfTime, utc } from '../times.ts';
 import { emptyText, type BagRule } from './bag-rule.ts';
-import { groupsOf } from './groups.ts';
 import type { Rules } from './rules.ts';
 import { isExcelDate, type TimeRule } from './time-rule.ts';
 import type { ValueRule } from './value-rule.ts';
@@ -226,4 +225,16 @@ function pathsOf({ event, distinctId, anonymousId, timestamp, uuid, ...rest }: R
 function objectsOn(path: string): readonly string[] {
   const steps = path.split('.');
   return steps.slice(1).map((_, index) => steps.slice(0, index + 1).join('.'));
+}
+
+/** Type → key, of those that a record has. */
+function groupsOf(bag: BagRule, record: Json): Properties {
+  const found: Properties = {};
+  bag.addTo(record, found);
+  const groups: Properties = {};
+  for (const [type, value] of Object.entries(found)) {
+    const key = idOf(value);
+    if (key !== undefined) setMember(groups, type, key);
+  }
+  return groups;
 }

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import example from './example.json' with { type: 'json' };
-import { rulesSchema } from './rules-schema.ts';
+import { rulesSchema } from './mapping.ts';
 import { parseRules } from './rules.ts';
 
 const validate = new Ajv2020({ strict: false }).compile(rulesSchema);

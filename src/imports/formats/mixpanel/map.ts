@@ -4,14 +4,12 @@ import type { NameTable, RecordResult } from '../format.ts';
 import { propertiesBy } from '../map-steps.ts';
 import { timeAt } from '../map-times.ts';
 import { namesOf } from '../names.ts';
-import { idOf, kindOf, objectOf, type Json } from '../read-values.ts';
+import { idOf, kindOf, objectOf, type Json, type Properties } from '../read-values.ts';
 import type { Derived, Draft, Identity, RecordMap } from '../record-map.ts';
 import { kindOfTime, type Zone } from '../times.ts';
-import { createCountryNames } from './country-names.ts';
 import { groupsOf, type GroupProperty } from './groups.ts';
-import { deviceOf, distinctIdOf, failureKey, isFailedLink, userOf } from './ids.ts';
+import { deviceOf, distinctIdOf, failureKey, isFailedLink, userOf, plainIdOf } from './ids.ts';
 import { isProfile } from './profiles.ts';
-import { mixpanelVerb, verbNames } from './verbs.ts';
 import { fromWarehouse } from './warehouse.ts';
 
 /** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
@@ -121,5 +119,90 @@ function verbReader(writer: EventWriter, propertiesOf: (draft: Draft) => Json) {
         return writer.event(uuid, event, distinctId, draft.timestamp, { ...propertiesOf(draft), ...properties });
       }),
     );
+  };
+}
+
+/** English names by code, remembered: there are at most 676 codes. */
+function createCountryNames(): (code: string) => string | undefined {
+  const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+  const known = new Map<string, string | undefined>();
+  return (code) => {
+    if (!/^[a-z]{2}$/i.test(code)) return undefined;
+    const key = code.toUpperCase();
+    if (!known.has(key)) known.set(key, countries.of(key));
+    return known.get(key);
+  };
+}
+
+/** One link between two ids. */
+interface Link {
+  readonly event: string;
+  readonly distinctId: string;
+  readonly properties: Properties;
+}
+
+const verbNames: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge']);
+
+type Verb =
+  | { readonly kind: 'links'; readonly links: readonly Link[] }
+  | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'unreadable'; readonly reason: string };
+
+/** What an identity event of Mixpanel says; undefined for every other event. */
+function mixpanelVerb(name: string, source: Json): Verb | undefined {
+  const verb = verbOf(name, source);
+  return verb !== undefined && isFailedLink(source)
+    ? { kind: 'skipped', reason: `${name} that Mixpanel marks as failed` }
+    : verb;
+}
+
+function verbOf(name: string, source: Json): Verb | undefined {
+  switch (name) {
+    case '$identify':
+      return isIdentify(source) ? link(name, '$identified_id', '$anon_id', '$anon_distinct_id', source) : undefined;
+    case '$create_alias':
+      return link(name, 'distinct_id', 'alias', 'alias', source);
+    case '$merge':
+      return mergeOf(source['$distinct_ids']);
+    default:
+      return undefined;
+  }
+}
+
+/** An event that only happens to have the name is an event. */
+function isIdentify(source: Json): boolean {
+  return source['$identified_id'] !== undefined || source['$anon_id'] !== undefined;
+}
+
+function link(event: string, idKey: string, otherKey: string, property: string, source: Json): Verb {
+  const id = plainIdOf(source[idKey]);
+  const other = plainIdOf(source[otherKey]);
+  if (id === undefined)
+    return { kind: 'unreadable', reason: `${event}: expected ${idKey}, got ${kindOf(source[idKey])}` };
+  if (other === undefined) {
+    return { kind: 'unreadable', reason: `${event}: expected ${otherKey}, got ${kindOf(source[otherKey])}` };
+  }
+  return linked(event, id, [other], property);
+}
+
+/** `$merge` joins people whoever they are, as `$merge_dangerously` does here. */
+function mergeOf(value: unknown): Verb {
+  const ids = Array.isArray(value) ? (value as readonly unknown[]).map(plainIdOf) : [];
+  const [id, ...others] = ids.filter((each) => each !== undefined);
+  if (id === undefined || others.length === 0 || others.length + 1 !== ids.length) {
+    return { kind: 'unreadable', reason: `$merge: expected two ids in $distinct_ids, got ${kindOf(value)}` };
+  }
+  return linked('$merge_dangerously', id, others, 'alias');
+}
+
+function linked(event: string, id: string, others: readonly string[], property: string): Verb {
+  if (isNobody(id) || others.some(isNobody)) {
+    return { kind: 'skipped', reason: `${event} with an id that means nobody` };
+  }
+  const useful = others.filter((other) => other !== id);
+  if (useful.length === 0) return { kind: 'skipped', reason: `${event} of an id with itself` };
+  return {
+    kind: 'links',
+    links: useful.map((other) => ({ event, distinctId: id, properties: { [property]: other } })),
   };
 }

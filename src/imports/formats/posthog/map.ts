@@ -5,10 +5,10 @@ import { unreadable, type EventWriter, type NoEvents } from '../event-writer.ts'
 import type { NameTable, RecordResult } from '../format.ts';
 import { timeAt } from '../map-times.ts';
 import { namesOf, type Names } from '../names.ts';
-import { idOf, kindOf, objectOfJson, type Json } from '../read-values.ts';
+import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
 import type { Draft, Hook, Identity, Members, PersonStep, RecordMap } from '../record-map.ts';
 import { kindOfTime, utc, type Zone } from '../times.ts';
-import { addElements } from './elements.ts';
+import { isObject } from '../../../base/json.ts';
 
 export interface PosthogParts {
   readonly writer: EventWriter;
@@ -139,4 +139,35 @@ function personSteps(names: Names, setsPerson: boolean): readonly PersonStep[] {
       { renames: names, into },
     ]),
   ];
+}
+
+/** Keeps what an automatic event knows of the page's elements, where no chain says it. */
+function addElements({ elements, elements_chain: chain }: Json, properties: Properties): void {
+  if (!Array.isArray(elements) || (typeof chain === 'string' && chain !== '')) return;
+  properties['$elements'] ??= (elements as readonly unknown[]).filter(isObject).map(wireElement);
+}
+
+/** Stored name → name on the wire. */
+const wireNames: readonly (readonly [stored: string, wire: string])[] = [
+  ['tag_name', 'tag_name'],
+  ['text', '$el_text'],
+  ['$el_text', '$el_text'],
+  ['href', 'attr__href'],
+  ['attr_id', 'attr__id'],
+  ['attr_class', 'attr__class'],
+  ['nth_child', 'nth_child'],
+  ['nth_of_type', 'nth_of_type'],
+];
+
+function wireElement(element: Json): Properties {
+  const wire: Properties = {};
+  for (const [stored, name] of wireNames) {
+    const value = element[stored];
+    if (value !== undefined && value !== null) wire[name] = value;
+  }
+  const attributes = isObject(element['attributes']) ? element['attributes'] : element;
+  for (const key of Object.keys(attributes)) {
+    if (key.startsWith('attr__') && !Object.hasOwn(wire, key)) setMember(wire, key, attributes[key]);
+  }
+  return wire;
 }

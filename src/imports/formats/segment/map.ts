@@ -10,11 +10,9 @@ import type { IdCounter } from '../occurrences.ts';
 import { note } from '../read-by-map.ts';
 import { objectOf, type Json, type Properties } from '../read-values.ts';
 import type { Draft, Hook, Identity, Members, RecordMap, TimeRule } from '../record-map.ts';
-import { kindOfTimes, utc } from '../times.ts';
+import { kindOfTimes, utc, textTime } from '../times.ts';
 import { contextPaths } from './context.ts';
-import { messageIds } from './message-ids.ts';
-import { timeFields, timeOfMessage } from './message-time.ts';
-import { hostOf, textOf } from './message-values.ts';
+import { exactNumber } from '../../../base/exact-json.ts';
 
 export interface SegmentParts {
   readonly names: NameTable;
@@ -209,4 +207,66 @@ function translator(names: NameTable): (event: WireEvent) => WireEvent | NoEvent
     }
     return { ...event, event: name ?? event.event, properties: translated };
   };
+}
+
+/** Whom a message is about. */
+interface MessageIds {
+  readonly distinctId: string;
+  /** The id that the user had before, on the same device; undefined: none, or the same. */
+  readonly anonymousId: string | undefined;
+}
+
+/** `userId`, else `anonymousId`; an id that means nobody only where there is no other. Undefined: no id at all. */
+function messageIds(userId: unknown, anonymousId: unknown): MessageIds | undefined {
+  const given = [textOf(userId), textOf(anonymousId)] as const;
+  const [user, anonymous] = given.map((id) => (id === undefined || isNobody(id) ? undefined : id));
+  const distinctId = user ?? anonymous ?? given[0] ?? given[1];
+  if (distinctId === undefined) return undefined;
+  return { distinctId, anonymousId: user !== undefined && anonymous !== user ? anonymous : undefined };
+}
+
+interface MessageTime {
+  readonly text: string;
+  /** By how many ms the clock of the sender was put right; 0: it was not, or there was nothing to put right. */
+  readonly correctedMs: number;
+}
+
+const timeFields = ['timestamp', 'originalTimestamp', 'receivedAt', 'sentAt'] as const;
+
+/**
+ * `timestamp` is right as it stands: Segment and RudderStack have corrected it. What has not passed through them (dumps of a gateway)
+ * lacks it, and is corrected in the same way: receivedAt - (sentAt - originalTimestamp). Undefined: the message has no time.
+ */
+function timeOfMessage(message: Json): MessageTime | undefined {
+  const timestamp = textOf(message['timestamp']);
+  if (timestamp !== undefined) return { text: timestamp, correctedMs: 0 };
+  const original = textOf(message['originalTimestamp']);
+  const received = textOf(message['receivedAt']);
+  const text = original ?? received ?? textOf(message['sentAt']);
+  if (text === undefined) return undefined;
+  const skewMs = skewOf(message['sentAt'], received);
+  const ms = original === undefined || skewMs === undefined ? Number.NaN : msOf(original) + skewMs;
+  if (Number.isNaN(ms) || skewMs === undefined) return { text, correctedMs: 0 };
+  return { text: new Date(ms).toISOString(), correctedMs: skewMs };
+}
+
+/** How far the clock of the sender was behind. */
+function skewOf(sent: unknown, received: string | undefined): number | undefined {
+  const ms = msOf(received) - msOf(textOf(sent));
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function msOf(text: string | undefined): number {
+  const time = textTime(text);
+  return time === undefined ? Number.NaN : Date.parse(time);
+}
+
+/** A text that is not blank, or a number as text. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' ? (value.trim() === '' ? undefined : value) : exactNumber(value);
+}
+
+function hostOf(url: unknown): string | undefined {
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).host || undefined : undefined;
 }

@@ -3,13 +3,13 @@ import { createMapReader, withMap, type MapReader } from '../read-by-map.ts';
 import { readObjects } from '../read-objects.ts';
 import { readExample } from '../read-example.ts';
 import { readOptions } from '../read-options.ts';
-import type { Json } from '../read-values.ts';
+import { objectOf, type Json } from '../read-values.ts';
 import { createReaderMemory } from '../reader-memory.ts';
-import { unwrapped } from './envelope.ts';
 import { evidence } from './evidence.ts';
 import example from './example.json' with { type: 'json' };
 import { segmentMap, type SegmentParts } from './map.ts';
 import { isWarehouseRow, messageOfRow, warehouseTables } from './warehouse.ts';
+import { isObject } from '../../../base/json.ts';
 
 /**
  * Messages of Segment and RudderStack (`track`, `identify`, `page`, `screen`, `group`, `alias`) as events.
@@ -94,4 +94,34 @@ function readJob(messages: readonly Json[], { begin }: MapReader): RecordResult 
   const notes = results.flatMap((result) => result.notes ?? []);
   if (events.length === 0) return results[0] ?? { kind: 'events', events };
   return { kind: 'events', events, ...(notes.length > 0 && { notes }) };
+}
+
+/** What of a record is a message or a row. */
+type Content =
+  | { readonly kind: 'messages'; readonly messages: readonly Json[] }
+  /** `table`: as the loader calls it; undefined: its columns tell. */
+  | { readonly kind: 'row'; readonly row: Json; readonly table: string | undefined };
+
+/**
+ * What was sent is wrapped by the libraries and in RudderStack's own files: a batch is `{batch: […], receivedAt, requestIP}`, archived
+ * jobs have one message in `EventPayload`, those of the gateway a batch in `event_payload`; transformations get `{message, metadata, destination}`; a line of a staging file is
+ * `{data: row, metadata: {table}}`. Undefined: none of these, or a job without messages.
+ */
+function unwrapped(record: Json): Content | undefined {
+  if (record['type'] !== undefined || record['messageId'] !== undefined) return undefined;
+  const { data } = record;
+  const { table } = objectOf(record['metadata']);
+  if (isObject(data) && typeof table === 'string') return { kind: 'row', row: data, table };
+  const wrapped = [record['event_payload'], record['EventPayload'], record['message']].find(isObject);
+  const payload = wrapped ?? (Array.isArray(record['batch']) ? record : undefined);
+  if (payload === undefined) return undefined;
+  const { batch } = payload;
+  const messages = Array.isArray(batch) ? batch.filter(isObject).map((each) => ofBatch(each, payload)) : [payload];
+  return messages.length === 0 ? undefined : { kind: 'messages', messages };
+}
+
+/** A batch says once when it was sent and received, and from where. */
+function ofBatch(message: Json, { sentAt, receivedAt, requestIP, request_ip: ip = requestIP }: Json): Json {
+  const shared = Object.entries({ sentAt, receivedAt, request_ip: ip }).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(shared), ...message };
 }

@@ -1,4 +1,4 @@
-import { snowplowColumns } from './columns.ts';
+import { snowplowColumns } from './snowplow.ts';
 import { createDraw, type Draw } from '../../../../test/support/draw.ts';
 
 const startMs = Date.UTC(2023, 0, 1);

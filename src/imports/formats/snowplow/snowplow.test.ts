@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { snowplowColumns } from './columns.ts';
-import { snowplow } from './snowplow.ts';
+import { snowplowColumns, snowplow } from './snowplow.ts';
 import {
   checkRecords,
   eventFrom,

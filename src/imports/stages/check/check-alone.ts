@@ -2,7 +2,6 @@ import { freeMemory } from '../../../base/free-memory.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { checkSegment, type OnLines } from './check-segment.ts';
 import { findUnmapped } from './find-unmapped.ts';
-import { paced } from './paced-progress.ts';
 import { openReader, type ReaderOptions } from './open-reader.ts';
 import { createPlainConverter } from './plain/plain-converter.ts';
 import { createSegmentMemory, type Before, type KnownBefore, type SegmentMemories } from './segment-memory.ts';
@@ -118,5 +117,16 @@ export async function checkAlone(
       devices: devices.list(),
       joined: tools.tables.map(({ isMatched }) => isMatched),
     },
+  };
+}
+
+/** Passes on how far a segment is at most once in `everyMs`, so that showing progress costs a check next to nothing. */
+function paced(everyMs: number, onLines: OnLines): OnLines {
+  let last = performance.now();
+  return (lines) => {
+    const now = performance.now();
+    if (now - last < everyMs) return;
+    last = now;
+    onLines(lines);
   };
 }

@@ -4,16 +4,22 @@ import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { EventSummary } from '../../../wire/contract/import-results.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
-import type { CheckResult, LeftOutFile, OddFinding, RunToReplace, SameRecords } from '../../run/results.ts';
+import type {
+  CheckResult,
+  LeftOutFile,
+  OddFinding,
+  RunToReplace,
+  SameRecords,
+  NoteFinding,
+} from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type CheckProblem, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
 import { integer } from '../../../base/integer-text.ts';
-import { resultNotes } from './result-notes.ts';
 import { oddFindings } from './odd-findings.ts';
-import { expectedOf } from './expected-of.ts';
 import type { SharedDevices } from './shared-devices.ts';
+import { addNoteCounts, createNoteSum, noteCountsOf, noteFindings } from './note-tally.ts';
 
 export interface Checked {
   readonly sum: Sum;
@@ -271,4 +277,36 @@ function busySentence(busiest: readonly [string, number] | undefined, events: nu
     `The distinct_id ${JSON.stringify(id.slice(0, 60))} has at least ${integer(count)} of ${integer(events)} events; ` +
     'an id that stands out is often a default value and makes one person of many.'
   );
+}
+
+/** Events of a day that are to be loaded, by name. */
+function expectedOf({ expected }: Pick<StoredDay, 'expected'>): [name: string, count: number][] {
+  if (expected === '') return [];
+  // What settleDays wrote.
+  const byName = JSON.parse(expected) as Readonly<Record<string, { readonly count: number }>>;
+  return Object.entries(byName).map(([name, { count }]) => [name, count]);
+}
+
+/** Projects of Mixpanel made before that day have a zone of their own, which the records do not say. */
+const mixpanelUtcFrom = '2023-01-01';
+
+/** What readers have noted, and what the days of all records say. */
+function resultNotes({
+  sum,
+  days,
+  options,
+}: {
+  readonly sum: Pick<Sum, 'notes'>;
+  readonly days: readonly Pick<StoredDay, 'day' | 'events'>[];
+  readonly options: Pick<RunOptions, 'format' | 'formatOptions'>;
+}): NoteFinding[] {
+  const early = days.filter(({ day, events }) => day < mixpanelUtcFrom && events > 0);
+  const isZoneAssumed = options.format === 'mixpanel' && (options.formatOptions['time_zone'] ?? '') === '';
+  if (!isZoneAssumed || early.length === 0) return noteFindings(sum.notes);
+  const notes = createNoteSum();
+  addNoteCounts(notes, noteCountsOf(sum.notes).notes ?? {});
+  const count = early.reduce((all, { events }) => all + events, 0);
+  const first = early.map(({ day }) => day).toSorted()[0] ?? '';
+  addNoteCounts(notes, { mixpanel_zone_assumed: { count, amount: 0, samples: [first] } });
+  return noteFindings(notes);
 }

@@ -1,21 +1,20 @@
 import type { LeasedRun, StoredPart } from '../../run/leased-run.ts';
 import type { Run } from '../../run/run.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
-import { placesPerRecord } from './check-segment.ts';
+import { placesPerRecord, type OnLines } from './check-segment.ts';
 import { inOrder } from '../load/in-order.ts';
 import type { CheckedSegment, HandOver, SegmentTask } from './check-alone.ts';
 import type { HeldLines } from './add-faults.ts';
 import type { CheckProgress } from './check-progress.ts';
 import type { Ready } from './check-stage.ts';
-import type { OnLines } from './check-segment.ts';
 import type { CheckWorkers } from './check-workers.ts';
-import { createPlaces } from './places.ts';
-import { handOverOf } from './hand-over-file.ts';
+import { handOverOf, writeHandOver } from './hand-over-file.ts';
 import { createMemorySum, type MemorySum } from './segment-memory.ts';
 import type { RepeatedLinks } from './repeated-links.ts';
 import type { RunRows } from './run-rows.ts';
 import { addPairs, type SharedDevices } from './shared-devices.ts';
-import { writeChecked, type SegmentRef } from './write-checked.ts';
+import type { Failpoint } from '../../../base/failpoint.ts';
+import { writeFindings } from './findings-file.ts';
 
 /** Checking the segments of a run. */
 export interface Checking {
@@ -171,4 +170,61 @@ export async function lackFiles(
     .some(({ part: { seq }, index }) =>
       [stagingKeys.findings, stagingKeys.handOver].some((keyOf) => !keys.has(keyOf(id, seq, index))),
     );
+}
+
+/** Does so many pieces of work at a time, at most; the others wait, first come, first served. */
+type Places = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+function createPlaces(max: number): Places {
+  const waiting: (() => void)[] = [];
+  let taken = 0;
+  return async (work) => {
+    if (taken < max) taken += 1;
+    else await new Promise<void>((take) => waiting.push(take));
+    try {
+      return await work();
+    } finally {
+      // Handed over, so that nobody comes in between.
+      const next = waiting.shift();
+      if (next === undefined) taken -= 1;
+      else next();
+    }
+  };
+}
+
+/** Where a segment belongs. */
+interface SegmentRef {
+  readonly part: StoredPart;
+  readonly index: number;
+}
+
+interface WriteDeps {
+  readonly staging: Staging;
+  readonly failpoint: Failpoint;
+  readonly rows: RunRows;
+}
+
+/** Puts on record what was found in a segment, its rows first. */
+async function writeChecked(
+  { staging, failpoint, rows }: WriteDeps,
+  leased: LeasedRun,
+  { part, index }: SegmentRef,
+  { found, findings, rejected, handOver }: CheckedSegment,
+): Promise<void> {
+  const { id } = leased.run;
+  const place = { seq: part.seq, index };
+  await rows.insert(`segment-${pad(part.seq)}-${pad(index)}`, found);
+  await writeFindings(staging, id, place, { sums: found.sums, findings });
+  await writeHandOver(staging, id, place, handOver);
+  const rejectedKey = stagingKeys.rejected(id, `check-${pad(part.seq)}-${pad(index)}`);
+  if (rejected.length > 0) await staging.write(rejectedKey, rejected);
+  // Where a check was interrupted, the one before may have left a file that this one does not need.
+  else if (index === part.checked) await staging.remove(rejectedKey);
+  failpoint('import_rows_written');
+  await leased.savePart(part.seq, { checked: index + 1 });
+  failpoint('import_segment_checked');
+}
+
+function pad(index: number): string {
+  return String(index).padStart(5, '0');
 }

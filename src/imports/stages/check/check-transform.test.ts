@@ -4,7 +4,7 @@ import { openTestSandbox } from '../../../../test/support/sandbox.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { RunOptions } from '../../run/run.ts';
-import { createTransform } from '../../transforming/create-transform.ts';
+import { createTransform } from '../../transforming/open-transform.ts';
 import { openSandboxRunner } from '../../transforming/sandbox-runner.ts';
 import { stagingKeys } from '../../staging.ts';
 import type { Transform } from '../../transform.ts';

@@ -10,7 +10,6 @@ import { unstoredKeys, withoutKeys } from '../../../wire/batch/stored-properties
 import { canonicalUuid } from '../../../base/uuids.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { storedId } from '../../../wire/batch/stored-id.ts';
-import { isPlainForm, type KeyListener } from './is-plain-form.ts';
 import { createTimeReader } from './event-times.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 
@@ -186,4 +185,52 @@ function propertiesText(properties: Readonly<Record<string, unknown>>): string {
 /** With the mark of the run, which is appended as text. */
 function marked(properties: string, mark: string): string {
   return properties.slice(0, -1) + mark;
+}
+
+const depthPlain = 48;
+const keysPlain = 5000;
+
+/** Who hears the names of properties. */
+interface KeyListener {
+  /** Of the first level. */
+  readonly onKey: (key: string) => void;
+  /** Of those of the person and the group: in `$set`, `$set_once` and `$group_set`. */
+  readonly onNestedKey: (key: string) => void;
+}
+
+/** Whether properties nest and number so little that the door cannot mind. */
+function isPlainForm(properties: Readonly<Record<string, unknown>>, { onKey, onNestedKey }: KeyListener): boolean {
+  let keys = 0;
+  // Records come from JSON.parse: own members only.
+  for (const key in properties) {
+    onKey(key);
+    const value = properties[key];
+    keys += 1;
+    if (typeof value === 'object' && value !== null) keys += countKeys(value, 2, isBag(key) ? onNestedKey : undefined);
+  }
+  return keys <= keysPlain;
+}
+
+function isBag(key: string): boolean {
+  return key === '$set' || key === '$set_once' || key === '$group_set';
+}
+
+/** Infinity: nested too deep to go on. */
+function countKeys(value: object, depth: number, onKey?: (key: string) => void): number {
+  if (depth > depthPlain) return Infinity;
+  let keys = 0;
+  if (Array.isArray(value)) {
+    for (const each of value as readonly unknown[]) {
+      if (typeof each === 'object' && each !== null) keys += countKeys(each, depth + 1);
+    }
+    return keys;
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const key in members) {
+    const each = members[key];
+    onKey?.(key);
+    keys += 1;
+    if (typeof each === 'object' && each !== null) keys += countKeys(each, depth + 1);
+  }
+  return keys;
 }

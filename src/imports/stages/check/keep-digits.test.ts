@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseExactValues } from '../../../base/exact-json.ts';
 import type { Json } from '../../formats/read-values.ts';
-import { keepDigits } from './keep-digits.ts';
+import { keepDigits } from './transform-events.ts';
 
 const big = '12345678901234567890123';
 const rounded = String(Number(big));

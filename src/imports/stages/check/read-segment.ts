@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { RunFailedError, type Segment, type StoredPart } from '../../run/leased-run.ts';
-import { inOnePiece } from './in-one-piece.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../../staging.ts';
 
 const decompress = promisify(zstdDecompress);
@@ -62,4 +61,11 @@ function changed(staging: Staging, key: string, part: string, got: string, cause
     advice: 'startAnew',
     cause,
   });
+}
+
+/** Options of zlib for bytes that unpack to `rawBytes`: into one piece of memory, and never to more. */
+function inOnePiece(rawBytes: number): { readonly chunkSize: number; readonly maxOutputLength: number } {
+  const size = Math.max(64, rawBytes);
+  // A piece that is full makes zlib get itself another one, even when nothing comes any more.
+  return { chunkSize: size + 1, maxOutputLength: size };
 }

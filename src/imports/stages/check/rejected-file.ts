@@ -1,5 +1,6 @@
 import type { RejectedRecord } from '../../staging.ts';
-import { compress } from './compress.ts';
+import { constants, zstdCompressSync } from 'node:zlib';
+import { compacted } from '../../../base/free-memory.ts';
 
 /** Rejected records on their way to a file: compressed as they come, so that a segment of nothing else stays small. */
 export interface RejectedFile {
@@ -38,4 +39,16 @@ export function createRejectedFile(): RejectedFile {
       return frames;
     },
   };
+}
+
+/** One frame of zstd, in memory of its own. */
+function compress(raw: Buffer, compressionLevel: number): Buffer {
+  // With a checksum: a damaged file must not be taken for a good one.
+  const params = { [constants.ZSTD_c_compressionLevel]: compressionLevel, [constants.ZSTD_c_checksumFlag]: 1 };
+  return compacted(zstdCompressSync(raw, { chunkSize: boundOf(raw.length), params }));
+}
+
+/** Room for what does not compress, so that zlib writes it in one piece. */
+function boundOf(bytes: number): number {
+  return bytes + (bytes >> 7) + 1024;
 }

@@ -2,7 +2,6 @@ import { parseExactValues } from '../../../base/exact-json.ts';
 import { eventDepthMax } from '../../../wire/batch/limits.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import type { RejectedRecord } from '../../staging.ts';
-import { createChoiceTally, type ChoiceTally } from './choice-tally.ts';
 import type { ReadyEvent } from './convert-event.ts';
 import { createOddTally, type OddTally } from './odd-tally.ts';
 import { createErrorGroups } from './error-groups.ts';
@@ -12,6 +11,7 @@ import { countName, countReason, sampleKey, samplesMax, type Findings } from './
 import type { FoundNote } from '../../formats/record-notes.ts';
 import { addNotes, createNoteSum, noteCountsOf } from './note-tally.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
+import type { Chosen } from '../../formats/format.ts';
 
 /** Counts what becomes of the records of one segment. */
 export interface SegmentTally {
@@ -122,4 +122,23 @@ function isDeep(text: string): boolean {
     if (depth > eventDepthMax) return true;
   }
   return false;
+}
+
+/** Counts what the choice of the run made of the events of a segment. */
+interface ChoiceTally {
+  choose(chosen: Chosen): void;
+  /** Nothing where there is no choice. */
+  found(): Pick<Findings, 'choice'>;
+}
+
+function createChoiceTally(): ChoiceTally {
+  const leftOut = new Map<string, number>();
+  let events = 0;
+  return {
+    choose: ({ read, leftOut: reasons }) => {
+      events += read;
+      for (const reason of reasons) countReason(leftOut, reason, 1);
+    },
+    found: () => (events === 0 ? {} : { choice: { read: events, leftOut: Object.fromEntries(leftOut) } }),
+  };
 }

@@ -3,15 +3,16 @@ import type { Failpoint } from '../../../base/failpoint.ts';
 import { foreignFiles } from '../../run/foreign-files.ts';
 import type { LeftOutFile } from '../../run/results.ts';
 import { recordsIn, RunFailedError, type LeasedRun, type Segment, type StoredPart } from '../../run/leased-run.ts';
-import type { PartRead, Source, SourcePart } from '../../source.ts';
-import { stagingKeys, type Staging } from '../../staging.ts';
+import type { PartRead, Source, SourcePart, SourceFault } from '../../source.ts';
+import { stagingKeys, type Staging, type RejectedRecord } from '../../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
-import { createFaultFile, type FaultFile } from './fault-file.ts';
 import { writeLeftOut } from './left-out-files.ts';
 import { createLineFeed, type LineFeed } from './line-feed.ts';
 import { showWait } from '../stage-retry.ts';
 import type { DiskQuota } from './disk-quota.ts';
 import { writeSegment, type SegmentLimits } from './write-segment.ts';
+import { promisify } from 'node:util';
+import { zstdCompress } from 'node:zlib';
 
 export interface StagePartDeps {
   readonly leased: LeasedRun;
@@ -134,4 +135,61 @@ async function stageSegments(deps: StagePartDeps, part: PartState, feed: LineFee
 function show({ progress }: StagePartDeps, part: PartState, feed: LineFeed, faults: FaultFile): void {
   const bytes = Math.max(feed.bytesRead(), part.listed.bytes ?? 0);
   progress.part(part.seq, { records: recordsIn(part.segments), faults: faults.count(), bytes, complete: true });
+}
+
+const compress = promisify(zstdCompress);
+const faultsPerFile = 2000;
+const bytesPerFile = 4 * 1024 * 1024;
+
+/** Pieces of one part that are no records, put aside in files of rejected records as they come. */
+interface FaultFile {
+  /** `linesBefore`: of the part, before the chunk that they came with. */
+  add(faults: readonly SourceFault[], linesBefore: number): Promise<void>;
+  /** Writes what is left, and removes what an earlier attempt wrote beyond. */
+  finish(): Promise<void>;
+  /** Those that come on top of the lines: a fault that a line holds the place of is counted as that line. */
+  count(): number;
+}
+
+/** Numbered by the order of the faults, so that a part that is read again from its beginning replaces them. */
+function createFaultFile(staging: Staging, runId: string, part: { seq: number; key: string }): FaultFile {
+  const origin = `export-${String(part.seq).padStart(6, '0')}-`;
+  let lines: string[] = [];
+  let bytes = 0;
+  let files = 0;
+  let count = 0;
+  const key = (file: number): string => stagingKeys.rejected(runId, `${origin}${String(file).padStart(6, '0')}`);
+  const write = async (): Promise<void> => {
+    if (lines.length === 0) return;
+    await staging.write(key(files), [await compress(lines.join(''))]);
+    files += 1;
+    lines = [];
+    bytes = 0;
+  };
+  return {
+    async add(faults, linesBefore) {
+      for (const fault of faults) {
+        const line = `${JSON.stringify(rejectedOf(fault, part.key, linesBefore))}\n`;
+        lines.push(line);
+        bytes += line.length;
+        if (fault.heldAt === undefined) count += 1;
+        if (lines.length >= faultsPerFile || bytes >= bytesPerFile) await write();
+      }
+    },
+    async finish() {
+      await write();
+      const prefix = `${runId}/rejected/${origin}`;
+      for (const { key: found } of await staging.list(prefix)) if (found >= key(files)) await staging.remove(found);
+    },
+    count: () => count,
+  };
+}
+
+function rejectedOf(
+  { place, line = 0, heldAt, reason, original }: SourceFault,
+  part: string,
+  linesBefore: number,
+): RejectedRecord {
+  const where = heldAt === undefined ? { line, place } : { line: linesBefore + heldAt + 1, place, held: true as const };
+  return { part, ...where, stage: 'export', code: 'not_a_record', reason, original };
 }

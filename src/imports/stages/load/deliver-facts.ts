@@ -8,11 +8,12 @@ import { runTableNamed, type FactsOf } from '../../../stores/events/run-table-re
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import { readStore } from '../../targets/read-store.ts';
 import { TargetWaitError, type TableTarget } from '../../target.ts';
-import { createComponents, type Components } from './components.ts';
 import { batchBytesMax, batchOf, piecesOf } from './event-texts.ts';
 import type { Load } from './load.ts';
 import { noFacts } from './pending-facts.ts';
 import { readGroupFacts } from './read-table.ts';
+import { crc32 } from 'node:zlib';
+import { createFirstValues } from '../check/first-values.ts';
 
 /**
  * Delivers what attached months say of groups and persons. Groups learn in the order of time, since that numbers their types. Persons
@@ -136,4 +137,61 @@ function* linePieces(lines: Buffer): Generator<FactLines> {
     events += 1;
   }
   if (events > 0) yield { lines: lines.subarray(from, lines.length - 1), events };
+}
+
+/** Ids that merges name together, directly or through others, by their CRC-32; some 40 bytes an id. */
+interface Components {
+  unite(one: string, other: string): void;
+  /** Pairs of an id's CRC-32 and its component, from 1 on: the smallest CRC-32 in it, whatever the order of `unite`. */
+  pairs(pairsMax: number): Generator<Uint32Array>;
+}
+
+export function createComponents(): Components {
+  const numbers = createFirstValues(Infinity);
+  let hashes = new Uint32Array(1024);
+  let parents = new Uint32Array(1024);
+  let size = 0;
+
+  const numberOf = (id: string): number => {
+    const hash = crc32(id);
+    const number = numbers.firstOf(hash, 1, size) as number;
+    if (number < size) return number;
+    if (size === hashes.length) [hashes, parents] = [doubled(hashes), doubled(parents)];
+    hashes[size] = hash;
+    parents[size] = size;
+    size += 1;
+    return number;
+  };
+  const rootOf = (number: number): number => {
+    let at = number;
+    for (let parent = parents[at] as number; parent !== at; parent = parents[at] as number) {
+      at = parents[at] = parents[parent] as number;
+    }
+    return at;
+  };
+
+  return {
+    unite: (one, other) => {
+      const [first, second] = [rootOf(numberOf(one)), rootOf(numberOf(other))];
+      if ((hashes[first] as number) < (hashes[second] as number)) parents[second] = first;
+      else parents[first] = second;
+    },
+    *pairs(pairsMax) {
+      for (let from = 0; from < size; from += pairsMax) {
+        const count = Math.min(pairsMax, size - from);
+        const pairs = new Uint32Array(2 * count);
+        for (let at = 0; at < count; at += 1) {
+          pairs[2 * at] = hashes[from + at] as number;
+          pairs[2 * at + 1] = (hashes[rootOf(from + at)] as number) || 1;
+        }
+        yield pairs;
+      }
+    },
+  };
+}
+
+function doubled(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const more = new Uint32Array(2 * words.length);
+  more.set(words);
+  return more;
 }

@@ -2,26 +2,27 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Sleep } from '../../../base/retry.ts';
 import type { RunStore } from '../../../stores/events/run-tables.ts';
-import type { AdviceWords } from '../../run/advice-words.ts';
+import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { frameEvents, isAdmitted, isLoaded, type StoredDay } from '../../run/import-day.ts';
-import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
+import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
-import type { Target } from '../../target.ts';
+import type { Target, TableTarget } from '../../target.ts';
 import { assertCheckPassed, type LoadConditions } from '../check/assert-check-passed.ts';
 import { createTargetRetry } from '../stage-retry.ts';
-import { attachMonth } from './attach-month.ts';
-import { loadRejectedPrefix } from './deliver-frame.ts';
+import { loadRejectedPrefix, withoutStored, deliverFrame, type DeliveredFrame } from './deliver-frame.ts';
 import { deliverFacts } from './deliver-facts.ts';
 import { createLoadProgress } from './load-progress.ts';
-import type { Load, LoadPending } from './load.ts';
+import { createDue, commitFrames, type Load, type LoadPending, type Doubt } from './load.ts';
 import { openPendingFacts, writePendingFacts, type PendingFacts } from './pending-facts.ts';
 import { readJson } from './read-json.ts';
-import { assertRunTable, byMonth } from './read-table.ts';
-import { sendDay } from './send-day.ts';
+import { assertRunTable, byMonth, readFrames } from './read-table.ts';
 import { createSpeedLimit } from './speed-limit.ts';
+import { integer } from '../../../base/integer-text.ts';
+import { rejectedShare } from '../../run/check-problems.ts';
+import { inOrder } from './in-order.ts';
 
 export interface LoadDeps {
   readonly target: Target;
@@ -160,4 +161,170 @@ async function loadMonth(load: Load, month: number, all: ReturnType<typeof byMon
   if (tables !== undefined && isUnsent && (await attachMonth(load, tables, month, open))) return;
   if (tables !== undefined) await deliverFacts(load, tables, all);
   for (const day of open) await sendDay(load, day, mayBeAttached ? 'attached' : load.doubtOf(day));
+}
+
+/** Events that are let in at once, at most. */
+const pieceEventsMax = 1000;
+
+/**
+ * Lets the events of a month in and attaches its rows; what they say of persons and groups is to be delivered yet. Each step may be
+ * repeated; how much was let in is kept in `accepted` of the days. False: something looks at events on their way now, so that they are
+ * to be sent.
+ */
+async function attachMonth(
+  load: Load,
+  tables: TableTarget,
+  month: number,
+  days: readonly StoredDay[],
+): Promise<boolean> {
+  const { leased, retry, signal, failpoint, save, pending } = load;
+  const isOpen = (): Promise<boolean> => retry(() => tables.isOpen(signal));
+  if (!(await isOpen())) return false;
+  if (!days.every(isAdmitted)) {
+    const last = await admitDays(load, tables, days);
+    // Letting in may have taken hours. Only then the last day is saved: where all days are admitted, they may be attached.
+    if (!(await isOpen())) return false;
+    await save(last, { accepted: last.events });
+    // From now on its events count as loaded: whoever cancels the run must know that they may be there.
+    await leased.flush();
+  }
+  failpoint('import_month_admitted');
+  if (!(await retry(() => tables.attach(month, signal)))) return false;
+  failpoint('import_month_attached');
+  await pending.save({ months: [...pending.current.months, month], slicesDone: 0 });
+  return true;
+}
+
+/** Saves each day but the last, which it returns. */
+async function admitDays(load: Load, tables: TableTarget, days: readonly StoredDay[]): Promise<StoredDay> {
+  const { clock, failpoint, retry, save, signal, speed } = load;
+  const due = createDue(clock);
+  let pieces = 0;
+  for (const day of days) {
+    for await (const { upTo, missing } of eventsToAdmit(load, day)) {
+      for (let left = missing; left > 0; left -= pieceMax(load)) {
+        const events = Math.min(left, pieceMax(load));
+        await speed.admit(events, signal);
+        await retry(() => tables.admit(events, signal));
+      }
+      pieces += 1;
+      const isDone = upTo === day.events;
+      if (isDone && day === days.at(-1)) return day;
+      if (!isDone && !due.isDue(pieces)) continue;
+      await save(day, { accepted: upTo });
+      failpoint('import_events_admitted');
+      due.written();
+      pieces = 0;
+    }
+  }
+  throw new Error('expected days with events');
+}
+
+function pieceMax({ speed }: Load): number {
+  return Math.min(pieceEventsMax, speed.eventsMax);
+}
+
+/** What of a day was not let in yet. `missing`: without what the target has already, where it may have any of them. */
+async function* eventsToAdmit(
+  load: Load,
+  day: StoredDay,
+): AsyncGenerator<{ readonly upTo: number; readonly missing: number }> {
+  const { frameEvents } = load;
+  if (load.doubtOf(day) !== 'all') {
+    for (let from = day.accepted; from < day.events;) {
+      const upTo = Math.min(from + pieceMax(load), day.events);
+      yield { upTo, missing: upTo - from };
+      from = upTo;
+    }
+    return;
+  }
+  const first = Math.floor(day.accepted / frameEvents);
+  for await (const frame of readFrames(load, day, first)) {
+    const upTo = Math.min((frame.index + 1) * frameEvents, day.events);
+    yield { upTo, missing: (await withoutStored(load, frame)).texts.length };
+  }
+}
+
+/**
+ * Sends a day frame by frame. What the target acknowledged is committed in order, so that after a crash the frames beyond the cursor
+ * are few: the target is asked for those, and gets only what it lacks.
+ */
+async function sendDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> {
+  const { staging, run, inFlight } = load;
+  const first = day.framesLoaded;
+  if (doubt !== 'none' && first === 0) await staging.remove(loadRejectedPrefix(run, day.day));
+  const underWayMax = commitFrames + inFlight;
+  const doubtful = { none: 0, attached: 0, 'beyond-cursor': first + underWayMax, all: day.frames }[doubt];
+  const cursor = createCursor(load, day, doubt);
+  const oneByOne = createSequence();
+  await inOrder(readFrames(load, day, first), {
+    max: inFlight,
+    work: (frame) => {
+      const deliver = (): Promise<DeliveredFrame> => deliverFrame(load, frame, frame.index < doubtful);
+      return frame.merges ? oneByOne(deliver) : deliver();
+    },
+    done: (delivered) => cursor.add(delivered),
+    onFailure: load.stop,
+  });
+  await cursor.commit(day.frames);
+}
+
+/**
+ * Of frames that are under way at once any may arrive first, and a device would belong to the user whose frame did: those that merge
+ * persons wait for each other.
+ */
+function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result;
+    return result;
+  };
+}
+
+interface Cursor {
+  add(delivered: DeliveredFrame): Promise<void>;
+  commit(framesLoaded: number): Promise<void>;
+}
+
+function createCursor(load: Load, day: StoredDay, doubt: Doubt): Cursor {
+  const { clock, failpoint, save } = load;
+  let { framesLoaded } = day;
+  // Without frames, those are events that were let in to be attached.
+  let { accepted, rejected } = framesLoaded === 0 ? { accepted: 0, rejected: 0 } : day;
+  let committed = framesLoaded;
+  const due = createDue(clock);
+  const commit = async (upTo: number): Promise<void> => {
+    framesLoaded = upTo;
+    if (framesLoaded === committed) return;
+    failpoint('import_load_delivered');
+    await save(day, { framesLoaded, accepted, rejected });
+    failpoint('import_load_committed');
+    committed = framesLoaded;
+    due.written();
+    assertFewRejected(load);
+  };
+  return {
+    add: async (delivered) => {
+      accepted += delivered.accepted;
+      rejected += delivered.rejected;
+      framesLoaded = delivered.index + 1;
+      // Until it is done, a day that may be attached looks as if nothing were sent of it: so it is known to be one.
+      if (doubt !== 'attached' && due.isDue(framesLoaded - committed)) await commit(framesLoaded);
+    },
+    commit,
+  };
+}
+
+function assertFewRejected({ check, progress, leased, words = fieldWords }: Load): void {
+  const { rejectedMax } = leased.run.options;
+  const rejected = progress.rejected();
+  const share = rejectedShare({ ...check.totals, rejected });
+  if (share <= rejectedMax) return;
+  const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
+  throw new RunFailedError(
+    `${integer(rejected)} of ${integer(check.totals.records)} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
+      `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why). Then ` +
+      `${words.leaveOut(enough)} to leave them out, or ${words.startAnew}.`,
+  );
 }

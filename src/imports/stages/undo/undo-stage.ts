@@ -20,10 +20,13 @@ import { runAtWork } from '../../run/other-runs.ts';
 import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
 import type { StageProgress, Waiting } from '../../run/run.ts';
 import { retryRejected, RunMissingError, RunTransitionError } from '../../run/run-transitions.ts';
-import type { Staging } from '../../staging.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
 import { incompleteException, readStored, type ConcernedSink } from './plan-undo.ts';
-import { writeUndo } from './write-undo.ts';
+import { readRunRows } from '../../run/read-run-rows.ts';
+import { readReport } from '../report/read-results.ts';
+import { makeReport } from '../report/report-stage.ts';
+import { reportPage } from '../report/report-page.ts';
 
 export interface UndoStageDeps {
   readonly db: Metadata;
@@ -335,4 +338,22 @@ function showDeleted(undo: Undo, detail: UndoDetail, personsLeft: number, finish
   const parts = { partsDone: months, partsTotal: months };
   if (finishedAt === undefined) show(undo, { done: rows, total: rows + personsLeft, ...parts });
   else show(undo, { done: events, total: events, finishedAt, ...parts });
+}
+
+/** `undo.json`, and the run's report with what was taken back; the report that was made before stays as it was otherwise. */
+async function writeUndo(
+  { staging, clock, db }: Pick<UndoStageDeps, 'staging' | 'clock' | 'db'>,
+  { run }: Pick<LeasedRun, 'run'>,
+  undo: UndoResult,
+): Promise<void> {
+  const before =
+    (await readReport(staging, run.id)) ?? (await makeReport({ staging, clock, run, rows: readRunRows(db, run.id) }));
+  const report = { ...before, undo };
+  await write(staging, stagingKeys.undo(run.id), JSON.stringify(undo));
+  await write(staging, stagingKeys.report(run.id, 'json'), JSON.stringify(report));
+  await write(staging, stagingKeys.report(run.id, 'html'), reportPage(report));
+}
+
+async function write(staging: Staging, key: string, text: string): Promise<void> {
+  await staging.write(key, [Buffer.from(`${text}\n`)]);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { storedBy } from './stored-by.ts';
+import { storedBy } from './verify-stage.ts';
 
 it('who stored events before is counted over all days, by run and for live capture, with what is known of the runs', async () => {
   const days = [

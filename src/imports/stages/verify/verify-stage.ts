@@ -8,12 +8,11 @@ import type { StoredDay } from '../../run/import-day.ts';
 import { assertRunTable } from '../load/read-table.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { createRate } from '../rate.ts';
-import type { VerifyCell, VerifyResult } from '../../run/results.ts';
+import type { VerifyCell, VerifyResult, StoredBy } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
 import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createDifferences, type Differences } from './differences.ts';
-import { storedBy } from './stored-by.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import {
   differingEvents,
@@ -24,7 +23,6 @@ import {
   haveSameIdentities,
   refusedAtLoad,
 } from './expected.ts';
-import { createCountsReader, type CountsReader } from './read-counts.ts';
 import { unreadableResult, verifyResult, type ActiveTransformations, type VerifiedDay } from './verify-result.ts';
 
 export interface VerifyDeps {
@@ -302,4 +300,76 @@ function sum(numbers: Iterable<number>): number {
   let total = 0;
   for (const number of numbers) total += number;
   return total;
+}
+
+const runsMax = 200;
+
+/** Who had stored events of a run before it did, most of them first. */
+export async function storedBy(
+  days: readonly Pick<VerifiedDay, 'byOthers'>[],
+  knownRuns: EarlierRuns['known'] = async () => [],
+): Promise<readonly StoredBy[]> {
+  const counts = new Map<string, number>();
+  for (const { byOthers } of days) {
+    for (const [run, count] of byOthers) counts.set(run, (counts.get(run) ?? 0) + count);
+  }
+  const most = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, runsMax);
+  const known = await knownRuns(most.map(([run]) => run).filter((run) => run !== ''));
+  return most.map(([run, events]): StoredBy => {
+    const { source = null, created_at = null } = known.find(({ id }) => id === run) ?? {};
+    return { run: run === '' ? null : run, source, created_at, events };
+  });
+}
+
+type Counts = ReadonlyMap<string, StoredCount>;
+
+/** Count and checksums by event name that the target shows of a day. */
+interface CountsReader {
+  /** Days are asked for in their order, many of them at once where the target allows it. */
+  first(day: StoredDay): Promise<Counts>;
+  again(day: StoredDay): Promise<Counts>;
+}
+
+interface CountsReaderDeps {
+  readonly reader: TargetReader;
+  readonly retry: Retry;
+  readonly signal: AbortSignal;
+}
+
+/** Of one question: it takes the target a few seconds. */
+const eventsMax = 2_000_000;
+const daysMax = 200;
+
+/** `days`: in their order. */
+function createCountsReader({ reader, retry, signal }: CountsReaderDeps, days: readonly StoredDay[]): CountsReader {
+  let ahead: ReadonlyMap<string, Counts> = new Map();
+  const again: CountsReader['again'] = (day) => retry(() => reader.dayCounts(day.day, signal, expectedContents(day)));
+  return {
+    again,
+    first: async (day) => {
+      const { daysCounts } = reader;
+      if (daysCounts === undefined) return await again(day);
+      const known = ahead.get(day.day);
+      if (known !== undefined) return known;
+      const group = groupFrom(days, day);
+      const range = { from: day.day, to: group.at(-1)?.day ?? day.day };
+      const found = await retry(() => daysCounts(range, signal, expectedContents(day)));
+      ahead = new Map(group.map((each) => [each.day, found.get(each.day) ?? new Map<string, StoredCount>()]));
+      return ahead.get(day.day) ?? new Map<string, StoredCount>();
+    },
+  };
+}
+
+/** As many days from this one on as are asked for at once; checksums of one kind. */
+function groupFrom(days: readonly StoredDay[], first: StoredDay): readonly StoredDay[] {
+  const start = days.indexOf(first);
+  const contents = expectedContents(first);
+  let events = first.events;
+  let end = start + 1;
+  for (; end < days.length && end - start < daysMax; end += 1) {
+    const day = days[end];
+    if (day === undefined || events + day.events > eventsMax || expectedContents(day) !== contents) break;
+    events += day.events;
+  }
+  return days.slice(start, end);
 }

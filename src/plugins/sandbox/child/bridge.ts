@@ -1,10 +1,9 @@
 import type { Ops } from '../ops/index.ts';
 import type { FromChild, Program, WireCause } from '../wire/messages.ts';
 import { isAnsweredAtOnce } from '../wire/quick-ops.ts';
-import { HostCalls } from './host-calls.ts';
 import { EntryTimeoutError, type GuestIsolate, type IsolateMaker } from './isolate.ts';
-import { callAsyncOp, callSyncOp, type OpAnswer } from './ops-gate.ts';
 import type { Telemetry } from './telemetry.ts';
+import { decodeNode, encodeNode, errorText } from '../wire/node-bridge.ts';
 
 /** One run of code in the isolate, for a request; see the commands in ../guest/main.ts. */
 export interface Entry {
@@ -263,3 +262,72 @@ function describeReason(reason: unknown): string {
 
 /** What stands in for anything else. */
 const notAnError = 'An object was thrown from supplied code within isolated-vm';
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What one instance asks of the service. */
+class HostCalls {
+  readonly #instance: number;
+  readonly #send: (message: FromChild, body?: string) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #last = 0;
+
+  constructor(instance: number, send: (message: FromChild, body?: string) => void) {
+    this.#instance = instance;
+    this.#send = send;
+  }
+
+  ask(op: string, args: readonly unknown[], cause: WireCause | null): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const call = ++this.#last;
+      this.#send({ kind: 'op', instance: this.#instance, call, op, cause }, encodeNode(args));
+      this.#waiting.set(call, { resolve, reject });
+    });
+  }
+
+  answer(call: number, ok: boolean, text: string): void {
+    const waiting = this.#waiting.get(call);
+    this.#waiting.delete(call);
+    if (ok) waiting?.resolve(decodeNode(text));
+    else waiting?.reject(Object.assign(new Error(), JSON.parse(text)));
+  }
+}
+
+/** The ops of one instance, behind the text that crosses the bridge. */
+
+/** Never throws: errors come back as text too. */
+function callSyncOp(ops: Ops, op: unknown, text: unknown): string {
+  try {
+    const handler = typeof op === 'string' && Object.hasOwn(ops.sync, op) ? ops.sync[op] : undefined;
+    if (!handler) throw new TypeError('expected a call that there is');
+    return encodeNode(handler(readArguments(text)));
+  } catch (error) {
+    return `e${errorText(error)}`;
+  }
+}
+
+interface OpAnswer {
+  readonly ok: boolean;
+  /** bridge-json, or JSON of an error. */
+  readonly text: string;
+}
+
+/** Never rejects. The handler is called before this returns. */
+async function callAsyncOp(ops: Ops, op: string, text: string): Promise<OpAnswer> {
+  try {
+    const handler = Object.hasOwn(ops.async, op) ? ops.async[op] : undefined;
+    if (!handler) throw new TypeError('expected a call that there is');
+    return { ok: true, text: encodeNode(await handler(readArguments(text))) };
+  } catch (error) {
+    return { ok: false, text: errorText(error) };
+  }
+}
+
+function readArguments(text: unknown): readonly unknown[] {
+  const args = typeof text === 'string' ? decodeNode(text) : undefined;
+  if (!Array.isArray(args)) throw new TypeError('expected a list of arguments');
+  return args as unknown[];
+}

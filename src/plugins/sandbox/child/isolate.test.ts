@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bundleGuest } from './guest-bundle.ts';
+import { bundleGuest } from './serve.ts';
 import { createIsolateMaker, type IsolateDeps } from './isolate.ts';
 
 const parts: IsolateDeps = {

@@ -11,12 +11,13 @@ import {
   type InstanceSpec,
   type SandboxEvent,
   type SandboxInstance,
+  type InstanceServices,
+  type LogLine,
 } from '../sandbox.ts';
 import { createAuthorPlaces, withAuthorPlaces, type AuthorPlaces } from './author-places.ts';
-import { forwardTelemetry } from './forward-telemetry.ts';
 import { toSandboxError } from '../wire/errors.ts';
 import { encodeEvents } from '../wire/events-text.ts';
-import type { OpenBody, WireCause, WireTarget } from '../wire/messages.ts';
+import type { OpenBody, WireCause, WireTarget, WireTelemetry } from '../wire/messages.ts';
 import { decodeResults } from '../wire/results-text.ts';
 import { ownCrashesMax, runEvents, type SliceEnd } from './run-events.ts';
 import { answerOp } from './answer-op.ts';
@@ -361,4 +362,13 @@ export function lostSentence(cause: 'memory' | 'crashed' | 'time' | 'aborted'): 
   if (cause === 'time') return 'it computed on and could not be interrupted; make it do less at a time';
   if (cause === 'aborted') return 'the service is stopping';
   return 'the process that it runs in crashed under it';
+}
+
+/** What a plugin logged and counted goes to its services. The process has bounded and checked it. */
+function forwardTelemetry(services: InstanceServices, instanceId: string, places: AuthorPlaces, text: string): void {
+  const { logs, metrics } = JSON.parse(text) as WireTelemetry;
+  for (const [time, source, level, message] of logs) {
+    services.log({ time, level: level as LogLine['level'], source, message: places(message), instanceId });
+  }
+  for (const [name, kind, value] of metrics) services.metric(name, kind as 'sum' | 'min' | 'max', value);
 }

@@ -1,7 +1,14 @@
-import { dataArgument, isPayload, listArgument, textArgument } from './arguments.ts';
+import {
+  dataArgument,
+  isPayload,
+  listArgument,
+  textArgument,
+  recordArgument,
+  wholeNumberArgument,
+} from './arguments.ts';
 import type { AsyncOps } from './ops.ts';
-import { openPostgres, type PostgresConnection } from './postgres-connection.ts';
-import { postgresTarget } from './postgres-target.ts';
+import { isIP, Socket } from 'node:net';
+import type { QueryArrayResult } from 'pg';
 
 type ResolveAllowed = (host: string, port: number) => Promise<{ readonly address: string }>;
 
@@ -104,4 +111,164 @@ async function outcomeOf(work: Promise<unknown>): Promise<PostgresOutcome> {
     }
     return { ok: false, name: error.name, message: error.message, details };
   }
+}
+
+interface PostgresAnswer {
+  readonly command: string;
+  readonly rowCount: number | null;
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+interface PostgresConnection {
+  query(text: string, values: readonly unknown[]): Promise<readonly PostgresAnswer[]>;
+  end(): Promise<void>;
+}
+
+const connectTimeoutMs = 10_000;
+const queryTimeoutMs = 60_000;
+/** Bytes over the wire for one query. */
+const answerBytesMax = 33_554_432;
+const watchMs = 50;
+
+/**
+ * A connection to an address that was checked. Everything that the client would otherwise look up (environment, password
+ * file, certificates) is given.
+ */
+async function openPostgres(target: PostgresTarget, address: string): Promise<PostgresConnection> {
+  // Few plugins need it, and the process starts sooner without.
+  const { Client } = await import('pg');
+  const socket = new Socket();
+  const client = new Client({
+    host: address,
+    port: target.port,
+    user: target.user,
+    // As a function also the empty one is final.
+    password: () => target.password,
+    database: target.database,
+    ssl: target.tls === null ? false : { ...target.tls, ...(isIP(target.host) === 0 && { servername: target.host }) },
+    stream: () => socket,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: queryTimeoutMs,
+    statement_timeout: queryTimeoutMs,
+    application_name: 'millrace plugin',
+    client_encoding: 'UTF8',
+  });
+  let broken: Error | undefined;
+  // Also what happens between queries; the next one tells it.
+  client.on('error', (error: Error) => {
+    broken = error;
+  });
+  await client.connect();
+  return {
+    query: async (text, values) => {
+      if (broken !== undefined) throw broken;
+      const stopWatching = watchSize(socket);
+      try {
+        const answers: unknown = await client.query({ text, values: [...values], rowMode: 'array' });
+        return (Array.isArray(answers) ? answers : [answers]).map(answerOf);
+      } finally {
+        stopWatching();
+      }
+    },
+    end: () => client.end(),
+  };
+}
+
+/** The client keeps a whole answer in memory, however large the server makes it. */
+function watchSize(socket: Socket): () => void {
+  const before = socket.bytesRead;
+  const timer = setInterval(() => {
+    if (socket.bytesRead - before <= answerBytesMax) return;
+    socket.destroy(new Error(`expected an answer of at most ${answerBytesMax} bytes, got more; ask for fewer rows`));
+  }, watchMs);
+  return () => clearInterval(timer);
+}
+
+function answerOf(result: QueryArrayResult): PostgresAnswer {
+  return {
+    command: result.command,
+    rowCount: result.rowCount,
+    fields: result.fields.map(({ name, dataTypeID }) => ({ name, dataTypeID })),
+    rows: result.rows.map((row) => row.map(plainValue)),
+  };
+}
+
+function plainValue(value: unknown): unknown {
+  return Buffer.isBuffer(value) ? { base64: value.toString('base64') } : value;
+}
+
+/** Where a plugin wants to connect to. */
+interface PostgresTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  /** Null: without TLS. */
+  readonly tls: {
+    readonly rejectUnauthorized: boolean;
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+  } | null;
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+const wordMax = 1000;
+const pemMax = 65_536;
+
+/** Reads what `new Client(…)` was given. A connection string is read here: pg's own reader would open files that it names. */
+function postgresTarget(argument: unknown): PostgresTarget {
+  const options = recordArgument(argument, 'the connection');
+  const given: Given = { ...options, ...fromConnectionString(options['connectionString']) };
+  const user = word(given, 'user', '');
+  if (user === '') throw new Error('pg: expected the name of a user in `user` or in the connection string, got none');
+  const port = typeof given['port'] === 'string' ? Number(given['port']) : (given['port'] ?? 5432);
+  return {
+    host: word(given, 'host', 'localhost'),
+    port: wholeNumberArgument(port, 'the port', 1, 65_535),
+    user,
+    password: word(given, 'password', ''),
+    database: word(given, 'database', '') || user,
+    tls: tlsOf(given['ssl']),
+  };
+}
+
+function word(given: Given, name: string, missing: string): string {
+  const value = given[name];
+  return value === undefined || value === null ? missing : textArgument(value, `\`${name}\``, wordMax);
+}
+
+function fromConnectionString(value: unknown): Given {
+  if (value === undefined || value === null || value === '') return {};
+  const url = URL.parse(textArgument(value, 'the connection string', 4000));
+  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
+    throw new Error('pg: expected a connection string like postgres://user:password@host:5432/database');
+  }
+  const parts = {
+    host: decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'),
+    port: url.port,
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    database: decodeURIComponent(url.pathname.slice(1)),
+  };
+  const said = Object.entries(parts).filter(([, part]) => part !== '');
+  return { ...Object.fromEntries(said), ...sslOf(url.searchParams) };
+}
+
+function sslOf(query: URLSearchParams): Given {
+  const mode = query.get('sslmode') ?? (query.get('ssl') === 'true' ? 'require' : null);
+  if (mode === null) return {};
+  return { ssl: mode === 'disable' ? false : { rejectUnauthorized: mode !== 'no-verify' } };
+}
+
+function tlsOf(ssl: unknown): PostgresTarget['tls'] {
+  if (ssl === undefined || ssl === null || ssl === false) return null;
+  if (ssl === true) return { rejectUnauthorized: true };
+  const given = recordArgument(ssl, '`ssl`');
+  const pem = (name: string): Record<string, string> =>
+    given[name] === undefined || given[name] === null ? {} : { [name]: textArgument(given[name], name, pemMax) };
+  return { rejectUnauthorized: given['rejectUnauthorized'] !== false, ...pem('ca'), ...pem('cert'), ...pem('key') };
 }

@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
-import { endsInLinearTime } from './linear-engine.ts';
 import { wrongSetting } from '../../plugin.ts';
+import { setFlagsFromString } from 'node:v8';
 
 /** A regular expression that a person wrote, safe to run on what senders write. */
 export interface GuardedPattern {
@@ -73,4 +73,30 @@ function directLength(source: string): number {
   if (endless === 0) return anyLengthMax;
   if (endless > 1) return 0;
   return plain.startsWith('^') && !plain.includes('|') ? anyLengthMax : squareLengthMax;
+}
+
+const linear: string = 'l';
+
+/**
+ * Whether a regular expression, used without flags, ends in time that grows with the length of the text, whatever the text:
+ * V8 then leaves a search that goes back and forth too often to its engine without backtracking. That engine cannot run
+ * look-ahead, references to groups, large counts and flags: false for these.
+ * @throws SyntaxError when it is no regular expression.
+ */
+export function endsInLinearTime(source: string): boolean {
+  RegExp(source);
+  turnOnEngine();
+  try {
+    RegExp(source, linear);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+/** The flags belong to the whole process; they change no result, and nothing about searches that do not go astray. */
+function turnOnEngine(): void {
+  setFlagsFromString('--enable-experimental-regexp-engine');
+  setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
 }

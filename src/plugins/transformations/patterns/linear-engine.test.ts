@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endsInLinearTime } from './linear-engine.ts';
+import { endsInLinearTime } from './guarded-pattern.ts';
 
 describe('patterns that end in linear time', () => {
   it.each(['^(a+)+$', '^(?:a|aa|b*)*$', '(x+x+)+y', '^(\\w+\\s?)*$'])('%s ends, whatever the text', (source) => {

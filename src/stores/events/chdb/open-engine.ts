@@ -1,7 +1,5 @@
 import { join } from 'node:path';
-import { backgroundArgs } from './background-args.ts';
 import type { ProcessOptions } from './messages.ts';
-import { forgetUnstoredTokens } from './forget-unstored-token.ts';
 import type { Engine } from './serve-engine.ts';
 import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
@@ -9,6 +7,8 @@ import { runTableName } from '../run-table-names.ts';
 import { runTableSql } from '../run-tables.ts';
 import { migrateStore } from '../schema.ts';
 import { damagedPartsSql, deleteRunSql, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
+import { availableParallelism } from 'node:os';
+import { readdirSync, readFileSync, truncateSync } from 'node:fs';
 
 /**
  * Sessions of the embedded engine. One session is one serial lane, so there is one for inserts, one for deletes and one for the
@@ -216,4 +216,97 @@ function stopwatch(): Stopwatch {
       return oldest ? performance.now() - oldest.at : 0;
     },
   };
+}
+
+/** Tasks that may wait for one of the threads. */
+const tasksMin = 16;
+const threadsMax = 16;
+
+/**
+ * How the engine merges and deletes. Whatever does not fit the queue of its background threads is tried again after a pause that
+ * grows. By itself the embedded engine has room for two tasks per processor, and a delete, which is a task for every part, then
+ * spends all of its time on pauses: 18 s for 120 parts on two processors, with half a second of work.
+ */
+export function backgroundArgs(processors = availableParallelism()): readonly string[] {
+  const threads = Math.min(threadsMax, Math.max(2, processors));
+  const tasks = Math.max(2, Math.ceil(tasksMin / threads));
+  return [`--background_pool_size=${threads}`, `--background_merges_mutations_concurrency_ratio=${tasks}`];
+}
+
+/** What is asked of the engine, before anything is inserted. */
+interface TokenLogAccess {
+  command(sql: string): Promise<void>;
+  rows<Row>(sql: string): Promise<Row[]>;
+}
+
+interface LastToken {
+  readonly path: string;
+  /** Length of the file without its last line. */
+  readonly bytesBefore: number;
+  readonly partition: string;
+  readonly block: string;
+}
+
+const logFile = /^deduplication_log_(\d+)\.txt$/;
+/** `1`: added; then the part, of which every insert makes one for each month: partition, first and last block, level. */
+const addedLine = /^1\t([^\t_]+)_(\d+)_\d+_\d+\t/;
+
+interface TokenTable {
+  readonly name: string;
+  readonly path: string;
+}
+
+/**
+ * The engine notes the token of an insert just before it gives the insert's part its name. A kill between the two leaves a token
+ * without rows, and the same insert would be taken for stored when it is tried again. Inserts into a table (`events`, or that of a run)
+ * come one after the other, so only the last token noted can be such a one: it is forgotten when there is no part of it, and none that
+ * it was merged into.
+ */
+async function forgetUnstoredTokens(access: TokenLogAccess): Promise<void> {
+  const tables = await access.rows<TokenTable>(
+    `SELECT name, data_paths[1] AS path FROM system.tables
+WHERE database = currentDatabase() AND engine = 'ReplacingMergeTree' AND match(name, '^[A-Za-z0-9_]+$')
+  AND position(engine_full, 'non_replicated_deduplication_window') > 0`,
+  );
+  for (const table of tables) await forgetUnstoredToken(access, table);
+}
+
+async function forgetUnstoredToken({ command, rows }: TokenLogAccess, { name, path }: TokenTable): Promise<void> {
+  const last = lastTokenOf(join(path, 'deduplication_logs'));
+  if (last === undefined) return;
+  const parts = await rows(`SELECT name FROM system.parts
+WHERE database = currentDatabase() AND table = '${name}' AND active AND partition_id = '${last.partition}'
+  AND min_block_number <= ${last.block} AND max_block_number >= ${last.block}`);
+  if (parts.length > 0) return;
+  // The engine keeps the tokens in memory and reads them when it opens the table.
+  await command(`DETACH TABLE ${name}`);
+  try {
+    truncateSync(last.path, last.bytesBefore);
+  } finally {
+    await command(`ATTACH TABLE ${name}`);
+  }
+}
+
+/** Undefined: there is no token, or the last thing noted is that a part was dropped. */
+function lastTokenOf(directory: string): LastToken | undefined {
+  for (const name of newestFirst(directory)) {
+    const path = join(directory, name);
+    const text = readFileSync(path, 'latin1');
+    const end = text.trimEnd();
+    if (end === '') continue;
+    const from = end.lastIndexOf('\n') + 1;
+    const [, partition, block] = addedLine.exec(end.slice(from)) ?? [];
+    if (partition === undefined || block === undefined) return undefined;
+    return { path, bytesBefore: from, partition, block };
+  }
+  return undefined;
+}
+
+function newestFirst(directory: string): string[] {
+  const numberOf = (name: string): number => Number(logFile.exec(name)?.[1]);
+  const names = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return names
+    .map(({ name }) => name)
+    .filter((name) => logFile.test(name))
+    .sort((a, b) => numberOf(b) - numberOf(a));
 }

@@ -1,5 +1,5 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PersonStep, PlainDerived } from './plain-table.ts';
+import type { PersonStep, PlainDerived, PlainIdPart, PlainUuid } from './plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
 import {
@@ -19,13 +19,12 @@ import {
   urlProperties,
   type CompiledList,
 } from './compiled-table.ts';
-import { putEntry, writeKeys, type KeyMemory } from './key-memory.ts';
-import type { PlainMachine } from './machine.ts';
+import type { PlainMachine, Variable } from './machine.ts';
 import type { MemoryRoom } from './memory-room.ts';
 import { createMemos, type Memos } from './memos.ts';
 import { nameNumbersMax } from './name-numbers.ts';
-import { writeUuid } from './uuid-memory.ts';
-import { membersAsked, wordBytes, type Writing } from './writing.ts';
+import { membersAsked, wordBytes, placeOf, type Writing } from './writing.ts';
+import { isOddKey, oddKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
 
 /** The table of a format in the machine's memory, as assembly/convert.ts and what it imports describe it. */
 export interface TableMemory {
@@ -215,4 +214,158 @@ function writeTime({ machine, compiled, memos, answers, table: { time } }: Writi
     isKept: Number(time.isKept === true),
   });
   return zones;
+}
+
+/** As in assembly/convert/uuids.ts. */
+const uuidKinds = { uuid: 0, name: 1, content: 2, parts: 3, nameOrContent: 4 } as const;
+const partMemos = 1024;
+
+/** What the UUIDs of records are made of, in the machine's memory. */
+function writeUuid(writing: Writing, uuid: PlainUuid): void {
+  const { machine, compiled } = writing;
+  if (uuid.is === 'content') return machine.set({ uuidKind: uuidKinds.content, ...contentSpace(writing, uuid) });
+  if (uuid.is === 'parts') return writeParts(writing, uuid);
+  const uuidMember = compiled.memberOf(uuid.path);
+  if (uuid.is === 'uuid') return machine.set({ uuidKind: uuidKinds.uuid, uuidMember });
+  const { namespace, occurrences, otherwise } = uuid;
+  machine.set({
+    uuidKind: otherwise === undefined ? uuidKinds.name : uuidKinds.nameOrContent,
+    uuidMember,
+    ...nameSpace(writing, namespace),
+    ...(otherwise && contentSpace(writing, otherwise)),
+    countsNames: Number(occurrences !== undefined),
+  });
+}
+
+type Variables = Partial<Record<Variable, number>>;
+
+function nameSpace({ room }: Writing, namespace: Uint8Array): Variables {
+  const { from, bytes } = room.putBytes(namespace);
+  return { nameSpace: from, nameSpaceBytes: bytes };
+}
+
+function contentSpace({ room }: Writing, { namespace }: { readonly namespace: Uint8Array }): Variables {
+  const { from, bytes } = room.putBytes(namespace);
+  return { contentSpace: from, contentSpaceBytes: bytes };
+}
+
+function writeParts(writing: Writing, { namespace, parts, mayBeUuid = 0 }: Extract<PlainUuid, { is: 'parts' }>): void {
+  const { machine, room } = writing;
+  machine.set({
+    uuidKind: uuidKinds.parts,
+    uuidPartCount: parts.length,
+    uuidPartsGiven: mayBeUuid,
+    ...nameSpace(writing, namespace),
+    uuidParts: room.putWords(parts.flatMap((part) => partWords(writing, part))),
+  });
+}
+
+/** As `Part` in assembly/convert/uuids.ts. */
+function partWords({ room, compiled, memos, answers }: Writing, part: PlainIdPart): number[] {
+  if (part === 'time') return [0, 0, 0];
+  if ('text' in part) return [1, ...placeOf(room.putText(part.text))];
+  if ('path' in part) return [2, compiled.memberOf(part.path), Number(part.isNeeded === true)];
+  return [3, memos.add(partMemos, membersAsked(compiled, part.from), textAnswer(answers, part.make)), 0];
+}
+
+/** What keys mean, in the machine's memory, as assembly/convert/entries.ts describes it. */
+interface KeyMemory {
+  /** Place of what a key means in the object or list of pairs with this number. */
+  meaningOfKey(table: number, key: Buffer): number;
+  /** Place of an entry that makes its record odd. */
+  readonly oddEntry: number;
+  /** Place of the numbers of names that somebody wants to hear. */
+  readonly heard: number;
+  /** All keys that were met. */
+  forget(): void;
+}
+
+const slots = 4096;
+const pairKinds = ['string_value', 'int_value', 'double_value', 'float_value', 'set_timestamp_micros'];
+/** Words of `KeyTable`. */
+const keyTableWords = { slots: 0, entries: 1, start: 2 } as const;
+const keyTableBytes = 32;
+
+function writeKeys(writing: Writing): KeyMemory {
+  const { machine, room, compiled, answers } = writing;
+  const pairs = compiled.pairs.map((each) => ({ mayBeText: false, mayBeEmpty: false, ...each }));
+  const all = [...compiled.objects, ...pairs];
+  const starts = all.map(() => putEntry(writing, room, oddKey, Buffer.alloc(0)));
+  const slotsOf = all.map(() => room.takeZeros(slots * wordBytes));
+  const first = room.putWords(
+    all.flatMap(({ mayBeText, mayBeEmpty, isNeeded }, number) => {
+      const places = [slotsOf[number] ?? 0, 0, starts[number] ?? 0, number];
+      return [...places, Number(mayBeText), Number(mayBeEmpty), Number(isNeeded), 0];
+    }),
+  );
+  const kinds = room.putWords(
+    pairKinds.flatMap((kind) => {
+      const { from, bytes } = room.putText(`"${kind}":`);
+      return [from, bytes];
+    }),
+  );
+  const heard = room.take(nameNumbersMax * 2 * wordBytes);
+  machine.set({
+    objects: first,
+    objectCount: compiled.objects.length,
+    pairLists: first + compiled.objects.length * keyTableBytes,
+    pairListCount: pairs.length,
+    pairKinds: kinds,
+    keysHad: room.takeZeros(nameNumbersMax * wordBytes),
+    heard,
+  });
+  return {
+    heard,
+    oddEntry: putEntry(writing, room, oddKey, Buffer.alloc(0)),
+    meaningOfKey: (number, key) => {
+      const { meaningOf } = all[number] as { readonly meaningOf: MeaningOf };
+      const name = key.toString('utf8', 1, key.length - 1);
+      return putEntry(writing, answers.room, isOddKey(name) ? oddKey : meaningOf(name), key);
+    },
+    forget: () => {
+      for (const [number, place] of slotsOf.entries()) {
+        machine.bytes.fill(0, place, place + slots * wordBytes);
+        machine.words[(first + number * keyTableBytes) / wordBytes + keyTableWords.entries] = 0;
+        machine.words[(starts[number] ?? 0) / wordBytes + entryWords.next] = 0;
+      }
+    },
+  };
+}
+
+const entryWords = { next: 21 } as const;
+
+/** As `Entry` in assembly/convert/entries.ts. */
+function putEntry({ machine, answers }: Writing, room: MemoryRoom, meaning: KeyMeaning, key: Buffer): number {
+  const output = room.putBytes(meaning.output);
+  const nothing = room.putWords(meaning.nothing.flatMap((value) => placeOf(room.putBytes(value))));
+  const fields = room.putWords(meaning.fields.flatMap(({ list, index }) => [list, index]));
+  const group = meaning.group === undefined ? 0 : meaning.group === '$set' ? 1 : 2;
+  const heard = meaning.heard === undefined ? -1 : answers.heardNumber(meaning.heard);
+  const words = [
+    key.length,
+    Number(meaning.isOdd),
+    meaning.object,
+    meaning.pairs,
+    Number(meaning.isNoObject),
+    meaning.member,
+    meaning.list,
+    meaning.property,
+    Number(meaning.isKept),
+    meaning.ownKey,
+    meaning.ownName,
+    meaning.name,
+    group,
+    Number(meaning.isOfPerson),
+    heard,
+    output.from,
+    output.bytes,
+    nothing,
+    meaning.nothing.length,
+    fields,
+    meaning.fields.length,
+    0,
+  ];
+  const entry = room.putWords(words, key.length);
+  machine.bytes.set(key, entry + words.length * wordBytes);
+  return entry;
 }
