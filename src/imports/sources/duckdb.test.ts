@@ -237,7 +237,7 @@ it('without the package the process says so', async () => {
   await mkdir(alone, { recursive: true });
   await mkdir(join(dir, 'src/base'));
   const base = ['../../base/end-with-parent.ts', '../../base/parent-thread.ts'];
-  for (const file of ['duckdb-process.ts', 'duckdb-rows.ts', ...base]) {
+  for (const file of ['duckdb-process.ts', ...base]) {
     await copyFile(fileURLToPath(new URL(file, import.meta.url)), join(alone, file));
   }
   const read = JSON.stringify({ path, query: 'select 1', tempDir: '' });
