@@ -14,7 +14,13 @@ const sections: readonly Section[] = [
   { text: 'Start', pages: ['tour', 'concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console'] },
   {
     text: 'Import history',
-    pages: ['guides/imports', 'guides/choose-what-to-import', 'guides/schedules', 'large-imports'],
+    pages: [
+      'guides/imports',
+      'guides/import-command',
+      'guides/choose-what-to-import',
+      'guides/schedules',
+      'large-imports',
+    ],
   },
   { text: 'Migration guides', pages: ['guides/migrate-*'], collapsed: true },
   {
