@@ -67,8 +67,6 @@ const pending: readonly string[] = [
   'tools/',
   'deploy/',
   // Pages.
-  'docs/comparison.md',
-  'docs/compatibility.md',
   'docs/guarantees.md',
   'docs/guides/choose-what-to-import.md',
   'docs/guides/clickhouse-cluster.md',
@@ -81,13 +79,10 @@ const pending: readonly string[] = [
   'docs/guides/scale-out.md',
   'docs/guides/schedules.md',
   'docs/guides/transformations.md',
-  'docs/large-imports.md',
   'docs/limits.md',
   'docs/reference/',
   'docs/tour.md',
   'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
 ];
 
 const isText = (path: string): boolean => /\.(ts|tsx|js|md|ya?ml)$/.test(path) && !path.endsWith('package-lock.json');

@@ -1,7 +1,7 @@
 import type { SampleResult } from './import-sample.ts';
 
 const head = [
-  '| tool | file | licence | as | records | left out | events | rejected | verdict | the other tool expects |',
+  '| tool | file | licence | as | records | skipped | events | rejected | verdict | the other tool expects |',
   '|---|---|---|---|--:|---|---|---|---|---|',
 ];
 
