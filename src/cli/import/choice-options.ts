@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { ImportChoice } from '../../wire/contract/import-choice.ts';
-import { oddValueKeys, oddValues, type OddValue } from '../../wire/contract/odd-values.ts';
+import { unusualValueKeys, unusualValues, type UnusualValue } from '../../wire/contract/unusual-values.ts';
 import { ChoiceError, parseChoice } from '../../imports/choosing/parse-choice.ts';
 import { CommandError } from '../exit-codes.ts';
 import { collect, jsonObjectIn, pairsOf, shareOf } from '../read-arguments.ts';
@@ -22,7 +22,7 @@ export interface ChoiceOptions extends Partial<Record<RuleOption, string>> {
 }
 
 /** `--padded-ids` as commander calls it: `paddedIds`. */
-type RuleOption = CamelCase<OddValue>;
+type RuleOption = CamelCase<UnusualValue>;
 type CamelCase<Text extends string> = Text extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Text;
@@ -37,7 +37,7 @@ const policies = {
 
 export function addChoiceOptions(command: Command): Command {
   addChoices(command);
-  for (const value of oddValueKeys) command.addOption(ruleOption(value));
+  for (const value of unusualValueKeys) command.addOption(ruleOption(value));
   return command.option('--choose <file>', 'JSON that says what to import, and as what; options beside it count more');
 }
 
@@ -72,8 +72,8 @@ function addChoices(command: Command): void {
     );
 }
 
-function ruleOption(value: OddValue): Option {
-  const { rules, what } = oddValues[value];
+function ruleOption(value: UnusualValue): Option {
+  const { rules, what } = unusualValues[value];
   const flag = `--${value.replaceAll('_', '-')} <rule>`;
   return new Option(flag, `${what.charAt(0).toLowerCase()}${what.slice(1, -1)}; otherwise ${rules[0]}`).choices(rules);
 }
@@ -99,14 +99,14 @@ export function choiceOf(given: ChoiceOptions): ImportChoice | undefined {
 
 function rulesOf(given: ChoiceOptions): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    oddValueKeys.flatMap((value) => {
+    unusualValueKeys.flatMap((value) => {
       const rule = given[optionOf(value)];
       return rule === undefined ? [] : [[value, rule]];
     }),
   );
 }
 
-function optionOf(value: OddValue): RuleOption {
+function optionOf(value: UnusualValue): RuleOption {
   // Sound: what the type says, letter by letter.
   return value.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) as RuleOption;
 }

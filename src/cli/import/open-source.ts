@@ -1,8 +1,7 @@
 import { parseAllowList } from '../../plugins/outbound/allow-list.ts';
 import { resolveAllowed } from '../../plugins/outbound/resolve-allowed.ts';
 import { streamLoadedLate } from '../../plugins/outbound/load-late.ts';
-import { ChoiceError } from '../../imports/choosing/parse-choice.ts';
-import { withRange } from '../../imports/choosing/with-range.ts';
+import { ChoiceError, withRange } from '../../imports/choosing/parse-choice.ts';
 import { SourceError, type Source, type SourceHost } from '../../imports/source.ts';
 import { checkSettings, missingRequired, withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { assertRulesFit } from '../../imports/choosing/reject-odd.ts';
+import { assertRulesFit } from '../../imports/choosing/unusual-values.ts';
 import { FormatOptionsError } from '../../imports/formats/format.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import type { RunOptions } from '../../imports/run/run.ts';

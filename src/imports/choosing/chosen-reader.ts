@@ -1,10 +1,9 @@
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { ImportChoice } from '../../wire/contract/import-choice.ts';
-import type { Chosen, RecordReader, RecordResult, RecordTimes, FoundOdd } from '../formats/format.ts';
+import type { Chosen, RecordReader, RecordResult, RecordTimes, FoundValue } from '../formats/format.ts';
 import { createReaderMemory, noMemory, type ReaderMemory } from '../formats/reader-memory.ts';
 import type { JoinTable } from './join-table.ts';
-import { oddValueRules } from './odd-value-rules.ts';
-import { createRejection, timeRepair, ruledEvent } from './reject-odd.ts';
+import { unusualValueRules, createRejection, timeRepair, ruledEvent } from './unusual-values.ts';
 import { deviceOnly, devicesIn, neverMerge } from './identity-policy.ts';
 import { changesOf, filtersOf, linkFilterOf } from './order.ts';
 import { isLink, type Change } from './step.ts';
@@ -39,7 +38,7 @@ export function createChosenReader(
     const repaired = repair(given);
     if (repaired === undefined) return chosen(given);
     const result = chosen(repaired.record);
-    return withOdd(result, [...(result.odd ?? []), { of: 'odd_times', value: repaired.was }]);
+    return withUnusual(result, [...(result.unusual ?? []), { of: 'odd_times', value: repaired.was }]);
   };
 }
 
@@ -62,7 +61,7 @@ function withJudge(
   },
 ): RecordReader {
   const look = judge.leavesOut ? create(noMemory) : undefined;
-  const rejection = createRejection(oddValueRules(choice, now));
+  const rejection = createRejection(unusualValueRules(choice, now));
   const take = (result: RecordResult, said: readonly WireEvent[]): RecordResult => {
     if (result.kind !== 'events' || result.events.length === 0) return result;
     const { events, leftOut } = judge.take(result.events, said);
@@ -78,9 +77,9 @@ function withJudge(
     if (seen.kind !== 'events' || seen.events.length === 0) return seen;
     const rejected = rejection?.(seen.events);
     if (rejected !== undefined) return rejected;
-    const { events, leftOut, odd } = judge.look(seen.events);
+    const { events, leftOut, unusual } = judge.look(seen.events);
     const result = events.length > 0 ? take(read(record), seen.events) : nothingOf(leftOut, seen);
-    return odd.length === 0 ? result : withOdd(result, odd);
+    return unusual.length === 0 ? result : withUnusual(result, unusual);
   };
 }
 
@@ -94,8 +93,8 @@ function chosenOf({ length }: Judged['events'], leftOut: Judged['leftOut']): Cho
   return { read: length + leftOut.length, leftOut: leftOut.map(({ reason }) => reason) };
 }
 
-function withOdd(result: RecordResult, odd: NonNullable<RecordResult['odd']>): RecordResult {
-  return { ...result, odd };
+function withUnusual(result: RecordResult, unusual: NonNullable<RecordResult['unusual']>): RecordResult {
+  return { ...result, unusual };
 }
 
 /** What a choice makes of the events of one record, which it judges without looking at any other. */
@@ -103,7 +102,7 @@ interface Judge {
   /** Whether there is anything that it may leave out: then all that a record says has to be looked at first. */
   readonly leavesOut: boolean;
   /** What stays of the events that a record says itself. `said`: all that it says. */
-  look(said: readonly WireEvent[]): Judged & { readonly odd: readonly FoundOdd[] };
+  look(said: readonly WireEvent[]): Judged & { readonly unusual: readonly FoundValue[] };
   /** What stays of the events that a reader makes of a record of which something stays. */
   take(events: readonly WireEvent[], said: readonly WireEvent[]): Judged;
 }
@@ -121,7 +120,7 @@ function createJudge(
   choice: ImportChoice,
   { tables, now }: { readonly tables: readonly JoinTable[]; readonly now: number },
 ): Judge | undefined {
-  const rules = oddValueRules(choice, now);
+  const rules = unusualValueRules(choice, now);
   const filters = filtersOf(choice);
   const linkFilter = [linkFilterOf(choice)];
   const changes = changesOf(choice, tables);
@@ -134,9 +133,9 @@ function createJudge(
   const devicesOf = (said: readonly WireEvent[]): Devices =>
     isDeviceOnly ? devicesIn(said.map((event) => ruledEvent(event, rules, [])).filter(isEvent)) : undefined;
   const judgeBy =
-    (applied: readonly Change[], devices: Devices, odd: FoundOdd[]): JudgeOne =>
+    (applied: readonly Change[], devices: Devices, unusual: FoundValue[]): JudgeOne =>
     (event, isOwn) => {
-      const ruled = ruledEvent(event, rules, odd);
+      const ruled = ruledEvent(event, rules, unusual);
       if (typeof ruled === 'string') return ruled;
       for (const reasonOf of isOwn ? filters : linkFilter) {
         const reason = reasonOf(ruled);
@@ -152,8 +151,8 @@ function createJudge(
   return {
     leavesOut,
     look: (said) => {
-      const odd: FoundOdd[] = [];
-      return { ...judgeAll(ownEvents(said), judgeBy(leaving, devicesOf(said), odd)), odd };
+      const unusual: FoundValue[] = [];
+      return { ...judgeAll(ownEvents(said), judgeBy(leaving, devicesOf(said), unusual)), unusual };
     },
     take: (events, said) => judgeAll(events, judgeBy(changes, devicesOf(said), [])),
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTimeGuess } from './odd-times.ts';
+import { createTimeGuess } from './unusual-times.ts';
 
 describe('a time that is not written as ISO 8601', () => {
   it.each([

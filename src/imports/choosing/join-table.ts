@@ -1,8 +1,7 @@
 import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { isObject } from '../../base/json.ts';
-import type { Bag } from './property-bags.ts';
-import { isLink, type Change } from './step.ts';
+import { type Bag, isLink, type Change } from './step.ts';
 
 export type Join = NonNullable<ImportChoice['join']>[number];
 

@@ -1,16 +1,14 @@
 import type { ImportChoice, NameLists } from '../../wire/contract/import-choice.ts';
-import { eventNames } from './event-names.ts';
+import { eventNames, createNameList } from './name-list.ts';
 import { mergeAll, neverMerge } from './identity-policy.ts';
 import { joinTable, type JoinTable } from './join-table.ts';
-import { importMarks, type Change, type Filter } from './step.ts';
+import { importMarks, type Change, type Filter, mapBags, type Bag } from './step.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { createBrowserProperties } from '../../plugins/transformations/user-agent.ts';
 import { shareOfText } from '../../base/share-of-text.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
-import { mapBags, type Bag } from './property-bags.ts';
 import { parseTimestamp } from '../../wire/batch/timestamps.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
-import { createNameList } from './name-list.ts';
 
 /**
  * What happens to an event between its format and the door, in this order; a step that was not chosen is not there.

@@ -1,5 +1,5 @@
 import type { ReaderMemory } from './reader-memory.ts';
-import type { OddValue } from '../../wire/contract/odd-values.ts';
+import type { UnusualValue } from '../../wire/contract/unusual-values.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { Evidence } from './evidence.ts';
@@ -70,7 +70,7 @@ export type RecordResult =
       readonly kind: 'events';
       readonly events: readonly WireEvent[];
       readonly chosen?: Chosen;
-      readonly odd?: FoundOdds;
+      readonly unusual?: FoundValues;
       readonly notes?: readonly FoundNote[];
     }
   /** Left out on purpose; counted by reason. */
@@ -78,21 +78,21 @@ export type RecordResult =
       readonly kind: 'skipped';
       readonly reason: string;
       readonly chosen?: Chosen;
-      readonly odd?: FoundOdds;
+      readonly unusual?: FoundValues;
       readonly notes?: readonly FoundNote[];
     }
   /** One sentence: what was expected and what came. */
   | {
       readonly kind: 'unreadable';
       readonly reason: string;
-      readonly odd?: FoundOdds;
+      readonly unusual?: FoundValues;
       readonly notes?: readonly FoundNote[];
     };
 
 /** Odd values that rules of the choice (src/imports/choosing) were applied to. */
-export type FoundOdds = readonly FoundOdd[];
-export interface FoundOdd {
-  readonly of: OddValue;
+export type FoundValues = readonly FoundValue[];
+export interface FoundValue {
+  readonly of: UnusualValue;
   readonly value: string;
 }
 

@@ -1,4 +1,4 @@
-import type { OddValue } from '../../wire/contract/odd-values.ts';
+import type { UnusualValue } from '../../wire/contract/unusual-values.ts';
 
 /**
  * How messages name what a person can change: flags on the command line, fields in the API. They are read in the console and in
@@ -41,7 +41,7 @@ export interface AdviceWords {
   /** How the place of staged files is changed. */
   readonly staging: string;
   /** Chooses a rule for odd values. */
-  readonly rule: (of: OddValue, rule: string) => string;
+  readonly rule: (of: UnusualValue, rule: string) => string;
   /** Does without the preflight. */
   readonly noPreflight: string;
 }

@@ -1,7 +1,7 @@
 import type { CheckProblemCode } from '../../wire/contract/import-runs.ts';
 import type { ErrorGroup, EventSummary } from '../../wire/contract/import-results.ts';
 import type { NoteCode, NoteCount, NoteKind } from '../formats/record-notes.ts';
-import type { OddValue } from '../../wire/contract/odd-values.ts';
+import type { UnusualValue } from '../../wire/contract/unusual-values.ts';
 import type { RunTotals } from './run.ts';
 
 /** What the check found: `check.json` in staging, `GET …/runs/:run/check/`. */
@@ -54,7 +54,7 @@ export interface CheckResult {
 
 /** Odd values of one kind. */
 export interface OddFinding {
-  readonly of: OddValue;
+  readonly of: UnusualValue;
   /** The one that holds, chosen or not. */
   readonly rule: string;
   readonly count: number;

@@ -1,8 +1,7 @@
 import { FormatOptionsError } from '../formats/format.ts';
 import type { ImportChoice } from '../../wire/contract/import-choice.ts';
-import { ChoiceError, parseChoice } from '../choosing/parse-choice.ts';
-import { assertRulesFit } from '../choosing/reject-odd.ts';
-import { withRange } from '../choosing/with-range.ts';
+import { ChoiceError, parseChoice, withRange } from '../choosing/parse-choice.ts';
+import { assertRulesFit } from '../choosing/unusual-values.ts';
 import { parseNames } from '../formats/names.ts';
 import { findFormat, formats } from '../formats/registry.ts';
 import { readReplace } from './read-replace.ts';

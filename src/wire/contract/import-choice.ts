@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { oddValues, type OddValue, type RuleOf } from './odd-values.ts';
+import { unusualValues, type UnusualValue, type RuleOf } from './unusual-values.ts';
 import { stated } from './stated.ts';
 
 const textLimits = { minLength: 1, maxLength: 400 } as const;
@@ -21,8 +21,8 @@ const lists = {
   except: names('Never these, whatever `only` says. Names or patterns.'),
 };
 
-function rule<Value extends OddValue>(value: Value) {
-  const { rules, what, does } = oddValues[value];
+function rule<Value extends UnusualValue>(value: Value) {
+  const { rules, what, does } = unusualValues[value];
   // Sound: a list of the same literals, which is what the schema's type is made of.
   return Type.Optional(Type.Enum([...rules] as RuleOf<Value>[], { description: `${what} ${does}`, default: rules[0] }));
 }

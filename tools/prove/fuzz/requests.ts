@@ -14,7 +14,7 @@ const shares: readonly (readonly [number, RequestMaker])[] = [
   [80, capture.oddHeaders],
   [70, capture.v1Events],
   [110, api.asDocumented],
-  [90, api.withOddValues],
+  [90, api.withUnusualValues],
   [60, api.withBrokenBody],
   [50, api.withoutAccess],
   [40, api.ofOtherPaths],

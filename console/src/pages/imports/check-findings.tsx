@@ -8,7 +8,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
-import { oddValueFields } from './choice-fields.ts';
+import { unusualValueFields } from './choice-fields.ts';
 import { CheckHeld } from './check-held.tsx';
 import type { Run } from './imports-query.ts';
 import { isHeldByCheck } from '../../components/run-state-badge.tsx';
@@ -81,7 +81,7 @@ function UnusualValues({ findings }: { readonly findings: readonly OddFinding[] 
       <dl className="flex flex-col gap-3 text-sm">
         {findings.map(({ of, outcome, detail }) => (
           <div key={of}>
-            <dt className="font-medium">{oddValueFields[of]}</dt>
+            <dt className="font-medium">{unusualValueFields[of]}</dt>
             <dd>
               <UserText text={outcome ?? detail} charsMax={600} />
             </dd>

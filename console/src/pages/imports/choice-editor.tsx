@@ -1,7 +1,7 @@
 import { Plus, X } from 'lucide-react';
 import { useId, useState } from 'react';
 import type { ImportChoice, NameLists } from '../../../../src/wire/contract/import-choice.ts';
-import { type OddValue, oddValueKeys, oddValues } from '../../../../src/wire/contract/odd-values.ts';
+import { type UnusualValue, unusualValueKeys, unusualValues } from '../../../../src/wire/contract/unusual-values.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Field } from '../../components/field.tsx';
@@ -10,7 +10,7 @@ import { Input } from '../../components/input.tsx';
 import { Select } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { choiceSetting, oddValueFields, percentOf, readChoice, shareOf } from './choice-fields.ts';
+import { choiceSetting, unusualValueFields, percentOf, readChoice, shareOf } from './choice-fields.ts';
 import { JsonText } from './json-text.tsx';
 
 interface ChoiceEditorProps {
@@ -54,7 +54,7 @@ export function ChoiceEditor({ setting, known, onChange }: ChoiceEditorProps) {
         onChange={(rename) => change({ properties: { ...choice.properties, rename } })}
       />
       <Persons choice={choice} onChange={change} />
-      <OddValues choice={choice} onChange={change} />
+      <UnusualValues choice={choice} onChange={change} />
       <div>
         <Button size="small" onClick={() => setAsJson(true)}>
           Joins and tables of values: edit as JSON
@@ -169,26 +169,26 @@ function Persons({ choice, onChange }: PartProps) {
 }
 
 /** The rules for values that are not what they look like; the first rule of each holds without a choice. */
-function OddValues({ choice, onChange }: PartProps) {
+function UnusualValues({ choice, onChange }: PartProps) {
   return (
     <details>
       <summary className="cursor-pointer text-sm font-medium">Rules for unusual ids, names and times</summary>
       <div className="grid items-start gap-3 pt-3 sm:grid-cols-2">
-        {oddValueKeys.map((key) => (
-          <OddValueSelect key={key} of={key} choice={choice} onChange={onChange} />
+        {unusualValueKeys.map((key) => (
+          <UnusualValueSelect key={key} of={key} choice={choice} onChange={onChange} />
         ))}
       </div>
     </details>
   );
 }
 
-function OddValueSelect({ of, choice, onChange }: PartProps & { readonly of: OddValue }) {
-  const { rules, does } = oddValues[of];
+function UnusualValueSelect({ of, choice, onChange }: PartProps & { readonly of: UnusualValue }) {
+  const { rules, does } = unusualValues[of];
   const [standard] = rules;
   const choices = rules.map((rule) => ({ value: rule, label: rule === standard ? `${rule} (default)` : rule }));
   return (
     <Select
-      label={oddValueFields[of]}
+      label={unusualValueFields[of]}
       hint={does.replaceAll('`', '')}
       value={choice[of] ?? standard}
       choices={choices}

@@ -1,5 +1,5 @@
 import type { ImportChoice, NameLists } from '../../../../src/wire/contract/import-choice.ts';
-import type { OddValue } from '../../../../src/wire/contract/odd-values.ts';
+import type { UnusualValue } from '../../../../src/wire/contract/unusual-values.ts';
 import { isJsonObject } from '../../components/json-value.ts';
 
 /** The setting `choose` of an import: as JSON, or as text that holds it. undefined: text that is none. */
@@ -49,7 +49,7 @@ export function shareOf(percent: string): number | undefined {
 }
 
 /** As the fields for their rules are called. */
-export const oddValueFields: Readonly<Record<OddValue, string>> = {
+export const unusualValueFields: Readonly<Record<UnusualValue, string>> = {
   padded_ids: 'Ids with white space at an end',
   long_ids: 'Ids of more than 200 characters',
   long_names: 'Event names of more than 200 characters',

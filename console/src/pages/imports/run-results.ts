@@ -1,5 +1,5 @@
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
-import type { OddValue } from '../../../../src/wire/contract/odd-values.ts';
+import type { UnusualValue } from '../../../../src/wire/contract/unusual-values.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { runPath, type Run, type RunPlace } from './imports-query.ts';
@@ -23,7 +23,7 @@ export interface CheckResult {
 }
 
 export interface OddFinding {
-  readonly of: OddValue;
+  readonly of: UnusualValue;
   readonly rule: string;
   readonly count: number;
   /** Checks of old versions lack it. */

@@ -1,6 +1,6 @@
 import type { JoinTable } from '../../choosing/join-table.ts';
 import type { RecordTimes } from '../../formats/format.ts';
-import { linkNotListed } from '../../choosing/event-names.ts';
+import { linkNotListed } from '../../choosing/name-list.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { EventSummary } from '../../../wire/contract/import-results.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { notEventNames, notEventWarning } from '../../../wire/batch/not-events.ts';
-import { unreadableTime } from '../../choosing/odd-times.ts';
+import { unreadableTime } from '../../choosing/unusual-times.ts';
 import type { RecordReader, RecordResult, RecordTimes } from '../../formats/format.ts';
 import { incompleteLine } from '../../formats/incomplete.ts';
 import type { Links } from '../../formats/reader-memory.ts';
@@ -320,7 +320,7 @@ function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused
 /** What a result says beside its events. */
 function noteFound(tally: SegmentTally, result: RecordResult): void {
   if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
-  if (result.odd !== undefined) tally.odd.ruled(result.odd);
+  if (result.unusual !== undefined) tally.odd.ruled(result.unusual);
   if (result.notes !== undefined) tally.note(result.notes);
 }
 

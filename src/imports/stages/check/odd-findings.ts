@@ -1,6 +1,11 @@
 import type { ImportChoice } from '../../../wire/contract/import-choice.ts';
-import { oddValueKeys, oddValues, type OddValue, type RuleOf } from '../../../wire/contract/odd-values.ts';
-import { fits } from '../../choosing/reject-odd.ts';
+import {
+  unusualValueKeys,
+  unusualValues,
+  type UnusualValue,
+  type RuleOf,
+} from '../../../wire/contract/unusual-values.ts';
+import { fits } from '../../choosing/unusual-values.ts';
 import type { RecordTimes } from '../../formats/format.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { OddFinding } from '../../run/results.ts';
@@ -19,11 +24,11 @@ export function oddFindings(
   choice: ImportChoice | undefined,
   { words, times }: OddFindingsOptions,
 ): OddFinding[] {
-  return oddValueKeys.flatMap((of) => {
+  return unusualValueKeys.flatMap((of) => {
     const found = sum.counts.get(of);
     if (found === undefined) return [];
     const samples = [...found.samples];
-    const rule = choice?.[of] ?? oddValues[of].rules[0];
+    const rule = choice?.[of] ?? unusualValues[of].rules[0];
     const together = of === 'long_ids' && rule === 'cut' ? cutTogether(sum) : 0;
     const outcome =
       `${integer(found.count)} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
@@ -33,7 +38,7 @@ export function oddFindings(
   });
 }
 
-const nouns: Readonly<Record<OddValue, string>> = {
+const nouns: Readonly<Record<UnusualValue, string>> = {
   padded_ids: 'events have ids with white space at an end',
   long_ids: 'events have ids of more than 200 characters',
   long_names: 'events have names of more than 200 characters',
@@ -41,7 +46,7 @@ const nouns: Readonly<Record<OddValue, string>> = {
   odd_times: 'events lie before the year 2000, far in the future, or at a time that cannot be read',
 };
 
-const outcomes: { readonly [Value in OddValue]: Readonly<Record<RuleOf<Value>, string>> } = {
+const outcomes: { readonly [Value in UnusualValue]: Readonly<Record<RuleOf<Value>, string>> } = {
   padded_ids: {
     keep: 'they are other ids than those without it',
     trim: 'it is taken off',
@@ -66,14 +71,14 @@ const outcomes: { readonly [Value in OddValue]: Readonly<Record<RuleOf<Value>, s
   },
 };
 
-function outcomeOf(of: OddValue, rule: string): string {
+function outcomeOf(of: UnusualValue, rule: string): string {
   const known: Readonly<Record<string, string>> = outcomes[of];
   return known[rule] ?? rule;
 }
 
 /** Nothing is advised that the format's records have nothing for. */
-function otherRules(of: OddValue, rule: string, { words, times }: OddFindingsOptions): string {
-  return oddValues[of].rules
+function otherRules(of: UnusualValue, rule: string, { words, times }: OddFindingsOptions): string {
+  return unusualValues[of].rules
     .filter((other) => other !== rule && fits(other, times))
     .map((other) => words.rule(of, other))
     .join(', ');

@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto';
 import { nameCharsMax } from '../../../wire/batch/limits.ts';
 import { storedId } from '../../../wire/batch/stored-id.ts';
-import type { OddValue } from '../../../wire/contract/odd-values.ts';
+import type { UnusualValue } from '../../../wire/contract/unusual-values.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
-import { findLongName, isLongName } from '../../choosing/long-names.ts';
-import { findCutId, findPaddedId } from '../../choosing/odd-ids.ts';
-import type { FoundOdds } from '../../formats/format.ts';
+import { findLongName, isLongName, findCutId, findPaddedId } from '../../choosing/ids-and-names.ts';
+import type { FoundValues } from '../../formats/format.ts';
 
 /** Odd values of a segment, by the rule that is for them. */
 export interface OddCounts {
-  readonly counts: Readonly<Partial<Record<OddValue, OddCount>>>;
+  readonly counts: Readonly<Partial<Record<UnusualValue, OddCount>>>;
   /** Of ids that are cut: a hash of what is left and one of the whole, in hexadecimal digits. */
   readonly cutIds: readonly string[];
 }
@@ -21,7 +20,7 @@ export interface OddCount {
 
 export interface OddTally {
   /** What a rule of the choice was applied to. */
-  readonly ruled: (odd: FoundOdds) => void;
+  readonly ruled: (odd: FoundValues) => void;
   readonly event: (event: WireEvent) => void;
   readonly property: (name: string) => void;
   readonly time: (value: string) => void;
@@ -34,9 +33,9 @@ const sampleCharsMax = 60;
 export const cutIdsMax = 10_000;
 
 export function createOddTally(): OddTally {
-  const counts = new Map<OddValue, { count: number; readonly samples: string[] }>();
+  const counts = new Map<UnusualValue, { count: number; readonly samples: string[] }>();
   const cutIds = new Set<string>();
-  const add = (of: OddValue, value: string): void => {
+  const add = (of: UnusualValue, value: string): void => {
     const known = counts.get(of) ?? { count: 0, samples: [] };
     known.count += 1;
     const sample = value.slice(0, sampleCharsMax);
@@ -74,7 +73,7 @@ function hashOf(text: string): string {
 
 /** Odd values of a run while segments are added up. */
 export interface OddSum {
-  readonly counts: Map<OddValue, { count: number; readonly samples: Set<string> }>;
+  readonly counts: Map<UnusualValue, { count: number; readonly samples: Set<string> }>;
   readonly cutIds: Set<string>;
 }
 
@@ -85,7 +84,7 @@ export function createOddSum(): OddSum {
 const sumCutIdsMax = 200_000;
 
 export function addOdd(sum: OddSum, { counts, cutIds }: OddCounts): void {
-  for (const [of, { count, samples }] of Object.entries(counts) as [OddValue, OddCount][]) {
+  for (const [of, { count, samples }] of Object.entries(counts) as [UnusualValue, OddCount][]) {
     const known = sum.counts.get(of) ?? { count: 0, samples: new Set() };
     known.count += count;
     for (const sample of samples) if (known.samples.size < samplesMax) known.samples.add(sample);

@@ -127,7 +127,11 @@ function settled(
     else if (!isLink || memory.leaveOut(event.uuid, leftOutReason)) leftOut.push(leftOutReason);
   }
   const chosen = { read: events.length + failures.length + leftOut.length, leftOut };
-  const found = { chosen, ...(result.odd && { odd: result.odd }), ...(result.notes && { notes: result.notes }) };
+  const found = {
+    chosen,
+    ...(result.unusual && { unusual: result.unusual }),
+    ...(result.notes && { notes: result.notes }),
+  };
   const isDropped = events.length + failures.length === 0;
   return {
     ...record,

@@ -1,7 +1,7 @@
 import { isTooFarAhead } from '../../wire/batch/event-time.ts';
 import { parseTimestamp } from '../../wire/batch/timestamps.ts';
 import { isObject } from '../../base/json.ts';
-import type { RuleOf } from '../../wire/contract/odd-values.ts';
+import type { RuleOf } from '../../wire/contract/unusual-values.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RecordTimes } from '../formats/format.ts';
 import { setMember, type Json, type Properties } from '../formats/read-values.ts';
@@ -11,13 +11,13 @@ import { timePattern } from '../formats/mapping/time-pattern.ts';
 const earliestMicros = Date.UTC(2000, 0, 1) * 1000;
 
 /** Before the year 2000, or so far ahead that no clock in a wrong zone explains it. `now`: ms since the epoch. */
-export function isOddTime(micros: number, now: number): boolean {
+export function isUnusualTime(micros: number, now: number): boolean {
   return micros < earliestMicros || isTooFarAhead(micros, now);
 }
 
-export function findOddTime({ timestamp }: WireEvent, now: number): string | undefined {
+export function findUnusualTime({ timestamp }: WireEvent, now: number): string | undefined {
   const micros = parseTimestamp(timestamp);
-  return micros === undefined || isOddTime(micros, now) ? timestamp : undefined;
+  return micros === undefined || isUnusualTime(micros, now) ? timestamp : undefined;
 }
 
 /** The time that a record says, where nobody can read it; undefined: it says none, or one that can be read. */
@@ -41,7 +41,7 @@ export function createTimeRepair(
     const found = isObject(record) ? firstAt(record, own) : undefined;
     if (!isObject(record) || found === undefined) return undefined;
     const iso = anyTime(found.value);
-    if (iso !== undefined && (rule === 'guess' || !isOdd(iso, now))) return undefined;
+    if (iso !== undefined && (rule === 'guess' || !isUnusual(iso, now))) return undefined;
     const other = rule === 'received' ? receivedAt(record, received, now) : guessOf(found.value, guess);
     return other === undefined
       ? undefined
@@ -57,14 +57,14 @@ function receivedAt(record: Json, paths: readonly string[], now: number): unknow
   for (const path of paths) {
     const value = firstAt(record, [path])?.value;
     const iso = anyTime(value);
-    if (iso !== undefined && !isOdd(iso, now)) return value;
+    if (iso !== undefined && !isUnusual(iso, now)) return value;
   }
   return undefined;
 }
 
-function isOdd(iso: string, now: number): boolean {
+function isUnusual(iso: string, now: number): boolean {
   const micros = parseTimestamp(iso);
-  return micros === undefined || isOddTime(micros, now);
+  return micros === undefined || isUnusualTime(micros, now);
 }
 
 interface Found {

@@ -1,9 +1,9 @@
-import { distinctIdCharsMax } from '../../wire/batch/limits.ts';
+import { hash } from 'node:crypto';
 import { isObject } from '../../base/json.ts';
+import { distinctIdCharsMax, nameCharsMax } from '../../wire/batch/limits.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
-import { isLonger, shorten } from './shorten.ts';
-import { importMarks, isLink, type Change } from './step.ts';
+import { importMarks, isLink, mapBags, propertyBags, type Bag, type Change } from './step.ts';
 
 /** Properties that name a person or a device, beside distinct_id. */
 const personKeys = ['$anon_distinct_id', 'alias', '$device_id', '$user_id'] as const;
@@ -103,4 +103,55 @@ function trimGroups(properties: WireEvent['properties']): WireEvent['properties'
     ...(isObject(groups) && { $groups: trimmed }),
     ...(typeof key === 'string' && { $group_key: key.trim() }),
   };
+}
+
+/** The name of an event that the door refuses for its length; undefined: it does not. */
+export function findLongName({ event }: WireEvent): string | undefined {
+  return isLongName(event) ? event : undefined;
+}
+
+export function shortenName(): Change {
+  return (event) => ({ ...event, event: shorten(event.event, nameCharsMax) });
+}
+
+/** The longest is not looked for: the first that is too long. */
+export function findLongProperty(event: WireEvent): string | undefined {
+  for (const bag of propertyBags(event)) {
+    const found = Object.keys(bag).find(isLongName);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function shortenProperties(): Change {
+  const change = (bag: Bag): Bag => {
+    if (!Object.keys(bag).some(isLongName)) return bag;
+    const shortened: Properties = {};
+    for (const [name, value] of Object.entries(bag)) {
+      setMember(shortened, isLongName(name) ? shorten(name, nameCharsMax) : name, value);
+    }
+    return shortened;
+  };
+  return (event) => mapBags(event, change);
+}
+
+/** Of an event or a property. */
+export function isLongName(name: string): boolean {
+  return isLonger(name, nameCharsMax);
+}
+
+const hashChars = 16;
+
+/** Whether a text has more characters (whole ones) than a limit. */
+export function isLonger(text: string, charsMax: number): boolean {
+  // A character is one or two units.
+  return text.length > charsMax && (text.length > charsMax * 2 || [...text].length > charsMax);
+}
+
+/** A text of exactly so many characters: the beginning, and 64 bits of a hash of the whole, so that different ones stay different. */
+export function shorten(text: string, charsMax: number): string {
+  const start = Array.from(text.slice(0, charsMax * 2))
+    .slice(0, charsMax - hashChars - 1)
+    .join('');
+  return `${start}~${hash('sha256', text, 'hex').slice(0, hashChars)}`;
 }

@@ -2,7 +2,7 @@
  * Values of a source that are not what they look like, and the rules for them that an import can choose. The first rule of each is
  * what happens where none was chosen. Flags, fields and documentation follow from this table.
  */
-export const oddValues = {
+export const unusualValues = {
   padded_ids: {
     rules: ['keep', 'trim', 'reject'],
     what: 'Ids of persons and groups with white space at an end, which makes them other ids than those without.',
@@ -35,8 +35,8 @@ export const oddValues = {
   },
 } as const satisfies Record<string, { rules: readonly string[]; what: string; does: string }>;
 
-export type OddValue = keyof typeof oddValues;
-export type RuleOf<Value extends OddValue> = (typeof oddValues)[Value]['rules'][number];
+export type UnusualValue = keyof typeof unusualValues;
+export type RuleOf<Value extends UnusualValue> = (typeof unusualValues)[Value]['rules'][number];
 
 // Sound: the keys of a constant.
-export const oddValueKeys = Object.keys(oddValues) as readonly OddValue[];
+export const unusualValueKeys = Object.keys(unusualValues) as readonly UnusualValue[];

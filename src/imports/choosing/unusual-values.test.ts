@@ -40,7 +40,7 @@ describe('padded ids', () => {
       distinct_id: 'ann',
       properties: { $groups: { org: 'acme', size: 3 }, $device_id: 'd1', alias: ' mine', n: ' 1 ' },
     });
-    expect(result.odd).toEqual([{ of: 'padded_ids', value: ' ann\u00a0' }]);
+    expect(result.unusual).toEqual([{ of: 'padded_ids', value: ' ann\u00a0' }]);
   });
 
   it('are trimmed in links and of groups', () => {
@@ -148,7 +148,7 @@ describe('odd times', () => {
       ['2024-02-01T00:00:00.000Z'],
       ['2024-01-01T00:00:00.000Z'],
     ]);
-    expect(read(mixpanelRecord('9999-12-31T00:00:00Z', received)).odd).toEqual([
+    expect(read(mixpanelRecord('9999-12-31T00:00:00Z', received)).unusual).toEqual([
       { of: 'odd_times', value: '9999-12-31T00:00:00Z' },
     ]);
   });
@@ -184,7 +184,7 @@ describe('odd times', () => {
   it('reject: a rejected record is forgotten, so that the link it would have made comes with the next one', () => {
     const read = readerOf(mixpanel, { odd_times: 'reject' });
     const rejected = read(mixpanelRecord(86_400));
-    expect(rejected).toMatchObject({ kind: 'unreadable', odd: [{ of: 'odd_times' }] });
+    expect(rejected).toMatchObject({ kind: 'unreadable', unusual: [{ of: 'odd_times' }] });
     const good = read(mixpanelRecord(1_704_067_200));
     expect(good.kind === 'events' && good.events.map(({ event }) => event)).toEqual(['$identify', 'e']);
   });
