@@ -79,7 +79,6 @@ const pending: readonly string[] = [
   'docs/limits.md',
   'docs/reference/',
   'docs/tour.md',
-  'ARCHITECTURE.md',
 ];
 
 const isText = (path: string): boolean => /\.(ts|tsx|js|md|ya?ml)$/.test(path) && !path.endsWith('package-lock.json');
