@@ -29,7 +29,6 @@ const pending: readonly string[] = [
   'src/imports/records/',
   'src/imports/sources/',
   'src/imports/s3/',
-  'src/imports/choosing/',
   // Imports: runs and stages.
   'src/imports/run/',
   'src/imports/stages/',

@@ -11,37 +11,42 @@ import { createChosenReader } from './chosen-reader.ts';
 
 const base = { uuid: '0190a000-0000-4000-8000-000000000001', distinct_id: 'u1', timestamp: '2024-03-01T00:00:00Z' };
 
-/** A reader of events as they are. */
-const asTheyAre = (): RecordReader => (record) => ({ kind: 'events', events: [record as WireEvent] });
+/** Returns each record as its event. */
+const identityReader = (): RecordReader => (record) => ({ kind: 'events', events: [record as WireEvent] });
 
 function changed(properties: object, choice: ImportChoice, event = 'e'): unknown {
-  const result = createChosenReader(asTheyAre, choice, { now: Date.now() })({ ...base, event, properties });
+  const result = createChosenReader(identityReader, choice, { now: Date.now() })({ ...base, event, properties });
   return result.kind === 'events' ? result.events[0]?.properties : result;
 }
 
 describe('properties', () => {
   it.each<[string, ImportChoice['properties'], object, object]>([
-    ['get other names', { rename: { plan: 'tier' } }, { plan: 'pro', a: 1 }, { tier: 'pro', a: 1 }],
+    ['are renamed', { rename: { plan: 'tier' } }, { plan: 'pro', a: 1 }, { tier: 'pro', a: 1 }],
     [
-      'get them of the person and the group too',
+      'are renamed on the person and the group too',
       { rename: { plan: 'tier' } },
       { $set: { plan: 'pro' }, $set_once: { plan: 'old' }, $group_set: { plan: 'x' } },
       { $set: { tier: 'pro' }, $set_once: { tier: 'old' }, $group_set: { tier: 'x' } },
     ],
-    ['keep the old name where the new one is taken', { rename: { a: 'b' } }, { a: 1, b: 2 }, { a: 1, b: 2 }],
-    ['of two with the same new name one keeps its own', { rename: { a: 'c', b: 'c' } }, { a: 1, b: 2 }, { c: 1, b: 2 }],
-    ['may be called anything', { rename: { a: '__proto__' } }, { a: 1 }, JSON.parse('{"__proto__":1}') as object],
+    ['keep the old name if the new one is taken', { rename: { a: 'b' } }, { a: 1, b: 2 }, { a: 1, b: 2 }],
     [
-      'get other values by their text',
+      'with the same new name: one of the two keeps its old name',
+      { rename: { a: 'c', b: 'c' } },
+      { a: 1, b: 2 },
+      { c: 1, b: 2 },
+    ],
+    ['may have any new name', { rename: { a: '__proto__' } }, { a: 1 }, JSON.parse('{"__proto__":1}') as object],
+    [
+      'get new values by the text of the old ones',
       { values: { plan: { '1': 'basic', true: 'yes' } } },
       { plan: 1, $set: { plan: true } },
       { plan: 'basic', $set: { plan: 'yes' } },
     ],
-    ['keep values that no table has', { values: { plan: { '1': 'basic' } } }, { plan: [1] }, { plan: [1] }],
-    ['are left out by a value that is null', { values: { plan: { '': null } } }, { plan: '', a: 1 }, { a: 1 }],
-    ['are translated under the new name', { rename: { p: 'q' }, values: { q: { x: 'y' } } }, { p: 'x' }, { q: 'y' }],
+    ['keep values without an entry in the table', { values: { plan: { '1': 'basic' } } }, { plan: [1] }, { plan: [1] }],
+    ['are removed by a new value of null', { values: { plan: { '': null } } }, { plan: '', a: 1 }, { a: 1 }],
+    ['are translated after renaming', { rename: { p: 'q' }, values: { q: { x: 'y' } } }, { p: 'x' }, { q: 'y' }],
     [
-      'only those of a list, with what the event is made of and the marks of the import',
+      'only those of a list, plus structural properties and the marks of the import',
       { only: ['plan', 'utm_*'] },
       {
         plan: 1,
@@ -54,12 +59,12 @@ describe('properties', () => {
       { plan: 1, utm_source: 'a', $set: { plan: 2 }, $geoip_disable: true, $groups: { o: 'x' } },
     ],
     [
-      'all but those of a list, wherever they stand',
+      'all but those of a list, on the event and its person',
       { except: ['email'] },
       { email: 1, $set: { email: 2 }, a: 3 },
       { a: 3 },
     ],
-    ['what an event is made of, where a list names it', { except: ['$set*'] }, { $set: { a: 1 }, b: 2 }, { b: 2 }],
+    ['structural properties that a list names', { except: ['$set*'] }, { $set: { a: 1 }, b: 2 }, { b: 2 }],
     [
       'never the marks of the import',
       { except: ['*'] },
@@ -73,7 +78,7 @@ describe('properties', () => {
     expect(JSON.stringify(before)).toBe(frozen);
   });
 
-  it('the user agent becomes browser and system, unless the source names them', () => {
+  it('browser and system are derived from the user agent, unless the source names them', () => {
     const header = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
     const choice: ImportChoice = { user_agent: true };
     expect(changed({ $useragent: header }, choice)).toEqual({
@@ -114,7 +119,7 @@ function imported(slug: string, records: () => Iterable<unknown>, choice?: Impor
   });
 }
 
-const isTie = ({ event, properties }: WireEvent): boolean =>
+const isLinkEvent = ({ event, properties }: WireEvent): boolean =>
   linkNames.has(event) || (event === '$identify' && properties['$anon_distinct_id'] !== undefined);
 
 describe('a table that is joined', () => {
@@ -127,13 +132,13 @@ describe('a table that is joined', () => {
   it.each<[string, Partial<Join>, object, object]>([
     ['by a property, as text', { on: 'org' }, { org: 7 }, { org: 7, plan: 'pro', name: 'A' }],
     [
-      'what the event says itself stays',
+      'keeps the event’s own properties',
       { on: 'org' },
       { org: '7', plan: 'own' },
       { org: '7', plan: 'own', name: 'A' },
     ],
     [
-      'of the person',
+      'as properties of the person',
       { on: 'org', as: 'person' },
       { org: 7, $set: { name: 'B' } },
       { org: 7, $set: { name: 'B', plan: 'pro' } },
@@ -142,7 +147,7 @@ describe('a table that is joined', () => {
     ['no key', { on: 'org' }, { org: null }, { org: null }],
   ])('%s', (_name, how, before, after) => {
     const join = { table: 'orgs.csv', on: 'org', ...how };
-    const read = createChosenReader(asTheyAre, { join: [join] }, { tables: [table()], now: Date.now() });
+    const read = createChosenReader(identityReader, { join: [join] }, { tables: [table()], now: Date.now() });
     const result = read({ ...base, event: 'e', properties: before });
     expect(result).toMatchObject({ events: [{ properties: after }] });
   });
@@ -152,11 +157,11 @@ const isDeviceLink = ({ event, properties }: WireEvent) =>
   event === '$identify' && properties['$anon_distinct_id'] !== undefined;
 
 describe('the identity policy', () => {
-  it.each(sources)('%s: never_merge ties no ids together, and loses nothing else', (slug, records) => {
+  it.each(sources)('%s: never_merge links no ids and keeps everything else', (slug, records) => {
     const all = imported(slug, records);
     const apart = imported(slug, records, { identity: 'never_merge' });
-    expect(all.some(isTie)).toBe(true);
-    expect(apart.some(isTie)).toBe(false);
+    expect(all.some(isLinkEvent)).toBe(true);
+    expect(apart.some(isLinkEvent)).toBe(false);
     const others = (events: readonly WireEvent[]) =>
       events.filter(({ event }) => event !== '$identify' && !linkNames.has(event));
     expect(others(apart)).toEqual(others(all));
@@ -167,17 +172,17 @@ describe('the identity policy', () => {
     expect(imported(slug, records, { identity: 'first_user' })).toEqual(all);
   });
 
-  it('what an $identify tells of its person stays', () => {
+  it('person properties of an $identify stay', () => {
     const properties = { $anon_distinct_id: 'a', $set: { plan: 1 }, $geoip_disable: true };
     const kept = { $set: { plan: 1 }, $geoip_disable: true };
     expect(changed(properties, { identity: 'never_merge' }, '$identify')).toEqual(kept);
     expect(changed({ $anon_distinct_id: 'a' }, { identity: 'never_merge' }, '$identify')).toMatchObject({
       kind: 'skipped',
-      chosen: { read: 1, leftOut: ['link between ids, which the identity policy leaves out'] },
+      chosen: { read: 1, leftOut: ['link between ids, excluded by the identity policy'] },
     });
   });
 
-  it('device_only: every event of a user belongs to the device that its own record names', () => {
+  it('device_only: each event belongs to the device that its own record names', () => {
     const at = (id: number, user: string, visitor: string) => ({ id, name: 'e', user, visitor, at: '2024-03-01' });
     const rules = {
       event: 'name',

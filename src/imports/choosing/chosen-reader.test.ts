@@ -27,8 +27,8 @@ const namesOf = (results: readonly RecordResult[]): string[] => eventsOf(results
 const reasonsOf = (results: readonly RecordResult[]): string[] =>
   results.flatMap((result) => (result.kind === 'unreadable' ? [] : (result.chosen?.leftOut ?? [])));
 
-describe('what is chosen of a source', () => {
-  it('nothing chosen is the format’s own reader: no count, no copy', () => {
+describe('a choice of what to import', () => {
+  it('without a choice, records pass through the format’s own reader unchanged and uncounted', () => {
     const [result] = [row(1)].map(createChosenReader(create, undefined, { now: Date.now() }));
     expect(result).toEqual(create()(row(1)));
   });
@@ -43,7 +43,7 @@ describe('what is chosen of a source', () => {
     expect(reasonsOf(results)).toEqual(['before the time range', 'after the time range']);
   });
 
-  it('an offset of the range counts, and a record that cannot be read stays one that cannot be read', () => {
+  it('the offset of a range applies, and unreadable records stay unreadable', () => {
     const results = chosenOf([row(1, { at: '2024-03-01T10:30:00Z' }), row(2, { at: 'soon' })], {
       time: { from: '2024-03-01T12:00:00+02:00' },
     });
@@ -52,20 +52,24 @@ describe('what is chosen of a source', () => {
 
   it.each<[string, NonNullable<ImportChoice['events']>, string[]]>([
     ['exact names', { only: ['Order Done', 'a*b'] }, ['Order Done', 'a*b', 'aXb']],
-    ['a name that is the beginning of another', { only: ['Order'] }, []],
+    ['a name that is a prefix of another', { only: ['Order'] }, []],
     ['a pattern at the end', { only: ['Order *'] }, ['Order Done', 'Order Gone']],
     ['a pattern at the beginning', { only: ['*one'] }, ['Order Done', 'Order Gone']],
     ['a pattern within', { only: ['O*D*e'] }, ['Order Done']],
-    ['pieces that may not share letters', { only: ['Order Do*one'] }, []],
+    ['pieces that must not overlap', { only: ['Order Do*one'] }, []],
     ['all but some', { except: ['Order *'] }, ['a*b', 'aXb', '[x].y']],
-    ['what is in both is left out', { only: ['*'], except: ['Order Done'] }, ['Order Gone', 'a*b', 'aXb', '[x].y']],
-    ['signs that are something in other languages', { only: ['[x].y'] }, ['[x].y']],
+    [
+      'a name in both lists is excluded',
+      { only: ['*'], except: ['Order Done'] },
+      ['Order Gone', 'a*b', 'aXb', '[x].y'],
+    ],
+    ['characters that are special in regular expressions', { only: ['[x].y'] }, ['[x].y']],
   ])('a list of events: %s', (_name, events, expected) => {
     const records = ['Order Done', 'Order Gone', 'a*b', 'aXb', '[x].y'].map((name, id) => row(id, { name }));
     expect(namesOf(chosenOf(records, { events }))).toEqual(expected);
   });
 
-  it('a sample takes all events of a person or none, the same persons again, and more of them when it grows', () => {
+  it('a sample keeps all events of a person or none, always the same persons, and more of them as it grows', () => {
     const records = Array.from({ length: 4000 }, (_, id) => row(id, { user: `user-${id % 1000}` }));
     const users = (sample: number): Set<string> =>
       new Set(eventsOf(chosenOf(records, { sample })).map(({ distinct_id }) => distinct_id));
@@ -78,7 +82,7 @@ describe('what is chosen of a source', () => {
     expect([...tenth].filter((id) => !fifth.has(id))).toEqual([]);
   });
 
-  it('a device is tied to its user at the first event that is taken, not at one that is left out', () => {
+  it('a device is linked to its user at the first event that is kept, not at an excluded one', () => {
     const records = [
       row(1, { at: '2024-01-01', visitor: 'v1' }),
       row(2, { at: '2024-03-01', visitor: 'v1' }),
@@ -90,7 +94,7 @@ describe('what is chosen of a source', () => {
     expect(namesOf(chosenOf(records, { events: { only: ['Order *'] } }))[0]).toBe('$identify');
   });
 
-  it('what is taken has the ids that it has without a choice, also where rows are the same but for their order', () => {
+  it('kept events have the same ids as without a choice, even where rows differ only in their order', () => {
     const whole = { mapping: JSON.stringify({ event: 'name', distinct_id: 'user', timestamp: 'at' }) };
     const rows = [0, 1, 0, 1, 1].map((user) => ({ name: 'e', user: `u${user}`, at: '2024-03-01' }));
     const reader = (memory: ReaderMemory) => mapping.createReader(whole, mapping.names, memory);
@@ -102,7 +106,7 @@ describe('what is chosen of a source', () => {
     expect(new Set(ids(some)).size).toBe(some.length);
   });
 
-  it('links that a source has itself go by the list, and are counted apart', () => {
+  it('links that are records of the source follow the list and are counted separately', () => {
     const results = chosenOf([row(1, { name: '$identify' }), row(2)], { events: { only: ['Order *'] } });
     expect(reasonsOf(results)).toEqual(['link between ids that is not in the list of events']);
   });

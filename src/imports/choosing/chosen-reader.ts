@@ -9,19 +9,19 @@ import { changesOf, filtersOf, linkFilterOf } from './order.ts';
 import { isLink, type Change } from './step.ts';
 
 export interface ChosenReaderOptions {
-  /** Those of the choice's joins, in their order. */
+  /** Tables of the choice's joins, in the same order. */
   readonly tables?: readonly JoinTable[];
-  /** Of the format. */
+  /** Where records of the format keep their times. */
   readonly times?: RecordTimes | undefined;
-  /** Times after this lie in the future; ms since the epoch. */
+  /** Current time, ms since the epoch; later times are in the future. */
   readonly now: number;
-  /** Of the reader; default: one of its own. */
+  /** Memory of the reader; by default a new one. */
   readonly memory?: ReaderMemory;
 }
 
 /**
- * The reader of a format with a choice applied; without one it is the format's own. Throws FormatOptionsError for a rule that the
- * format's records have nothing for.
+ * Returns the format's reader with a choice applied; without a choice, the format's own reader. Throws FormatOptionsError for a
+ * rule that needs a time which the format's records do not have.
  */
 export function createChosenReader(
   create: (memory: ReaderMemory) => RecordReader,
@@ -31,8 +31,8 @@ export function createChosenReader(
   const own = create(memory);
   if (choice === undefined) return own;
   const repair = timeRepair(choice, times, now);
-  const judge = createJudge(choice, { tables, now });
-  const chosen = judge === undefined ? own : withJudge(own, create, judge, { choice, now, memory });
+  const selector = createSelector(choice, { tables, now });
+  const chosen = selector === undefined ? own : withSelector(own, create, selector, { choice, now, memory });
   if (repair === undefined) return chosen;
   return (given) => {
     const repaired = repair(given);
@@ -43,14 +43,14 @@ export function createChosenReader(
 }
 
 /**
- * The reader that makes the events sees only records of which something is taken: it says once that a device belongs to a user,
- * and has to say it at an event that is there. A second one, which remembers nothing, says of each record what that says itself, so
- * that what is taken does not depend on the records before.
+ * The reader that writes the events receives only records from which at least one event is taken: it links a device to a user
+ * once, and that link must come with an event that is imported. A second reader without memory reads every record on its own, so
+ * what is taken does not depend on earlier records.
  */
-function withJudge(
+function withSelector(
   read: RecordReader,
   create: (memory: ReaderMemory) => RecordReader,
-  judge: Judge,
+  selector: Selector,
   {
     choice,
     now,
@@ -60,36 +60,36 @@ function withJudge(
     readonly memory: ReaderMemory;
   },
 ): RecordReader {
-  const look = judge.leavesOut ? create(noMemory) : undefined;
+  const preread = selector.mayExclude ? create(noMemory) : undefined;
   const rejection = createRejection(unusualValueRules(choice, now));
-  const take = (result: RecordResult, said: readonly WireEvent[]): RecordResult => {
+  const take = (result: RecordResult, alone: readonly WireEvent[]): RecordResult => {
     if (result.kind !== 'events' || result.events.length === 0) return result;
-    const { events, leftOut } = judge.take(result.events, said);
+    const { events, leftOut } = selector.take(result.events, alone);
     const counted = leftOut.filter(({ event, reason }) => isCounted(event, reason));
     return { ...result, events, chosen: chosenOf(events, counted) };
   };
-  // A link beside other events is left out in every piece of the run in which it is made, and counts once.
+  // A link next to other events is excluded in every part of the run that creates it, and counts once.
   const isCounted = ({ uuid }: WireEvent, reason: string): boolean =>
     !memory.links.has(uuid) || memory.leaveOut(uuid, reason);
-  if (look === undefined) return (record) => take(read(record), []);
+  if (preread === undefined) return (record) => take(read(record), []);
   return (record) => {
-    const seen = look(record);
-    if (seen.kind !== 'events' || seen.events.length === 0) return seen;
-    const rejected = rejection?.(seen.events);
+    const alone = preread(record);
+    if (alone.kind !== 'events' || alone.events.length === 0) return alone;
+    const rejected = rejection?.(alone.events);
     if (rejected !== undefined) return rejected;
-    const { events, leftOut, unusual } = judge.look(seen.events);
-    const result = events.length > 0 ? take(read(record), seen.events) : nothingOf(leftOut, seen);
+    const { events, leftOut, unusual } = selector.preselect(alone.events);
+    const result = events.length > 0 ? take(read(record), alone.events) : nothingOf(leftOut, alone);
     return unusual.length === 0 ? result : withUnusual(result, unusual);
   };
 }
 
-/** A record of which nothing stays is left out for the reason of its first event. */
-function nothingOf(leftOut: Judged['leftOut'], { notes }: RecordResult): RecordResult {
+/** A record without remaining events is skipped for the reason of its first event. */
+function nothingOf(leftOut: Selection['leftOut'], { notes }: RecordResult): RecordResult {
   const chosen = chosenOf([], leftOut);
   return { kind: 'skipped', reason: leftOut[0]?.reason ?? '', chosen, ...(notes && { notes }) };
 }
 
-function chosenOf({ length }: Judged['events'], leftOut: Judged['leftOut']): Chosen {
+function chosenOf({ length }: Selection['events'], leftOut: Selection['leftOut']): Chosen {
   return { read: length + leftOut.length, leftOut: leftOut.map(({ reason }) => reason) };
 }
 
@@ -97,43 +97,43 @@ function withUnusual(result: RecordResult, unusual: NonNullable<RecordResult['un
   return { ...result, unusual };
 }
 
-/** What a choice makes of the events of one record, which it judges without looking at any other. */
-interface Judge {
-  /** Whether there is anything that it may leave out: then all that a record says has to be looked at first. */
-  readonly leavesOut: boolean;
-  /** What stays of the events that a record says itself. `said`: all that it says. */
-  look(said: readonly WireEvent[]): Judged & { readonly unusual: readonly FoundValue[] };
-  /** What stays of the events that a reader makes of a record of which something stays. */
-  take(events: readonly WireEvent[], said: readonly WireEvent[]): Judged;
+/** Applies a choice to the events of one record, independently of other records. */
+interface Selector {
+  /** Whether the choice may exclude events. If so, each record is first read on its own. */
+  readonly mayExclude: boolean;
+  /** Selects from `alone`, the events of a record read without memory. */
+  preselect(alone: readonly WireEvent[]): Selection & { readonly unusual: readonly FoundValue[] };
+  /** Selects from the events that the reader with memory creates from the same record. */
+  take(events: readonly WireEvent[], alone: readonly WireEvent[]): Selection;
 }
 
-interface Judged {
+interface Selection {
   readonly events: readonly WireEvent[];
   readonly leftOut: readonly { readonly event: WireEvent; readonly reason: string }[];
 }
 
 type Devices = ReadonlyMap<string, string> | undefined;
-type JudgeOne = (event: WireEvent, isOwn: boolean) => WireEvent | string;
+type SelectOne = (event: WireEvent, isOwn: boolean) => WireEvent | string;
 
-/** Undefined: the choice is about nothing in events. */
-function createJudge(
+/** Returns `undefined` if the choice does not affect events. */
+function createSelector(
   choice: ImportChoice,
   { tables, now }: { readonly tables: readonly JoinTable[]; readonly now: number },
-): Judge | undefined {
+): Selector | undefined {
   const rules = unusualValueRules(choice, now);
   const filters = filtersOf(choice);
   const linkFilter = [linkFilterOf(choice)];
   const changes = changesOf(choice, tables);
   const isDeviceOnly = choice.identity === 'device_only';
-  // Of the changes only these leave something out.
-  const leaving = choice.identity === 'never_merge' ? [neverMerge()] : [];
-  const leavesOut = rules.length + filters.length + leaving.length > 0 || isDeviceOnly;
-  if (!leavesOut && changes.length === 0) return undefined;
+  // Only these changes exclude events.
+  const excluding = choice.identity === 'never_merge' ? [neverMerge()] : [];
+  const mayExclude = rules.length + filters.length + excluding.length > 0 || isDeviceOnly;
+  if (!mayExclude && changes.length === 0) return undefined;
 
-  const devicesOf = (said: readonly WireEvent[]): Devices =>
-    isDeviceOnly ? devicesIn(said.map((event) => ruledEvent(event, rules, [])).filter(isEvent)) : undefined;
-  const judgeBy =
-    (applied: readonly Change[], devices: Devices, unusual: FoundValue[]): JudgeOne =>
+  const devicesOf = (alone: readonly WireEvent[]): Devices =>
+    isDeviceOnly ? devicesIn(alone.map((event) => ruledEvent(event, rules, [])).filter(isEvent)) : undefined;
+  const selectBy =
+    (applied: readonly Change[], devices: Devices, unusual: FoundValue[]): SelectOne =>
     (event, isOwn) => {
       const ruled = ruledEvent(event, rules, unusual);
       if (typeof ruled === 'string') return ruled;
@@ -149,28 +149,30 @@ function createJudge(
       return changed;
     };
   return {
-    leavesOut,
-    look: (said) => {
+    mayExclude,
+    preselect: (alone) => {
       const unusual: FoundValue[] = [];
-      return { ...judgeAll(ownEvents(said), judgeBy(leaving, devicesOf(said), unusual)), unusual };
+      return { ...selectAll(ownEvents(alone), selectBy(excluding, devicesOf(alone), unusual)), unusual };
     },
-    take: (events, said) => judgeAll(events, judgeBy(changes, devicesOf(said), [])),
+    take: (events, alone) => selectAll(events, selectBy(changes, devicesOf(alone), [])),
   };
 }
 
-function judgeAll(events: readonly WireEvent[], judge: JudgeOne): Judged {
+function selectAll(events: readonly WireEvent[], select: SelectOne): Selection {
   const own = new Set(ownEvents(events));
   const kept: WireEvent[] = [];
   const leftOut: { readonly event: WireEvent; readonly reason: string }[] = [];
   for (const event of events) {
-    const judged = judge(event, own.has(event));
-    if (typeof judged === 'string') leftOut.push({ event, reason: judged });
-    else kept.push(judged);
+    const selected = select(event, own.has(event));
+    if (typeof selected === 'string') leftOut.push({ event, reason: selected });
+    else kept.push(selected);
   }
   return { events: kept, leftOut };
 }
 
-/** What a record says itself. Links beside other events are the reader's; a record of links alone means them. */
+/**
+ * Returns the record's own events. Links next to other events come from the reader; in a record of links alone they are its own.
+ */
 function ownEvents(events: readonly WireEvent[]): readonly WireEvent[] {
   const own = events.filter((event) => !isLink(event));
   return own.length === 0 ? events : own;

@@ -1,10 +1,10 @@
 import { identityProperty, type WireEvent } from '../../wire/contract/wire-event.ts';
 import { importMarks, type Change } from './step.ts';
 
-const linkReason = 'link between ids, which the identity policy leaves out';
-const profileReason = 'profile of a user, whom the identity policy does not know';
+const linkReason = 'link between ids, excluded by the identity policy';
+const profileReason = 'profile of a user, excluded by the identity policy';
 
-/** Ids are tied together as live events tie them: a user who identifies at a device becomes the person of its first user. */
+/** Merges ids as live events do: a user who identifies on a device becomes the person of the device's first user. */
 export function mergeAll(): Change {
   return (event) =>
     event.event !== '$identify' ||
@@ -14,7 +14,7 @@ export function mergeAll(): Change {
       : { ...event, properties: { ...event.properties, [identityProperty]: 'merge' } };
 }
 
-/** No id is tied to another. What an `$identify` tells of its person beside that stays. */
+/** Removes every link between ids. Other properties that an `$identify` sets on its person stay. */
 export function neverMerge(): Change {
   return (event) => {
     if (event.event === '$create_alias' || event.event === '$merge_dangerously') return linkReason;
@@ -24,7 +24,7 @@ export function neverMerge(): Change {
   };
 }
 
-/** Ids of users → the device that events of a record name for them. */
+/** Maps ids of users to the device that the events of a record name for them. */
 export function devicesIn(events: readonly WireEvent[]): ReadonlyMap<string, string> {
   const devices = new Map<string, string>();
   for (const { event, distinct_id: id, properties } of events) {
@@ -34,7 +34,7 @@ export function devicesIn(events: readonly WireEvent[]): ReadonlyMap<string, str
   return devices;
 }
 
-/** Events belong to their device; links and profiles of users, who are nobody then, are left out. */
+/** Assigns an event to its device. Links and profiles of users are excluded. */
 export function deviceOnly(event: WireEvent, devices: ReadonlyMap<string, string>): WireEvent | string {
   if (['$identify', '$create_alias', '$merge_dangerously'].includes(event.event)) return linkReason;
   const named = event.properties['$device_id'];

@@ -5,21 +5,23 @@ import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { importMarks, isLink, mapBags, propertyBags, type Bag, type Change } from './step.ts';
 
-/** Properties that name a person or a device, beside distinct_id. */
+/** Properties besides distinct_id that name a person or a device. */
 const personKeys = ['$anon_distinct_id', 'alias', '$device_id', '$user_id'] as const;
-/** Of links only: anybody's event may have a property called `alias`. */
+/** Only in links: any other event may have a property called `alias`. */
 const linkKeys: ReadonlySet<string> = new Set(['$anon_distinct_id', 'alias']);
 
-/** An id that has white space at an end; undefined: none has. */
+/** Returns an id with leading or trailing white space, or `undefined`. */
 export function findPadded(event: WireEvent): string | undefined {
-  return findPaddedId(event) ?? idBeside(event, isPadded);
+  return findPaddedId(event) ?? otherId(event, isPadded);
 }
 
-/** As `findPadded`, of ids that say whom an event belongs to: its person, the other id of a link, its groups. For every event. */
+/**
+ * Like `findPadded`, but only for ids that assign an event: its person, the other id of a link, its groups. Used for every event.
+ */
 export function findPaddedId(event: WireEvent): string | undefined {
   const { distinct_id: id, properties } = event;
   if (isPadded(id)) return id;
-  if (isLink(event)) return paddedGroup(properties) ?? idBeside(event, isPadded);
+  if (isLink(event)) return paddedGroup(properties) ?? otherId(event, isPadded);
   return properties['$groups'] === undefined ? undefined : paddedGroup(properties);
 }
 
@@ -28,15 +30,15 @@ function paddedGroup({ $groups: groups, $group_key: key }: WireEvent['properties
   return isObject(groups) ? Object.values(groups).find(isPadded) : undefined;
 }
 
-/** An id of a person that the store cuts; undefined: none. */
+/** Returns an id of a person that the store truncates, or `undefined`. */
 export function findCutId(event: WireEvent): string | undefined {
   if (isLongId(event.distinct_id)) return event.distinct_id;
-  return isLink(event) ? idBeside(event, isLongId) : undefined;
+  return isLink(event) ? otherId(event, isLongId) : undefined;
 }
 
-/** An id of a person or a device that is too long to be one's distinct_id; undefined: none. */
+/** Returns an id of a person or device that is longer than a distinct_id may be, or `undefined`. */
 export function findLongId(event: WireEvent): string | undefined {
-  return isLongId(event.distinct_id) ? event.distinct_id : idBeside(event, isLongId);
+  return isLongId(event.distinct_id) ? event.distinct_id : otherId(event, isLongId);
 }
 
 export function trimIds(): Change {
@@ -46,20 +48,20 @@ export function trimIds(): Change {
   };
 }
 
-/** A link whose two ids are one now says nothing; what an `$identify` tells of its person beside that stays. */
+/** Excludes a link whose two ids became equal. Other properties that an `$identify` sets on its person stay. */
 function withoutOwnLink(event: WireEvent): WireEvent | string {
   const { event: name, distinct_id: id, properties } = event;
   if (!isLink(event) || (properties['$anon_distinct_id'] ?? properties['alias']) !== id) return event;
   const { $anon_distinct_id: _, ...others } = properties;
-  const tells = name === '$identify' && Object.keys(others).some((key) => !importMarks.has(key));
-  return tells ? { ...event, properties: others } : 'link of an id with itself, but for white space';
+  const hasMore = name === '$identify' && Object.keys(others).some((key) => !importMarks.has(key));
+  return hasMore ? { ...event, properties: others } : 'link between two spellings of one id that differ in white space';
 }
 
 export function shortenIds(): Change {
   return (event) => mapIds(event, (id) => (isLongId(id) ? shorten(id, distinctIdCharsMax) : id));
 }
 
-/** `trim` would take something off. */
+/** Whether `trim` would change the id. */
 function isPadded(id: unknown): id is string {
   if (typeof id !== 'string' || id === '') return false;
   return isSpace(id.charCodeAt(0)) || isSpace(id.charCodeAt(id.length - 1));
@@ -73,11 +75,11 @@ function isLongId(id: unknown): id is string {
   return typeof id === 'string' && isLonger(id, distinctIdCharsMax);
 }
 
-/** The first id beside distinct_id that is so. */
-function idBeside(event: WireEvent, isSo: (id: unknown) => id is string): string | undefined {
+/** Returns the first matching id besides distinct_id. */
+function otherId(event: WireEvent, matches: (id: unknown) => id is string): string | undefined {
   for (const key of personKeys) {
     const id = event.properties[key];
-    if (id !== undefined && isSo(id) && (!linkKeys.has(key) || isLink(event))) return id;
+    if (id !== undefined && matches(id) && (!linkKeys.has(key) || isLink(event))) return id;
   }
   return undefined;
 }
@@ -105,7 +107,7 @@ function trimGroups(properties: WireEvent['properties']): WireEvent['properties'
   };
 }
 
-/** The name of an event that the door refuses for its length; undefined: it does not. */
+/** Returns the name of an event that ingest would reject for its length; `undefined` otherwise. */
 export function findLongName({ event }: WireEvent): string | undefined {
   return isLongName(event) ? event : undefined;
 }
@@ -114,7 +116,7 @@ export function shortenName(): Change {
   return (event) => ({ ...event, event: shorten(event.event, nameCharsMax) });
 }
 
-/** The longest is not looked for: the first that is too long. */
+/** Returns the first property name that is too long. */
 export function findLongProperty(event: WireEvent): string | undefined {
   for (const bag of propertyBags(event)) {
     const found = Object.keys(bag).find(isLongName);
@@ -135,20 +137,23 @@ export function shortenProperties(): Change {
   return (event) => mapBags(event, change);
 }
 
-/** Of an event or a property. */
+/** Whether the name of an event or a property is too long. */
 export function isLongName(name: string): boolean {
   return isLonger(name, nameCharsMax);
 }
 
 const hashChars = 16;
 
-/** Whether a text has more characters (whole ones) than a limit. */
+/** Whether a text has more characters (code points) than a limit. */
 export function isLonger(text: string, charsMax: number): boolean {
-  // A character is one or two units.
+  // A code point is one or two UTF-16 units.
   return text.length > charsMax && (text.length > charsMax * 2 || [...text].length > charsMax);
 }
 
-/** A text of exactly so many characters: the beginning, and 64 bits of a hash of the whole, so that different ones stay different. */
+/**
+ * Returns a text of exactly `charsMax` characters: its beginning and 64 bits of a hash of the whole, so that different texts stay
+ * different.
+ */
 export function shorten(text: string, charsMax: number): string {
   const start = Array.from(text.slice(0, charsMax * 2))
     .slice(0, charsMax - hashChars - 1)

@@ -7,16 +7,19 @@ export type Join = NonNullable<ImportChoice['join']>[number];
 
 /** A table in memory, and whether any event had a row in it. */
 export interface JoinTable {
-  /** By the text of its key: columns that are properties. */
+  /** Columns that become properties, by the text of the key. */
   readonly rows: ReadonlyMap<string, Bag>;
-  /** Of the key. */
+  /** Column of the key. */
   readonly column: string;
-  /** Rows with a key that a row before has. */
+  /** Number of rows whose key an earlier row has. */
   readonly repeated: number;
   isMatched: boolean;
 }
 
-/** Columns of the row that an event has as properties; what the event says itself stays. Links have none: they tell nothing. */
+/**
+ * Adds the columns of the matching row as properties; the event's own properties win. Links get none, since they describe no
+ * action.
+ */
 export function joinTable({ on, as = 'event' }: Join, table: JoinTable): Change {
   return (event) => {
     if (isLink(event)) return event;
@@ -31,7 +34,7 @@ export function joinTable({ on, as = 'event' }: Join, table: JoinTable): Change 
   };
 }
 
-/** Texts and numbers that are written alike are the same key. */
+/** Texts and numbers with the same spelling are the same key. */
 export function keyOf(value: unknown): string | undefined {
   const isKey = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return isKey && value !== '' ? String(value) : undefined;

@@ -1,12 +1,12 @@
 import type { NameLists } from '../../wire/contract/import-choice.ts';
 import { isLink, type Filter } from './step.ts';
 
-/** Whether a name is left out by a list, and by which. */
+/** Returns the list that excludes a name; `undefined` if none does. */
 export type NameList = (name: string) => 'only' | 'except' | undefined;
 
 const knownMax = 10_000;
 
-/** Each name is looked up once: a source has few of them. */
+/** Remembers the answer for each name, since a source has few of them. */
 export function createNameList({ only, except = [] }: NameLists): NameList {
   const allowed = only === undefined ? undefined : createMatcher(only);
   const refused = createMatcher(except);
@@ -15,20 +15,23 @@ export function createNameList({ only, except = [] }: NameLists): NameList {
     const answer = known.get(name);
     if (answer !== undefined || known.has(name)) return answer;
     if (known.size >= knownMax) known.clear();
-    const judged = refused(name) ? 'except' : allowed?.(name) === false ? 'only' : undefined;
-    known.set(name, judged);
-    return judged;
+    const excludedBy = refused(name) ? 'except' : allowed?.(name) === false ? 'only' : undefined;
+    known.set(name, excludedBy);
+    return excludedBy;
   };
 }
 
-/** Whether a name is one of these, or like one of their patterns. */
+/** Returns a function that checks whether a name equals an entry of the list or matches one of its patterns. */
 export function createMatcher(list: readonly string[]): (name: string) => boolean {
   const names = new Set(list.filter((each) => !each.includes('*')));
   const patterns = list.filter((each) => each.includes('*')).map((each) => each.split('*'));
   return (name) => names.has(name) || patterns.some((pieces) => isLike(name, pieces));
 }
 
-/** The pieces of a pattern between its stars, one after the other: the first that fits is the best, so none is tried twice. */
+/**
+ * Matches the pieces between a pattern's stars in order. The first position that fits is always the best, so no backtracking is
+ * needed.
+ */
 function isLike(name: string, pieces: readonly string[]): boolean {
   const [first = ''] = pieces;
   const last = pieces.at(-1) ?? '';
@@ -43,14 +46,14 @@ function isLike(name: string, pieces: readonly string[]): boolean {
   return true;
 }
 
-const reasons = { only: 'not in the list of events', except: 'in the list of events to leave out' } as const;
-/** Counted by itself, for the check warns of it: without their links ids stay persons of their own. */
+const reasons = { only: 'not in the list of events', except: 'in the list of excluded events' } as const;
+/** Counted separately, because the check warns about it: without their links, ids stay separate persons. */
 export const linkNotListed = 'link between ids that is not in the list of events';
 
 export function eventNames(lists: NameLists): Filter {
-  const judge = createNameList(lists);
+  const excludedBy = createNameList(lists);
   return (event) => {
-    const by = judge(event.event);
+    const by = excludedBy(event.event);
     if (by === undefined) return undefined;
     return by === 'only' && isLink(event) ? linkNotListed : reasons[by];
   };

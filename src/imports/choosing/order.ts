@@ -11,19 +11,20 @@ import { parseTimestamp } from '../../wire/batch/timestamps.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
 
 /**
- * What happens to an event between its format and the door, in this order; a step that was not chosen is not there.
+ * Returns the filters of a choice. These are all steps between the format and ingest, in order; steps that were not chosen are
+ * absent.
  *
  * | step              | of the choice       | does                                            |
  * | ----------------- | ------------------- | ----------------------------------------------- |
- * | time-range        | `time`              | leaves out what lies outside                    |
- * | event-names       | `events`            | leaves out what the lists do not take           |
- * | sample-persons    | `sample`            | leaves out persons                              |
- * | identity-policy   | `identity`          | marks or leaves out links, or names the device  |
- * | join-table        | `join`              | columns of a table as properties                |
- * | rename-properties | `properties.rename` | new names                                       |
- * | translate-values  | `properties.values` | new values                                      |
- * | read-user-agent   | `user_agent`        | browser, system and device of a header          |
- * | list-properties   | `properties`        | leaves out properties that the lists do not take |
+ * | time-range        | `time`              | excludes events outside the range               |
+ * | event-names       | `events`            | excludes events by their names                  |
+ * | sample-persons    | `sample`            | excludes persons                                |
+ * | identity-policy   | `identity`          | marks or excludes links, or assigns the device  |
+ * | join-table        | `join`              | adds columns of a table as properties           |
+ * | rename-properties | `properties.rename` | renames properties                              |
+ * | translate-values  | `properties.values` | replaces values                                 |
+ * | read-user-agent   | `user_agent`        | derives browser, system and device              |
+ * | list-properties   | `properties`        | excludes properties by their names              |
  */
 export function filtersOf({ time, events, sample }: ImportChoice): readonly Filter[] {
   return [
@@ -33,12 +34,12 @@ export function filtersOf({ time, events, sample }: ImportChoice): readonly Filt
   ].filter((filter) => filter !== undefined);
 }
 
-/** Links that a reader adds stay with their events, unless somebody refuses them by name. */
+/** Returns the filter for links that a reader adds: they stay with their events unless a list excludes them by name. */
 export function linkFilterOf({ events }: ImportChoice): Filter {
   return events?.except === undefined ? () => undefined : eventNames({ except: events.except });
 }
 
-/** Of what the filters leave. `device_only` looks at the record, too: see chosen-reader. */
+/** Returns the changes to events that pass the filters. `device_only` needs the whole record: see chosen-reader. */
 export function changesOf(
   { identity, join = [], properties = {}, user_agent: userAgent }: ImportChoice,
   tables: readonly JoinTable[],
@@ -54,11 +55,11 @@ export function changesOf(
   ].filter((change) => change !== undefined);
 }
 
-/** As the transformation `user-agent` does it: what the source says itself of browser and system stays. */
+/** Works like the transformation `user-agent`: browser and system that the source itself reports stay. */
 function readUserAgent(): Change {
   const populate = createBrowserProperties({});
   return (event) => {
-    // Readers make properties of JSON.
+    // Properties from readers are always JSON.
     const properties = { ...event.properties } as JsonObject;
     populate(properties);
     return { ...event, properties };
@@ -67,7 +68,7 @@ function readUserAgent(): Change {
 
 const knownMax = 100_000;
 
-/** Of one distinct id all events or none; the same ids as the transformation `downsampling` keeps. */
+/** Keeps all events of a distinct id or none, with the same selection as the transformation `downsampling`. */
 function samplePersons(share: number): Filter {
   const known = new Map<string, boolean>();
   return ({ distinct_id: id }) => {
@@ -81,7 +82,7 @@ function samplePersons(share: number): Filter {
   };
 }
 
-/** Where the new name is taken already, the old one stays: no value is lost. */
+/** Keeps the old name where the new one is taken, so that no value is lost. */
 function renameProperties(table: Readonly<Record<string, string>>): Change {
   const names = new Map(Object.entries(table));
   const rename = (bag: Bag): Bag => {
@@ -98,7 +99,9 @@ function renameProperties(table: Readonly<Record<string, string>>): Change {
   return (event) => mapBags(event, rename);
 }
 
-/** Half open, by the event's own time. An event whose time cannot be read stays: the check says what is wrong with it. */
+/**
+ * Excludes events outside a half-open range, by their own time. Events whose time cannot be read stay: the check reports them.
+ */
 function timeRange({ from, to }: NonNullable<ImportChoice['time']>): Filter {
   const first = from === undefined ? -Infinity : microsOf(from);
   const end = to === undefined ? Infinity : microsOf(to);
@@ -110,7 +113,7 @@ function timeRange({ from, to }: NonNullable<ImportChoice['time']>): Filter {
   };
 }
 
-/** Of a time that `parseChoice` has read. */
+/** Converts a time that `parseChoice` has validated. */
 function microsOf(time: string): number {
   const micros = parseTimestamp(time);
   if (micros === undefined) throw new RangeError(`expected a time in ISO 8601, got: ${time}`);
@@ -119,7 +122,10 @@ function microsOf(time: string): number {
 
 type ValueTables = NonNullable<NonNullable<ImportChoice['properties']>['values']>;
 
-/** Values by a table of the property; a value that is in no table, and one that is no scalar, stays. Null leaves the property out. */
+/**
+ * Replaces values by the property's table. Values without an entry and values that are not scalars stay. Null removes the
+ * property.
+ */
 function translateValues(tables: ValueTables): Change {
   const byName = new Map(Object.entries(tables).map(([name, table]) => [name, new Map(Object.entries(table))]));
   const translate = (bag: Bag): Bag => {
@@ -138,7 +144,7 @@ function translateValues(tables: ValueTables): Change {
   return (event) => mapBags(event, translate);
 }
 
-/** What an event is made of rather than what it tells: a list of what to take need not name it. */
+/** Structural properties, which a list of properties to keep need not name. */
 const structure: ReadonlySet<string> = new Set(
   `$set $set_once $unset $group_set $group_type $group_key $groups $anon_distinct_id alias $process_person_profile $import_identity
   $session_id`.split(/\s+/),
@@ -146,9 +152,9 @@ const structure: ReadonlySet<string> = new Set(
 const bags: ReadonlySet<string> = new Set(['$set', '$set_once', '$group_set']);
 
 function listProperties(lists: NameLists): Change {
-  const judge = createNameList(lists);
+  const excludedBy = createNameList(lists);
   const isKept = (name: string): boolean => {
-    const by = judge(name);
+    const by = excludedBy(name);
     return by === undefined || importMarks.has(name) || (by === 'only' && structure.has(name));
   };
   const list = (bag: Bag): Bag => {
@@ -162,7 +168,7 @@ function listProperties(lists: NameLists): Change {
   return (event) => withoutEmpty(mapBags(event, list), event.properties);
 }
 
-/** A `$set` of which nothing is left is none. */
+/** Removes a `$set` that became empty. */
 function withoutEmpty(event: WireEvent, before: Bag): WireEvent {
   if (event.properties === before) return event;
   const entries = Object.entries(event.properties).filter(

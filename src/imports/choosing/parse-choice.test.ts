@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ChoiceError, parseChoice } from './parse-choice.ts';
 
-describe('a choice that is wrong says where', () => {
+describe('the error for an invalid choice names the place', () => {
   it.each<[unknown, RegExp]>([
     [7, /^choose must be object/],
     [{ event: {} }, /^choose\.event: there is no such choice/],
@@ -17,7 +17,7 @@ describe('a choice that is wrong says where', () => {
     expect(() => parseChoice(value)).toThrow(message);
   });
 
-  it('an empty one is none', () => {
+  it('an empty choice is undefined', () => {
     expect(parseChoice({})).toBeUndefined();
   });
 });

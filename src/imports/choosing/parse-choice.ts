@@ -3,12 +3,12 @@ import { parseTimestamp } from '../../wire/batch/timestamps.ts';
 import { importChoiceSchema, type ImportChoice } from '../../wire/contract/import-choice.ts';
 import type { TimeRange } from '../source.ts';
 
-/** A choice is not one: the message says where, what was expected and what came. */
+/** A choice is invalid; the message names the place, what was expected and what came. */
 export class ChoiceError extends Error {
   override name = 'ChoiceError';
 }
 
-/** What was chosen, from JSON. Throws ChoiceError. Undefined where nothing was, or what is done without a choice. */
+/** Parses a choice from JSON. Returns `undefined` if it equals the default of importing everything. Throws ChoiceError. */
 export function parseChoice(value: unknown): ImportChoice | undefined {
   if (!isChoice(value)) throw new ChoiceError(firstFault(value));
   refuseTimes(value.time);
@@ -25,9 +25,9 @@ function isChoice(value: unknown): value is ImportChoice {
 function firstFault(value: unknown): string {
   const [fault] = Value.Errors(importChoiceSchema, value);
   const place = ['choose', ...(fault?.instancePath ?? '').split('/').slice(1)].join('.');
-  // What JSON Schema says of a name that no property has.
+  // The keyword that JSON Schema reports for an unknown property.
   if (fault?.keyword === 'boolean') return `${place}: there is no such choice`;
-  return `${place} ${fault?.message ?? 'is no choice'}`;
+  return `${place} ${fault?.message ?? 'is not a valid choice'}`;
 }
 
 function refuseTwoKeys(join: ImportChoice['join'] = []): void {
@@ -50,18 +50,20 @@ function refuseTimes(time: ImportChoice['time']): void {
 }
 
 /**
- * A source that has times asks its own side for the range. Of one that has none everything is read, and the range is a choice of
- * events by their own time. Throws ChoiceError where the choice has another one.
+ * Returns the choice for a run with a time range. A source that supports ranges applies it to its own requests. Any other source
+ * is read whole, and the range becomes part of the choice. Throws ChoiceError if the choice has a different range.
  */
 export function withRange(
-  { range: means }: { readonly range: string | undefined },
+  { range: support }: { readonly range: string | undefined },
   choice: ImportChoice | undefined,
   range: TimeRange,
 ): ImportChoice | undefined {
-  if (means !== undefined || (range.from ?? range.to) === undefined) return choice;
+  if (support !== undefined || (range.from ?? range.to) === undefined) return choice;
   if (choice?.time?.from === range.from && choice?.time?.to === range.to) return choice;
   if (choice?.time !== undefined) {
-    throw new ChoiceError('choose.time: expected none beside "from" and "to" of the run, which mean the same here');
+    throw new ChoiceError(
+      'choose.time: expected no value together with "from" and "to" of the run, which mean the same here',
+    );
   }
   return { ...choice, time: { ...range } };
 }

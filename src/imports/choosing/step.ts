@@ -1,16 +1,16 @@
 import { isObject } from '../../base/json.ts';
 import { identityProperty, runProperty, type WireEvent } from '../../wire/contract/wire-event.ts';
 
-/** Why an event is left out: a short phrase that it is counted under; undefined: it stays. */
+/** Returns why an event is excluded, as a short phrase under which it is counted; `undefined` keeps the event. */
 export type Filter = (event: WireEvent) => string | undefined;
 
-/** The event as it is imported, or why it is left out. The event that comes in is not changed. */
+/** Returns the event as it is imported, or why it is excluded. Never modifies its argument. */
 export type Change = (event: WireEvent) => WireEvent | string;
 
-/** Links between ids and groups: no events of their own, but what makes persons of ids. */
+/** Events that link ids and groups to persons rather than describe an action. */
 const links: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify']);
 
-/** What an import adds to every event: nothing that the event tells. */
+/** Properties that an import adds to every event. */
 export const importMarks: ReadonlySet<string> = new Set([
   '$geoip_disable',
   '$import_source',
@@ -24,15 +24,15 @@ export function isLink({ event }: WireEvent): boolean {
 
 export type Bag = Readonly<Record<string, unknown>>;
 
-/** Where properties stand beside the event's own: what is told of its person and its group. */
+/** Members that hold properties of the event's person and group. */
 const nestedBags = ['$set', '$set_once', '$group_set'] as const;
 
-/** The properties of an event, wherever they stand. */
+/** Returns all objects of an event that hold properties. */
 export function propertyBags({ properties }: WireEvent): readonly Bag[] {
   return [properties, ...nestedBags.map((key) => properties[key]).filter(isObject)];
 }
 
-/** The event with its properties changed, wherever they stand; a function that changes nothing returns what it got. */
+/** Applies a change to all objects that hold properties. Returns the same event if nothing changed. */
 export function mapBags(event: WireEvent, change: (bag: Bag) => Bag): WireEvent {
   const own = change(event.properties);
   const changed = nestedBags.flatMap((key) => {

@@ -10,7 +10,9 @@ import { timePattern } from '../formats/mapping/time-pattern.ts';
 
 const earliestMicros = Date.UTC(2000, 0, 1) * 1000;
 
-/** Before the year 2000, or so far ahead that no clock in a wrong zone explains it. `now`: ms since the epoch. */
+/**
+ * Whether a time is before the year 2000, or further ahead than a clock in a wrong time zone explains. `now`: ms since the epoch.
+ */
 export function isUnusualTime(micros: number, now: number): boolean {
   return micros < earliestMicros || isTooFarAhead(micros, now);
 }
@@ -20,16 +22,16 @@ export function findUnusualTime({ timestamp }: WireEvent, now: number): string |
   return micros === undefined || isUnusualTime(micros, now) ? timestamp : undefined;
 }
 
-/** The time that a record says, where nobody can read it; undefined: it says none, or one that can be read. */
+/** Returns the time of a record if it cannot be parsed; `undefined` if it can or is missing. */
 export function unreadableTime(record: unknown, { own }: RecordTimes): string | undefined {
   const found = isObject(record) ? firstAt(record, own) : undefined;
   return found === undefined || anyTime(found.value) !== undefined ? undefined : String(found.value).slice(0, 100);
 }
 
-/** A record with another time in the place of its own, and that one's text; undefined: its own stands. */
+/** Returns a record with its time replaced, and the text of the original time; `undefined` if the time stays. */
 export type TimeRepair = (record: unknown) => { readonly record: Json; readonly was: string } | undefined;
 
-/** What the rules `guess` and `received` do before a format reads a record. */
+/** Applies the rules `guess` and `received` before a format reads a record. */
 export function createTimeRepair(
   rule: RuleOf<'odd_times'>,
   { own, received }: RecordTimes,
@@ -72,7 +74,7 @@ interface Found {
   readonly value: unknown;
 }
 
-/** The first of the paths where something stands. */
+/** Returns the first path with a value. */
 function firstAt(record: Json, paths: readonly string[]): Found | undefined {
   for (const text of paths) {
     const path = text.split('.');
@@ -90,7 +92,7 @@ function withValue(record: Json, [key = '', ...rest]: readonly string[], value: 
   return changed;
 }
 
-/** Day and month are told apart by a name or by the year before them: 03/04/2024 is two days, and none of these. */
+/** Patterns in which a month name or a leading year tells day and month apart: 03/04/2024 may be two days and matches none. */
 const dates = ['d MMM yyyy', 'MMM d yyyy', 'd-MMM-yyyy', 'yyyy/M/d', 'yyyy.M.d', 'yyyy-M-d'];
 const clocks = ['', ' H:mm', ' H:mm:ss', ' H:mm:ss.S', ' h:mm a', ' h:mm:ss a'];
 const zones = ['', ' X'];
@@ -100,8 +102,8 @@ const weekday = /^(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day
 const month = /\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?/gi;
 
 /**
- * A time that is written in another way than ISO 8601, but can mean one only: as ISO 8601, without a zone where the text has
- * none. Undefined: it is no time, or may be several.
+ * Parses a time that is not ISO 8601 but has a single meaning, and returns it as ISO 8601, without a zone where the text has
+ * none. Returns `undefined` if the text is not a time or is ambiguous.
  */
 export function createTimeGuess(): (text: string) => string | undefined {
   const patterns = dates.flatMap((date) =>
@@ -113,7 +115,7 @@ export function createTimeGuess(): (text: string) => string | undefined {
   return (text) => {
     if (text.length > textMax) return undefined;
     const plain = plainText(text);
-    // Times of a source are written alike.
+    // A source usually writes all its times in one way.
     for (const pattern of last === undefined ? patterns : [last, ...patterns]) {
       const iso = pattern.read(plain);
       if (iso === undefined) continue;

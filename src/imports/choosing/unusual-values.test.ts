@@ -16,11 +16,11 @@ const base: WireEvent = {
   properties: {},
 };
 
-/** A reader of events as they are. */
-const asTheyAre = (): RecordReader => (record) => ({ kind: 'events', events: [record as WireEvent] });
+/** Returns each record as its event. */
+const identityReader = (): RecordReader => (record) => ({ kind: 'events', events: [record as WireEvent] });
 
 function ruled(event: Partial<WireEvent>, choice: ImportChoice): RecordResult {
-  return createChosenReader(asTheyAre, choice, { now })({ ...base, ...event });
+  return createChosenReader(identityReader, choice, { now })({ ...base, ...event });
 }
 
 function eventOf(result: RecordResult): WireEvent | undefined {
@@ -33,7 +33,7 @@ describe('padded ids', () => {
     properties: { $groups: { org: 'acme ', size: 3 }, $device_id: '\td1', alias: ' mine', n: ' 1 ' },
   };
 
-  it('are trimmed wherever an event names a person, a device or a group, and nothing else is', () => {
+  it('are trimmed wherever an event names a person, a device or a group, and nowhere else', () => {
     const result = ruled(padded, { padded_ids: 'trim' });
     expect(eventOf(result)).toEqual({
       ...base,
@@ -43,28 +43,28 @@ describe('padded ids', () => {
     expect(result.unusual).toEqual([{ of: 'padded_ids', value: ' ann\u00a0' }]);
   });
 
-  it('are trimmed in links and of groups', () => {
+  it('are trimmed in links and group events', () => {
     const alias = ruled({ event: '$create_alias', properties: { alias: 'v1 ' } }, { padded_ids: 'trim' });
     expect(eventOf(alias)?.properties).toEqual({ alias: 'v1' });
     const group = { event: '$groupidentify', properties: { $group_type: 'org', $group_key: ' acme' } };
     expect(eventOf(ruled(group, { padded_ids: 'trim' }))?.properties['$group_key']).toBe('acme');
   });
 
-  it('a link between two forms of one id goes, and what it tells of the person stays', () => {
+  it('a link between two spellings of one id is dropped, and its person properties stay', () => {
     const link = { event: '$identify', distinct_id: 'ann ', properties: { $anon_distinct_id: 'ann' } };
     expect(ruled(link, { padded_ids: 'trim' })).toMatchObject({
       kind: 'skipped',
-      chosen: { read: 1, leftOut: ['link of an id with itself, but for white space'] },
+      chosen: { read: 1, leftOut: ['link between two spellings of one id that differ in white space'] },
     });
     const telling = { ...link, properties: { $anon_distinct_id: 'ann', $set: { plan: 'pro' } } };
     expect(eventOf(ruled(telling, { padded_ids: 'trim' }))?.properties).toEqual({ $set: { plan: 'pro' } });
   });
 
-  it('are kept without a rule, by its name too', () => {
+  it('are kept without a rule and with the rule "keep"', () => {
     expect(eventOf(ruled(padded, { padded_ids: 'keep' }))?.distinct_id).toBe(padded.distinct_id);
   });
 
-  it('a sample takes both forms of a trimmed id, or none', () => {
+  it('a sample keeps both spellings of a trimmed id, or neither', () => {
     const ids = Array.from({ length: 40 }, (_, index) => `u${index}`);
     const taken = (id: string): boolean =>
       ruled({ distinct_id: id }, { padded_ids: 'trim', sample: 0.5 }).kind === 'events';
@@ -72,7 +72,7 @@ describe('padded ids', () => {
     expect(new Set(ids.map(taken)).size).toBe(2);
   });
 
-  it('the device of a user who is identified by it is trimmed as well', () => {
+  it('the device that identifies a user is trimmed as well', () => {
     const event = { distinct_id: 'ann', properties: { $device_id: ' d1' } };
     expect(eventOf(ruled(event, { padded_ids: 'trim', identity: 'device_only' }))?.distinct_id).toBe('d1');
   });
@@ -81,7 +81,7 @@ describe('padded ids', () => {
 describe('long ids and names', () => {
   const long = 'ä'.repeat(250);
 
-  it('shortened ids have 200 characters, and different ones stay different', () => {
+  it('shortened ids have 200 characters, and different ids stay different', () => {
     const ids = [long, `${long}b`, `${long}c`].map(
       (id) => eventOf(ruled({ distinct_id: id }, { long_ids: 'shorten' }))?.distinct_id ?? '',
     );
@@ -91,14 +91,14 @@ describe('long ids and names', () => {
     expect(eventOf(again)?.properties['$anon_distinct_id']).toBe(ids[0]);
   });
 
-  it('characters count, not units: 200 of two units each are not long', () => {
+  it('code points count, not UTF-16 units: 200 characters of two units each are not too long', () => {
     expect(ruled({ distinct_id: '😀'.repeat(200) }, { long_ids: 'reject' }).kind).toBe('events');
     expect(ruled({ distinct_id: '😀'.repeat(201) }, { long_ids: 'reject' }).kind).toBe('unreadable');
     const short = eventOf(ruled({ distinct_id: '😀'.repeat(300) }, { long_ids: 'shorten' }))?.distinct_id ?? '';
     expect([[...short].length, short.isWellFormed()]).toEqual([200, true]);
   });
 
-  it('names of events are shortened, and the lists see the short one', () => {
+  it('event names are shortened before the lists apply', () => {
     const [result, other] = [`${long}x`, `${long}y`].map((event) => ruled({ event }, { long_names: 'shorten' }));
     const name = eventOf(result ?? ruled({}, {}))?.event ?? '';
     expect([...name].length).toBe(200);
@@ -107,7 +107,7 @@ describe('long ids and names', () => {
     expect(listed.kind).toBe('events');
   });
 
-  it('names of properties are shortened on the event, the person and the group', () => {
+  it('property names are shortened on the event, the person and the group', () => {
     const properties = { [long]: 1, a: 2, $set: { [long]: 3 }, $group_set: { [`${long}b`]: 4 } };
     const found = eventOf(ruled({ properties }, { long_properties: 'shorten' }))?.properties ?? {};
     const bags = [found, found['$set'], found['$group_set']] as readonly object[];
@@ -135,8 +135,8 @@ function timesOf(result: RecordResult): readonly string[] {
   return result.kind === 'events' ? result.events.map(({ timestamp }) => timestamp) : [result.kind];
 }
 
-describe('odd times', () => {
-  it('received: the time of receipt stands in for one that is too early, too late or none, and for no other', () => {
+describe('unusual times', () => {
+  it('received: the time of receipt replaces a time that is too early, too late or missing, and no other', () => {
     const read = readerOf(mixpanel, { odd_times: 'received' });
     const received = { mp_processing_time_ms: Date.UTC(2024, 1, 1) };
     const records = [86_400, 4_000_000_000, 'soon', 1_704_067_200].map((time, index) =>
@@ -153,7 +153,7 @@ describe('odd times', () => {
     ]);
   });
 
-  it('received: where the record does not say when it came, or says it oddly, all is as without', () => {
+  it('received: without a plausible time of receipt, the record is read as without the rule', () => {
     const read = readerOf(amplitude, { odd_times: 'received' });
     const plain = amplitude.createReader({}, amplitude.names);
     const records = [
@@ -169,7 +169,7 @@ describe('odd times', () => {
     for (const record of records) expect(timesOf(read(record))).toEqual(timesOf(plain(record)));
   });
 
-  it('guess: a text that means one time is read in the zone of the format, another one stays unreadable', () => {
+  it('guess: an unambiguous text is read in the zone of the format, any other stays unreadable', () => {
     const read = createChosenReader(
       (memory) => mixpanel.createReader({ time_zone: 'Europe/Berlin' }, mixpanel.names, memory),
       { odd_times: 'guess' },
@@ -181,7 +181,7 @@ describe('odd times', () => {
     expect(read(mixpanelRecord('03/04/2024')).kind).toBe('unreadable');
   });
 
-  it('reject: a rejected record is forgotten, so that the link it would have made comes with the next one', () => {
+  it('reject: a rejected record leaves no memory, so the link it would have created comes with the next one', () => {
     const read = readerOf(mixpanel, { odd_times: 'reject' });
     const rejected = read(mixpanelRecord(86_400));
     expect(rejected).toMatchObject({ kind: 'unreadable', unusual: [{ of: 'odd_times' }] });
@@ -189,7 +189,7 @@ describe('odd times', () => {
     expect(good.kind === 'events' && good.events.map(({ event }) => event)).toEqual(['$identify', 'e']);
   });
 
-  it('a rule that the format has no time for is refused, with the reason', () => {
+  it('a rule that needs a time which the format does not have is refused, with the reason', () => {
     expect(() => readerOf(heap, { odd_times: 'received' })).toThrow(FormatOptionsError);
     expect(() => readerOf(heap, { odd_times: 'received' })).toThrow('when the source received an event');
   });

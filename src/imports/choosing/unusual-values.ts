@@ -15,16 +15,16 @@ import {
 import type { Change } from './step.ts';
 import { createTimeRepair, findUnusualTime, type TimeRepair } from './unusual-times.ts';
 
-/** A rule that was chosen for an odd value. */
+/** A rule that was chosen for one kind of unusual value. */
 export interface UnusualValueRule {
   readonly of: UnusualValue;
-  /** The value, where an event has one; undefined: it has none. */
+  /** Returns the value if an event has one. */
   readonly find: (event: WireEvent) => string | undefined;
-  /** What becomes of the event; a sentence: why its record is rejected. */
+  /** What happens to the event, or the reason with which its record is rejected. */
   readonly effect: Change | { readonly reject: string };
 }
 
-/** Those that look at events, in the order in which they apply. `now`: ms since the epoch. */
+/** Returns the rules that apply to events, in order. `now`: ms since the epoch. */
 export function unusualValueRules(choice: ImportChoice, now: number): readonly UnusualValueRule[] {
   return [
     paddedIds(choice.padded_ids),
@@ -38,7 +38,8 @@ export function unusualValueRules(choice: ImportChoice, now: number): readonly U
           of: 'odd_times' as const,
           find: (event: WireEvent) => findUnusualTime(event, now),
           effect: {
-            reject: 'expected a time from the year 2000 on that is not in the future, as the rule for odd times asks',
+            reject:
+              'expected a time since the year 2000 that is not in the future, as the rule for unusual times requires',
           },
         }
       : undefined,
@@ -47,19 +48,19 @@ export function unusualValueRules(choice: ImportChoice, now: number): readonly U
 
 function paddedIds(rule: RuleOf<'padded_ids'> | undefined): UnusualValueRule | undefined {
   if (rule === undefined || rule === 'keep') return undefined;
-  const reject = 'expected ids without white space at their ends, as the rule for padded ids asks';
+  const reject = 'expected ids without leading or trailing white space, as the rule for padded ids requires';
   return { of: 'padded_ids', find: findPadded, effect: rule === 'trim' ? trimIds() : { reject } };
 }
 
 function longIds(rule: RuleOf<'long_ids'> | undefined): UnusualValueRule | undefined {
   if (rule === undefined || rule === 'cut') return undefined;
-  const reject = 'expected ids of at most 200 characters, as the rule for long ids asks';
+  const reject = 'expected ids of at most 200 characters, as the rule for long ids requires';
   return { of: 'long_ids', find: findLongId, effect: rule === 'shorten' ? shortenIds() : { reject } };
 }
 
 function longProperties(rule: RuleOf<'long_properties'> | undefined): UnusualValueRule | undefined {
   if (rule === undefined || rule === 'keep') return undefined;
-  const reject = 'expected names of properties of at most 200 characters, as the rule for long properties asks';
+  const reject = 'expected property names of at most 200 characters, as the rule for long properties requires';
   return {
     of: 'long_properties',
     find: findLongProperty,
@@ -67,7 +68,10 @@ function longProperties(rule: RuleOf<'long_properties'> | undefined): UnusualVal
   };
 }
 
-/** Undefined: no rule repairs times. Throws FormatOptionsError for a rule that the format's records have nothing for. */
+/**
+ * Returns `undefined` if no rule repairs times. Throws FormatOptionsError for a rule that needs a time which the format's records
+ * do not have.
+ */
 export function timeRepair(
   { odd_times: rule = 'keep' }: ImportChoice,
   times: RecordTimes | undefined,
@@ -77,20 +81,20 @@ export function timeRepair(
   return times === undefined ? undefined : createTimeRepair(rule, times, now);
 }
 
-/** Whether the records of a format have what a rule needs. */
+/** Whether the records of a format have the times that a rule needs. */
 export function fits(rule: string | undefined, times: RecordTimes | undefined): boolean {
   if (rule === 'guess') return (times?.own.length ?? 0) > 0;
   return rule !== 'received' || (times?.received.length ?? 0) > 0;
 }
 
-/** Throws FormatOptionsError for a rule that the format's records have nothing for. */
+/** Throws FormatOptionsError for a rule that needs a time which the format's records do not have. */
 export function assertRulesFit({ odd_times: rule }: ImportChoice, times: RecordTimes | undefined): void {
   if (fits(rule, times)) return;
-  const what = rule === 'guess' ? 'which of its fields is the time' : 'when the source received an event';
-  throw new FormatOptionsError(`odd_times: ${rule ?? ''} needs a format that says ${what}; this one does not`);
+  const what = rule === 'guess' ? 'the time of an event' : 'when the source received an event';
+  throw new FormatOptionsError(`odd_times: ${rule ?? ''} needs a format with a field for ${what}; this one has none`);
 }
 
-/** Why a record with these events is rejected, by those of the rules that reject. Undefined: none of them does. */
+/** Returns a function that gives the rejection of a record by the rules that reject; `undefined` if none of them does. */
 export function createRejection(
   rules: readonly UnusualValueRule[],
 ): ((events: readonly WireEvent[]) => RecordResult | undefined) | undefined {
@@ -109,7 +113,7 @@ export function createRejection(
   };
 }
 
-/** The event as the other rules change it, or why they leave it out. `odd`: gets what they found. */
+/** Applies the other rules to an event. Returns the changed event, or why it is excluded. Adds the values found to `unusual`. */
 export function ruledEvent(
   event: WireEvent,
   rules: readonly UnusualValueRule[],

@@ -90,7 +90,7 @@ describe('odd values of a source', () => {
         expect.stringContaining('rule for padded ids'),
         expect.stringContaining('rule for long ids'),
         expect.stringContaining('rule for long properties'),
-        expect.stringContaining('rule for odd times'),
+        expect.stringContaining('rule for unusual times'),
       ]),
     );
   });
