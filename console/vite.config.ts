@@ -7,8 +7,8 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
 const service = 'http://127.0.0.1:8000';
-/** What a page of the service answers itself, also while the console is developed. */
-const served = ['/api', '/login', '/logout', '/readyz', '/livez', '/batch', '/e', '/i'];
+/** Paths that the development server forwards to the service. */
+const proxied = ['/api', '/login', '/logout', '/readyz', '/livez', '/batch', '/e', '/i'];
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
@@ -19,21 +19,21 @@ export default defineConfig({
     manifest: 'manifest.json',
     emptyOutDir: true,
     target: 'es2023',
-    // Inlined files would be data: addresses, which the content security policy refuses.
+    // Inlined files would be data: URLs, which the content security policy refuses.
     assetsInlineLimit: 0,
-    // Sizes are measured by a test.
+    // A test checks the sizes.
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1_000,
   },
   server: {
-    // By the same name as the service, whose session cookie then holds here too.
+    // The host of the service, so that its session cookie works here too.
     host: '127.0.0.1',
     port: 5173,
-    proxy: Object.fromEntries(served.map((path) => [path, { target: service, changeOrigin: true }])),
+    proxy: Object.fromEntries(proxied.map((path) => [path, { target: service, changeOrigin: true }])),
   },
 });
 
-/** Writes a .br and a .gz beside every text file of the build: the service never compresses while it serves. */
+/** Writes a .br and a .gz file for every text file of the build: the service does not compress responses itself. */
 function compressed(): Plugin {
   return {
     name: 'compressed',

@@ -1,5 +1,5 @@
-// Before the first paint, so that a dark page does not flash white, and whenever the choice or the system changes. What is chosen
-// is written by src/shell/theme.ts.
+// Sets the theme before the first paint, so that a dark page does not flash white, and whenever the setting or the system
+// preference changes. src/shell/theme.ts stores the setting.
 (function watchTheme() {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   function apply() {
@@ -9,7 +9,7 @@
   }
   apply();
   dark.addEventListener('change', apply);
-  // storage: another tab; the other one: this tab.
+  // `storage` fires for changes in other tabs, the custom event for changes in this one.
   addEventListener('storage', apply);
   addEventListener('millrace-theme-changed', apply);
 })();

@@ -10,7 +10,7 @@ import { createQueryClient } from './api/query-client.ts';
 import { Announcer } from './components/announcer.tsx';
 import { ToastProvider } from './components/toasts.tsx';
 import { createConsoleRouter } from './router.tsx';
-import { lookAtConnection } from './shell/connection.ts';
+import { checkConnection } from './shell/connection.ts';
 import { SessionGate } from './shell/session-gate.tsx';
 import { createSessionState } from './shell/session-state.ts';
 import './styles.css';
@@ -19,10 +19,10 @@ function start(container: HTMLElement): void {
   const session = createSessionState();
   const client = createQueryClient({
     onSignedOut: () => session.expire(),
-    onTrouble: () => lookAtConnection(client),
+    onUnavailable: () => checkConnection(client),
   });
   const router = createConsoleRouter(client);
-  // Every page waits for these three: they are asked for side by side, before anything is drawn.
+  // Every page needs these three, so they load in parallel before the first render.
   void client.prefetchQuery(meQuery);
   void client.prefetchQuery(projectsQuery);
   void router.load();

@@ -6,7 +6,7 @@ import {
   lazyRouteComponent,
   Outlet,
 } from '@tanstack/react-router';
-import { loadAhead } from './api/queries.ts';
+import { prefetchPages } from './api/queries.ts';
 import { eventPages } from './api/stored-events.ts';
 import { Loading } from './components/loading.tsx';
 import { activitySearch } from './pages/activity/activity-search.ts';
@@ -20,7 +20,7 @@ import { importRunSearch, importsSearch, newImportSearch } from './pages/imports
 import { keysSearch } from './pages/keys/keys-search.ts';
 import { liveSearch } from './pages/live/live-search.ts';
 import { personSearch, personsSearch } from './pages/persons/persons-search.ts';
-import { loadPersonAhead } from './pages/persons/persons-query.ts';
+import { prefetchPerson } from './pages/persons/persons-query.ts';
 import { transformationSearch, transformationsSearch } from './pages/transformations/transformations-search.ts';
 import { usageSearch } from './pages/usage/usage-search.ts';
 import { usersSearch } from './pages/users/users-search.ts';
@@ -101,7 +101,7 @@ const pages = [
     validateSearch: eventsSearch,
     loaderDeps: ({ search }) => search,
     loader: ({ context: { client }, params: { projectId }, deps: search }) =>
-      loadAhead(client, eventPages(Number(projectId), filterOf(search, Date.now()))),
+      prefetchPages(client, eventPages(Number(projectId), filterOf(search, Date.now()))),
     component: lazyRouteComponent(() => import('./pages/events/events-page.tsx'), 'EventsPage'),
   }),
   createRoute({
@@ -115,7 +115,7 @@ const pages = [
     path: 'persons/$distinctId',
     validateSearch: personSearch,
     loader: ({ context: { client }, params: { projectId, distinctId } }) =>
-      void loadPersonAhead(client, Number(projectId), distinctId),
+      void prefetchPerson(client, Number(projectId), distinctId),
     component: lazyRouteComponent(() => import('./pages/persons/person-page.tsx'), 'PersonPage'),
   }),
   createRoute({

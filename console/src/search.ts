@@ -1,11 +1,11 @@
-/** Reads one search parameter; undefined: absent or not of its kind, which is the same. */
+/** Reads one search parameter. A value of another type counts as absent: both return `undefined`. */
 export type SearchField<Value> = (raw: unknown) => Value | undefined;
 
 type Values<Fields extends Readonly<Record<string, SearchField<unknown>>>> = {
   [Name in keyof Fields]?: Exclude<ReturnType<Fields[Name]>, undefined> | undefined;
 };
 
-/** `validateSearch` of a route: only declared parameters, each of its kind. */
+/** Builds the `validateSearch` of a route: keeps declared parameters of the right type and drops everything else. */
 export function searchOf<const Fields extends Readonly<Record<string, SearchField<unknown>>>>(
   fields: Fields,
 ): (raw: Readonly<Record<string, unknown>>) => Values<Fields> {
@@ -18,10 +18,10 @@ export function searchOf<const Fields extends Readonly<Record<string, SearchFiel
   };
 }
 
-/** `validateSearch` of a page without parameters. */
+/** The `validateSearch` of a page without parameters. */
 export const noSearch = searchOf({});
 
-/** Text; a number in the address counts as its digits. */
+/** Reads a string. The router parses digits in the URL as a number, which is converted back. */
 export const text: SearchField<string> = (raw) =>
   typeof raw === 'string' && raw !== '' ? raw : typeof raw === 'number' ? String(raw) : undefined;
 
@@ -34,7 +34,6 @@ export function oneOf<const Value extends string>(...values: readonly Value[]): 
   return (raw) => values.find((value) => value === raw);
 }
 
-/** A list of texts. */
 export const texts: SearchField<readonly string[]> = (raw) => {
   const list = Array.isArray(raw) ? raw.filter((item) => typeof item === 'string') : [];
   return list.length === 0 ? undefined : list;

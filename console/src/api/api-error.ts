@@ -1,12 +1,12 @@
 import type { ApiErrorBody, ApiErrorCode, FieldError } from '../../../src/wire/contract/errors.ts';
 
-/** `unreachable`: no answer at all. `unreadable`: an answer that is not the API's, as proxies give. */
+/** `unreachable` means no response at all, `unreadable` a response that is not from the API, such as a proxy's error page. */
 export type ErrorCode = ApiErrorCode | 'unreachable' | 'unreadable';
 
-/** What a request failed with. `detail` is a sentence for people, `attr` the field that it is about. */
+/** A failed request. `detail` is a sentence for users, `attr` the field it refers to. */
 export class ApiError extends Error {
   override name = 'ApiError';
-  /** 0: no answer. */
+  /** HTTP status; 0 means no response. */
   readonly status: number;
   readonly code: ErrorCode;
   readonly detail: string;
@@ -33,16 +33,16 @@ interface ErrorFacts {
 }
 
 export function unreachable(cause: unknown): ApiError {
-  return new ApiError(0, { code: 'unreachable', detail: 'The service does not answer.' }, { cause });
+  return new ApiError(0, { code: 'unreachable', detail: 'The service is not responding.' }, { cause });
 }
 
-/** The error that an answer which is not 2xx stands for. */
+/** Reads the error from a response that is not 2xx. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const retryAfterMs = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000;
   const more = { retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : undefined };
   const body: unknown = await response.json().catch(() => undefined);
   if (isErrorBody(body)) return new ApiError(response.status, body, more);
-  const detail = `The answer has status ${response.status} and is not from the API of this service.`;
+  const detail = `Expected a response from the API, got status ${response.status} with another body.`;
   return new ApiError(response.status, { code: 'unreadable', detail }, more);
 }
 
@@ -50,7 +50,7 @@ function isErrorBody(body: unknown): body is ApiErrorBody & { readonly errors?: 
   return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
 }
 
-/** Whether trying again may help: nobody answered, the service is starting, or it asks to wait. */
+/** Tells whether a retry may help: no response, the service is starting, or it asks clients to wait. */
 export function isTransient(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || [429, 502, 503, 504].includes(error.status));
 }

@@ -12,25 +12,25 @@ export interface StreamOptions {
   readonly query?: Query;
   readonly signal: AbortSignal;
   readonly onMessage: (message: StreamMessage) => void;
-  /** `reason`: what the service refused it with for now; absent when the connection broke. */
+  /** `reason` is the error the service responded with; absent when the connection broke. */
   readonly onState?: (state: StreamState, reason?: ApiError) => void;
-  /** Resolves when somebody has signed in after the session ended. */
-  readonly untilSignedIn: (signal: AbortSignal) => Promise<void>;
+  /** Resolves once the user has signed in again after the session ended. */
+  readonly waitForSignIn: (signal: AbortSignal) => Promise<void>;
 }
 
 export type StreamState = 'connecting' | 'open' | 'waiting';
 
 const delayMaxMs = 10_000;
-/** The service sends at least a heartbeat every 15 s; a connection that is silent for longer is broken unnoticed. */
+/** The service sends a heartbeat at least every 15 s, so a connection that stays silent for longer is broken. */
 const silenceMsMax = 40_000;
 
 /**
- * Reads a stream of server-sent events until the signal ends it; after a break it waits and connects again, telling the server
- * the last id it saw. A session that ends is waited for, too: until somebody signs in nothing is asked.
- * @throws ApiError for what waiting does not cure
+ * Reads a stream of server-sent events until the signal aborts. After a disconnect it backs off and reconnects with the last id
+ * it saw. After the session has ended it sends no request until the user signs in.
+ * @throws ApiError for errors that a retry cannot fix
  */
 export async function readStream(path: string, options: StreamOptions): Promise<void> {
-  const { signal, onState, untilSignedIn } = options;
+  const { signal, onState, waitForSignIn } = options;
   let lastId: string | undefined;
   let failures = 0;
   while (!signal.aborted) {
@@ -43,13 +43,13 @@ export async function readStream(path: string, options: StreamOptions): Promise<
       });
     } catch (error) {
       if (signal.aborted) return;
-      // A connection that breaks in the middle is no ApiError.
+      // A connection that breaks mid-stream throws something other than ApiError.
       if (error instanceof ApiError && !isTransient(error) && !isSignedOut(error)) throw error;
       if (error instanceof ApiError && error.status !== 0) reason = error;
     }
     if (signal.aborted) return;
     onState?.('waiting', reason);
-    if (isSignedOut(reason)) await untilSignedIn(signal);
+    if (isSignedOut(reason)) await waitForSignIn(signal);
     await pause(Math.min(500 * 2 ** failures, delayMaxMs), signal);
     failures += 1;
   }
@@ -59,7 +59,7 @@ async function readOnce(
   path: string,
   { query, signal, onMessage, onState }: StreamOptions,
   lastId: string | undefined,
-  seen: (message: StreamMessage) => void,
+  onReceived: (message: StreamMessage) => void,
 ): Promise<void> {
   const headers = { accept: 'text/event-stream', ...(lastId === undefined ? {} : { 'last-event-id': lastId }) };
   const response = await send(path, { query: query ?? {}, signal, headers });
@@ -67,17 +67,18 @@ async function readOnce(
   const parser = createParser({
     onEvent: ({ event = 'message', data, id }) => {
       const message = { event, data, id };
-      seen(message);
+      onReceived(message);
       onMessage(message);
     },
   });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
-  for (let piece = await readSoon(reader); !piece.done; piece = await readSoon(reader)) parser.feed(piece.value);
+  for (let piece = await readWithTimeout(reader); !piece.done; piece = await readWithTimeout(reader))
+    parser.feed(piece.value);
 }
 
-/** @throws Error when nothing comes for too long: then the connection is given up. */
-async function readSoon(reader: ReadableStreamDefaultReader<string>): Promise<ReadableStreamReadResult<string>> {
+/** @throws Error when the stream stays silent for too long; the connection is then closed. */
+async function readWithTimeout(reader: ReadableStreamDefaultReader<string>): Promise<ReadableStreamReadResult<string>> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {

@@ -2,7 +2,7 @@ interface RawJson {
   readonly rawJSON: string;
 }
 
-/** What browsers of 2025 and later have and the types do not know yet. */
+/** Source text access in JSON.parse, available in browsers since 2025 and not yet in the TypeScript types. */
 interface SourceAwareJson {
   parse(text: string, revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
   rawJSON?: (text: string) => RawJson;
@@ -13,7 +13,7 @@ const json: SourceAwareJson = JSON as unknown as SourceAwareJson;
 const mayHoldBigInteger = /\d{16}/;
 const integer = /^-?\d+$/;
 
-/** As JSON.parse; integers that a number cannot hold stay as they were written, on the page and when they are sent back. */
+/** Parses like JSON.parse, but keeps integers beyond 2^53 digit by digit, both for display and when they are sent back. */
 export function parseExact(text: string): unknown {
   const { rawJSON } = json;
   if (rawJSON === undefined || !mayHoldBigInteger.test(text)) return JSON.parse(text);
@@ -24,7 +24,7 @@ export function parseExact(text: string): unknown {
   );
 }
 
-/** The digits of an integer that parseExact kept; undefined for any other value. */
+/** Returns the digits of an integer that parseExact kept, or `undefined` for any other value. */
 export function exactDigits(value: unknown): string | undefined {
   return json.isRawJSON?.(value) === true ? (value as RawJson).rawJSON : undefined;
 }

@@ -4,5 +4,5 @@ import { apiQuery } from './queries.ts';
 
 export type { ProjectRecord };
 
-/** Every project that the user may see. */
+/** All projects the user can access. */
 export const projectsQuery = apiQuery<Page<ProjectRecord>>('/api/projects', { limit: 1000 });

@@ -7,12 +7,12 @@ import {
 } from '@tanstack/react-query';
 import { request, type Query } from './request.ts';
 
-/** Path of a project's resource: `projectPath(1, 'plugin_configs')`. */
+/** Returns the path of a project's resource: `projectPath(1, 'plugin_configs')`. */
 export function projectPath(projectId: number, rest: string): string {
   return `/api/projects/${projectId}/${rest}`;
 }
 
-/** GET of a path as a query; its key is the path and the query, so equal requests are one. */
+/** Builds the query for a GET request. Its key is path and parameters, so identical requests are shared. */
 export function apiQuery<Result>(path: string, query: Query = {}) {
   return queryOptions({
     queryKey: [path, query] as const,
@@ -20,14 +20,14 @@ export function apiQuery<Result>(path: string, query: Query = {}) {
   });
 }
 
-/** A list that names its next page in `next`, an address. */
+/** A page of a list; `next` is the URL of the next page. */
 export interface NextPage<Item> {
   readonly next: string | null;
   readonly results: readonly Item[];
   readonly count?: number;
 }
 
-/** A paged list of any kind (by offset or by cursor), page after page: for useInfiniteQuery. */
+/** Builds the options of useInfiniteQuery for a list paged by offset or cursor. */
 export function apiPages<Item, Page extends NextPage<Item> = NextPage<Item>>(path: string, query: Query = {}) {
   return infiniteQueryOptions<Page, Error, InfiniteData<Page, string | null>, QueryKey, string | null>({
     queryKey: [path, query, 'pages'],
@@ -38,26 +38,26 @@ export function apiPages<Item, Page extends NextPage<Item> = NextPage<Item>>(pat
   });
 }
 
-/** Begins to load the first page of a list while what shows it is still loaded; what is there already stays as it is. */
-export function loadAhead<Item>(client: QueryClient, pages: ReturnType<typeof apiPages<Item>>): void {
+/** Prefetches the first page of a list while the page component is still loading. Does nothing when the list is cached. */
+export function prefetchPages<Item>(client: QueryClient, pages: ReturnType<typeof apiPages<Item>>): void {
   if (client.getQueryState(pages.queryKey) === undefined) void client.prefetchInfiniteQuery(pages);
 }
 
-/** All rows of the pages so far. */
+/** Returns the rows of all pages loaded so far. */
 export function rowsOf<Item>(data: { readonly pages: readonly NextPage<Item>[] } | undefined): readonly Item[] {
   return data?.pages.flatMap((page) => page.results) ?? [];
 }
 
-/** `next` is absolute and may name the site by another address than the one this page came from. */
+/** Strips the origin of `next`, which may differ from the one this page was loaded from. */
 function sameOrigin(next: string): string {
   const { pathname, search } = new URL(next, location.origin);
   return pathname + search;
 }
 
-/** Asks again for all that lies at or below the path: after a change of it. */
+/** Refetches every query at or below the path, after a change there. */
 export function refresh(client: QueryClient, path: string): Promise<void> {
-  const beneath = `${path.replace(/\/$/, '')}/`;
+  const prefix = `${path.replace(/\/$/, '')}/`;
   return client.invalidateQueries({
-    predicate: ({ queryKey: [key] }) => key === path || String(key).startsWith(beneath),
+    predicate: ({ queryKey: [key] }) => key === path || String(key).startsWith(prefix),
   });
 }

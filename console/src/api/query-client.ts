@@ -4,22 +4,22 @@ import { ApiError, isSignedOut, isTransient } from './api-error.ts';
 const retriesMax = 3;
 const delayMaxMs = 10_000;
 
-/** Where every failed request is told, whoever made it. */
+/** Called for every failed query and mutation. */
 export interface FailureHandlers {
-  /** The session is gone. */
+  /** The session has ended. */
   readonly onSignedOut: () => void;
-  /** Nobody answered, or the service says that it cannot. */
-  readonly onTrouble: () => void;
+  /** No response, or the service reports that it is unavailable. */
+  readonly onUnavailable: () => void;
 }
 
-export function createQueryClient({ onSignedOut, onTrouble }: FailureHandlers): QueryClient {
+export function createQueryClient({ onSignedOut, onUnavailable }: FailureHandlers): QueryClient {
   const onError = (error: unknown): void => {
     if (isSignedOut(error)) onSignedOut();
-    if (isTransient(error)) onTrouble();
+    if (isTransient(error)) onUnavailable();
   };
   const mayRetry = (failures: number, error: unknown): boolean => {
-    // The first try that fails is enough to look what is wrong; the page says it while the others are made.
-    if (failures === 0 && isTransient(error)) onTrouble();
+    // The first failure triggers a connection check, so the banner appears while the retries run.
+    if (failures === 0 && isTransient(error)) onUnavailable();
     return failures < retriesMax && isTransient(error);
   };
   return new QueryClient({
@@ -27,13 +27,13 @@ export function createQueryClient({ onSignedOut, onTrouble }: FailureHandlers): 
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: { staleTime: 5_000, retry: mayRetry, retryDelay: delayOf, throwOnError: false },
-      // A change is never sent twice by itself.
+      // A mutation is never retried automatically: its first attempt may have taken effect.
       mutations: { retry: false, networkMode: 'always' },
     },
   });
 }
 
 function delayOf(failures: number, error: unknown): number {
-  const asked = error instanceof ApiError ? error.retryAfterMs : undefined;
-  return Math.min(asked ?? 500 * 2 ** failures, delayMaxMs);
+  const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+  return Math.min(retryAfterMs ?? 500 * 2 ** failures, delayMaxMs);
 }

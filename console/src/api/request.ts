@@ -7,17 +7,16 @@ export type Query = Readonly<Record<string, QueryValue>>;
 export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
-  /** Sent as JSON; a Blob or FormData as it is. */
+  /** Sent as JSON, except a Blob or FormData, which is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Calls the API of the service that the page comes from; the session cookie goes along by itself, and the browser says that the
- * request is of the same origin.
- * @returns the parsed JSON, as parseExact does it; undefined for an empty answer
- * @throws ApiError for every answer but 2xx, and with code `unreachable` when there is none
+ * Calls the API on the page's own origin. The browser sends the session cookie and marks the request as same-origin.
+ * @returns the JSON, parsed by parseExact, or `undefined` for an empty response
+ * @throws ApiError for every response but 2xx, and with code `unreachable` when there is no response
  */
 export async function request<Result>(path: string, options: RequestOptions = {}): Promise<Result> {
   const response = await send(path, options);
@@ -25,7 +24,7 @@ export async function request<Result>(path: string, options: RequestOptions = {}
   return (text === '' ? undefined : parseExact(text)) as Result;
 }
 
-/** As request, for answers that are not JSON. */
+/** Works like `request`, for responses that are not JSON. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = 'GET', query, body, headers, signal } = options;
   const init: RequestInit = {
@@ -50,7 +49,7 @@ function isJson(body: unknown): boolean {
   return body !== undefined && !(body instanceof Blob) && !(body instanceof FormData);
 }
 
-/** Path and query string; what is undefined, null or empty stays out, lists are joined by commas. */
+/** Joins path and query string. Omits undefined, null and empty values and joins lists with commas. */
 export function urlOf(path: string, query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     const text = Array.isArray(value) ? value.join(',') : String(value ?? '');

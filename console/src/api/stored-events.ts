@@ -7,10 +7,10 @@ import type { Query } from './request.ts';
 export type StoredEvent = Static<typeof eventSchema>;
 
 const pageSize = 100;
-/** More than a screen shows. One person's events lie far apart, so that the store reads much for each of them. */
+/** More than a screen shows. One person's events are scattered over the table, so each of them is expensive to read. */
 export const personPageSize = 30;
 
-/** Newest first. `filter`: as the API takes it. */
+/** Lists events, newest first. `filter` contains query parameters of the API. */
 export function eventPages(projectId: number, filter: Query, limit = pageSize) {
   return apiPages<StoredEvent>(projectPath(projectId, 'events'), { ...filter, limit });
 }
@@ -19,7 +19,7 @@ export function eventQuery(projectId: number, uuid: string) {
   return apiQuery<StoredEvent>(projectPath(projectId, `events/${encodeURIComponent(uuid)}`));
 }
 
-/** Names of stored events, to choose from. */
+/** Lists the names of stored events. */
 export function eventNamesQuery(projectId: number) {
   return apiQuery<EventNamesRecord>(projectPath(projectId, 'event_names'), { limit: 500 });
 }

@@ -3,10 +3,10 @@ import type { UserRecord } from '../../../src/wire/contract/users.ts';
 import { apiQuery } from './queries.ts';
 
 export const usersPath = '/api/users';
-/** Everybody of the organisation. */
+/** All users of the organisation. */
 export const usersQuery = apiQuery<readonly UserRecord[]>(usersPath);
 
-/** What a user is called: the name, else the address. */
+/** Returns the display name of a user: the first name or, without one, the e-mail address. */
 export function userName(user: { readonly id: number; readonly first_name: string; readonly email: string }): string {
   return user.first_name || user.email || `User ${user.id}`;
 }
@@ -19,5 +19,5 @@ export interface Me {
   readonly role: Role;
 }
 
-/** The user whose session it is. */
+/** The signed-in user. */
 export const meQuery = apiQuery<Me>('/api/users/@me');

@@ -2,7 +2,7 @@ import { createContext, useContext, useState, type ReactNode } from 'react';
 
 const Announce = createContext<(sentence: string) => void>(() => undefined);
 
-/** Tells a screen reader what changed on the page without focus: counts, results of filters. */
+/** Returns a function that announces changes outside the focus, such as filter results, to screen readers. */
 export function useAnnounce(): (sentence: string) => void {
   return useContext(Announce);
 }

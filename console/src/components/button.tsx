@@ -6,7 +6,7 @@ export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly kind?: ButtonKind;
   readonly size?: 'small' | 'medium';
-  /** Shows that its work is under way; a second press does nothing. */
+  /** Shows a spinner and ignores further clicks. */
   readonly busy?: boolean;
   readonly icon?: ReactNode;
 }
@@ -20,7 +20,7 @@ const kinds: Readonly<Record<ButtonKind, string>> = {
 
 const sizes = { small: 'h-7 px-2 text-xs gap-1', medium: 'h-8 px-3 text-sm gap-1.5' } as const;
 
-/** The look of a button, for links that are to look so. */
+/** Returns the classes of a button, for links that look like one. */
 export function buttonStyle(kind: ButtonKind = 'plain', size: 'small' | 'medium' = 'medium'): string {
   return classNames(
     'inline-flex shrink-0 items-center justify-center rounded-md border font-medium whitespace-nowrap transition-colors',

@@ -9,7 +9,7 @@ interface ChartCanvasProps extends ChartProps {
   readonly timezone: string;
 }
 
-/** uPlot, drawn anew when the width, the theme or the kind of series changes; new values go into the drawing that is there. */
+/** Wraps uPlot. The plot is rebuilt when the theme or the kind of series changes; new values update it in place. */
 export function ChartCanvas(props: ChartCanvasProps) {
   const { times, series, height, kind = 'line', format, timezone } = props;
   const hostRef = useRef<HTMLDivElement>(null);
@@ -91,7 +91,7 @@ function seriesOf(
   };
 }
 
-/** A bar stands in the middle of its time: half a bar more on each side, so that the first and the last are whole. */
+/** Adds half a bar on each side: bars are centred on their time, so the first and last would be cut off. */
 function barRange(plot: UPlot, low: number, high: number): [number, number] {
   const [first = low, second = first + 1] = plot.data[0];
   const half = (second - first) / 2;
@@ -102,16 +102,16 @@ function zoned(seconds: number, timezone: string): Date {
   try {
     return UPlot.tzDate(new Date(seconds * 1000), timezone);
   } catch {
-    // A zone that this browser does not know.
+    // The browser does not support this time zone.
     return UPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC');
   }
 }
 
 const anyTicks = Array.from({ length: 22 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** (power - 6))).flat();
-/** Nobody counts half events. */
+/** Counts have no fractional ticks. */
 const wholeTicks = anyTicks.filter((tick) => tick >= 1);
 
-/** For a distance of ticks in seconds: every label, and what is added where a year, a day or a minute begins. */
+/** Per tick distance in seconds: the label, and what it adds at the start of a year, day or minute. */
 const timeLabels = [
   [365 * 86_400, '{YYYY}', null, null, null, null, null, null, 1],
   [28 * 86_400, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],

@@ -7,34 +7,34 @@ export type ChartTone = 'accent' | 'ok' | 'warn' | 'danger' | 'info' | 'soft';
 export interface ChartSeries {
   readonly label: string;
   readonly tone: ChartTone;
-  /** One for each time; null where there is none. */
+  /** One value per time; null means no value. */
   readonly values: readonly (number | null)[];
 }
 
 export interface ChartProps {
-  /** What it shows: "Events by hour". */
+  /** Title, such as "Events by hour". */
   readonly label: string;
-  /** Seconds since 1970, ascending. */
+  /** Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
-  /** `steps`: each value holds until the next time; for counts of intervals of several kinds. */
+  /** With `steps`, each value applies until the next time, for counts over intervals of different lengths. */
   readonly kind?: 'line' | 'bars' | 'steps';
   /** In pixels. */
   readonly height?: number;
-  /** How a value is written. */
+  /** Formats a value. */
   readonly format?: (value: number) => string;
 }
 
 const ChartCanvas = lazy(async () => ({ default: (await import('./chart-canvas.tsx')).ChartCanvas }));
 const rowsMax = 500;
 
-/** Values over time. The same numbers are there as a table, for screen readers and for whoever opens it. */
+/** Shows values over time. The same numbers are available as a table, also for screen readers. */
 export function Chart(props: ChartProps) {
   const { label, times, series, height = 180, format = (value) => value.toLocaleString('en') } = props;
   const { timezone } = useProject();
   return (
     <figure className="flex min-w-0 flex-col gap-2">
-      {/* Room for a legend of one line; on narrow screens it may take more. */}
+      {/* Reserves a one-line legend; it may wrap on narrow screens. */}
       <div style={{ minHeight: height + 40 }} aria-hidden="true">
         <Suspense>
           <ChartCanvas {...props} height={height} format={format} timezone={timezone} />
@@ -42,7 +42,7 @@ export function Chart(props: ChartProps) {
       </div>
       <figcaption className="text-xs text-soft">
         <details>
-          <summary>{label}: the numbers as a table</summary>
+          <summary>{label}: show as table</summary>
           <div
             tabIndex={0}
             role="region"

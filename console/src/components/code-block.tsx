@@ -1,7 +1,7 @@
 import { CopyButton } from './copy-button.tsx';
 import { visible } from './visible-text.ts';
 
-/** Code or output to read and to copy. */
+/** Shows code or output with a copy button. */
 export function CodeBlock({ code, label = 'Copy' }: { readonly code: string; readonly label?: string }) {
   return (
     <div className="group relative rounded-md border border-line bg-sunken">

@@ -16,7 +16,7 @@ import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
 import type { CodeEditorProps } from './code-editor.tsx';
 
-/** CodeMirror. It lives in a shadow root: there it takes its styles as sheets, which a strict content security policy allows. */
+/** Wraps CodeMirror. Inside a shadow root it uses constructed style sheets, which a strict content security policy allows. */
 export function CodeEditorView({ value, ...props }: CodeEditorProps) {
   const hostRef = useRef<HTMLDivElement>(null);
   const viewRef = useRef<EditorView>(undefined);
@@ -48,7 +48,7 @@ export function CodeEditorView({ value, ...props }: CodeEditorProps) {
   useEffect(() => {
     const view = viewRef.current;
     const shown = view?.state.doc.toString();
-    // Only what came from elsewhere: the editor's own changes come back as they are.
+    // Only changes from outside: the editor's own changes arrive here unchanged.
     if (view !== undefined && shown !== value)
       view.dispatch({ changes: { from: 0, to: shown?.length ?? 0, insert: value } });
   }, [value]);
@@ -56,8 +56,8 @@ export function CodeEditorView({ value, ...props }: CodeEditorProps) {
 }
 
 /**
- * Text typed over a selection. The browser would give the new text the look of the old one by a style of its own, which the
- * content security policy refuses; the editor replaces it without.
+ * Replaces a selection with typed text. The browser would copy the style of the old text as an inline style, which the content
+ * security policy refuses.
  */
 const typedOver = EditorView.domEventHandlers({
   beforeinput: ({ inputType, data, isComposing }, view) => {
@@ -77,7 +77,7 @@ function basics(label: string, language: CodeEditorProps['language'], readOnly: 
   return [
     lineNumbers(),
     history(),
-    // Marks of direction and control characters are shown as such: code and events are somebody else's.
+    // Shows direction marks and control characters: code and events are untrusted.
     highlightSpecialChars(),
     bracketMatching(),
     indentOnInput(),
@@ -92,7 +92,7 @@ function basics(label: string, language: CodeEditorProps['language'], readOnly: 
   ];
 }
 
-/** Colours come from the tokens of the page, which reach into shadow roots, so both themes work. */
+/** Colours are the page's custom properties, which are inherited by shadow roots, so both themes work. */
 const codeTheme = {
   '&': { height: '100%', fontSize: '12px', color: 'var(--ink)', backgroundColor: 'var(--surface)' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
@@ -106,7 +106,7 @@ const codeTheme = {
     backgroundColor: 'color-mix(in srgb, var(--accent) 30%, transparent)',
   },
   '.cm-tooltip': { backgroundColor: 'var(--surface)', color: 'var(--ink)', border: '1px solid var(--line)' },
-  // What a comparison marks.
+  // Highlights of a comparison.
   '.cm-deletedChunk, .cm-deletedLine': {
     backgroundColor: 'color-mix(in srgb, var(--danger-soft) 50%, var(--surface)) !important',
   },

@@ -2,28 +2,28 @@ import { lazy, Suspense } from 'react';
 import { Loading } from './loading.tsx';
 
 export interface CodeEditorProps {
-  /** What is edited, for screen readers. */
+  /** Accessible name. */
   readonly label: string;
   readonly value: string;
   readonly onChange?: (value: string) => void;
   readonly language: 'javascript' | 'json';
   readonly readOnly?: boolean;
-  /** What it is compared with: differences are marked in place. */
+  /** Text to compare with; differences are highlighted inline. */
   readonly original?: string | undefined;
   /** CSS height. */
   readonly height?: string;
-  /** mod+enter. */
+  /** Called on mod+enter. */
   readonly onSubmit?: () => void;
 }
 
 const CodeEditorView = lazy(async () => ({ default: (await import('./code-editor-view.tsx')).CodeEditorView }));
 
-/** An editor for code and JSON; its parts are loaded when it is first shown. Tab leaves it. */
+/** Edits code and JSON. CodeMirror is loaded on first use. Tab moves the focus out. */
 export function CodeEditor(props: CodeEditorProps) {
   const height = props.height ?? '16rem';
   return (
     <div style={{ height }} className="overflow-hidden rounded-md border border-line-strong bg-surface">
-      <Suspense fallback={<Loading rows={4} label="Loading the editor" />}>
+      <Suspense fallback={<Loading rows={4} label="Loading editor" />}>
         <CodeEditorView {...props} height={height} />
       </Suspense>
     </div>

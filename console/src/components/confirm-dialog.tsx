@@ -8,16 +8,16 @@ interface ConfirmDialogProps {
   readonly onClose: () => void;
   readonly onConfirm: () => void;
   readonly title: ReactNode;
-  /** What will happen, and whether it can be undone. */
+  /** Describes the effect and whether it can be undone. */
   readonly children: ReactNode;
-  /** The verb of the deed: "Delete key". */
+  /** Label of the confirm button, a verb: "Delete key". */
   readonly confirm: string;
   readonly danger?: boolean;
   readonly busy?: boolean;
   readonly error?: unknown;
 }
 
-/** For what cannot be undone. Closing it does nothing. */
+/** Asks before an action that cannot be undone. Closing it cancels. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { open, onClose, onConfirm, title, children, confirm, danger = true, busy = false, error } = props;
   return (

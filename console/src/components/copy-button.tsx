@@ -19,8 +19,8 @@ export function CopyButton({ text, label = 'Copy' }: CopyButtonProps) {
       setCopied(true);
       setTimeout(() => setCopied(false), shownMs);
     } catch {
-      // Browsers refuse it on pages without https other than localhost.
-      toast.error('The browser does not allow copying here: select the text and copy it by hand.');
+      // Browsers only allow it over https and on localhost.
+      toast.error('The browser does not allow copying here. Select the text and copy it manually.');
     }
   };
   const Icon = copied ? Check : Copy;

@@ -22,42 +22,42 @@ export interface Column<Row> {
   readonly id: string;
   readonly header: ReactNode;
   readonly cell: (row: Row) => ReactNode;
-  /** CSS width; columns without one share what is left. */
+  /** CSS width; columns without one share the remaining space. */
   readonly width?: string;
-  /** Numbers stand at the end. */
+  /** Right-aligns numbers. */
   readonly align?: 'end';
-  /** Makes the head sort the rows that are loaded; null comes last. */
+  /** Makes the column sortable, within the rows loaded so far; null sorts last. */
   readonly sortBy?: (row: Row) => string | number | null;
 }
 
 export interface DataTableProps<Row> {
-  /** What the rows are, for screen readers: "Dead letters". */
+  /** Accessible name: "Dead letters". */
   readonly label: string;
-  /** Outside of the component or memoised: new columns make every cell anew. */
+  /** Must be constant or memoised: new columns re-render every cell. */
   readonly columns: readonly Column<Row>[];
-  /** undefined: still loading. Memoised, as the columns. */
+  /** `undefined` while loading. Must be memoised like the columns. */
   readonly rows: readonly Row[] | undefined;
   readonly rowId: (row: Row) => string;
-  /** Stands there instead of no rows: why, and how some come to be. */
+  /** Shown without rows: why it is empty and what to do. */
   readonly empty: ReactNode;
-  /** Why there are no rows, or no fresh ones. */
+  /** The error of the last request; rows loaded earlier stay visible. */
   readonly error?: unknown;
   readonly onRetry?: () => void;
-  /** Enter on a row, or a click on it. The first cell should hold a link or a button that does the same. */
+  /** Called on Enter or a click on a row. The first cell should contain a link or button that does the same. */
   readonly onOpen?: (row: Row) => void;
-  /** There are more rows than these: asked for when the last ones come into view. */
+  /** More rows exist; `onMore` is called when the last loaded ones come into view. */
   readonly hasMore?: boolean;
   readonly onMore?: () => void;
   readonly isLoadingMore?: boolean;
-  /** Row that is open beside the table. */
+  /** Row whose details are open. */
   readonly openId?: string;
-  /** CSS height that the rows may take before they scroll. */
+  /** CSS height from which the rows scroll. */
   readonly maxHeight?: string;
 }
 
 /**
- * A table that draws only the rows in view. j and k go through them, Enter opens one. While loading, without rows and after an
- * error it says so in its own place.
+ * A table that renders only the rows in view. j and k move through them, Enter opens one. It also renders its loading, empty and
+ * error states.
  */
 export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   const { label, rows, error, onRetry, empty } = props;
@@ -65,7 +65,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
     <div className="overflow-hidden rounded-lg border border-line bg-surface">
       {rows !== undefined && error !== undefined && error !== null && (
         <p role="alert" className="border-b border-line bg-warn-soft px-3 py-1.5 text-xs text-warn">
-          These rows are not fresh: the last request failed. It is tried again.
+          These rows may be out of date: the last request failed. Retrying.
         </p>
       )}
       {rows === undefined && error !== undefined && error !== null && <ErrorState error={error} onRetry={onRetry} />}
@@ -81,7 +81,7 @@ const overscan = 12;
 
 type TableRowsProps<Row extends RowData> = DataTableProps<Row> & { readonly rows: readonly Row[] };
 
-/** The table of DataTable once there are rows. */
+/** The table itself, once there are rows. */
 function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
   const { label, columns, isLoadingMore, openId, maxHeight } = props;
   const { scrollRef, headers, rows, items, measure, above, below, keys, open } = useTableRows(props);
@@ -113,7 +113,7 @@ function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          <Space height={above} />
+          <Spacer height={above} />
           {items.map(({ index, row }) => (
             <TableBodyRow
               key={row.id}
@@ -126,7 +126,7 @@ function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
               onOpen={open}
             />
           ))}
-          <Space height={below} />
+          <Spacer height={below} />
         </tbody>
       </table>
       {isLoadingMore === true && (
@@ -138,12 +138,12 @@ function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
   );
 }
 
-/** Columns that share what is left keep a width that can be read; on narrow screens the table scrolls in its frame. */
+/** Keeps columns without a width readable; on narrow screens the table scrolls inside its frame. */
 function minWidthOf(columns: readonly { readonly width?: string }[]): string {
   return `calc(${columns.map(({ width }) => width ?? '14rem').join(' + ')})`;
 }
 
-/** Sorted rows, those of them in view, and the keys that go through them. */
+/** Returns the sorted rows, the ones in view, and the keyboard handling. */
 function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
   const { columns, rows: data, rowId, onOpen, hasMore, onMore, isLoadingMore } = props;
   const scrollRef = useRef<HTMLDivElement>(null);
@@ -157,14 +157,14 @@ function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
     estimateSize: () => rowHeight,
     getItemKey: (index) => rows[index]?.id ?? index,
     overscan,
-    // Rows beyond those in view are drawn already: there is time until the next frame.
+    // Rows beyond the view are already rendered, so the update can wait for the next frame.
     useFlushSync: false,
   });
   const virtual = virtualizer.getVirtualItems();
-  const lastShown = virtual.at(-1)?.index ?? 0;
+  const lastRendered = virtual.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasMore === true && isLoadingMore !== true && lastShown >= rows.length - overscan) onMore?.();
-  }, [hasMore, isLoadingMore, lastShown, rows.length, onMore]);
+    if (hasMore === true && isLoadingMore !== true && lastRendered >= rows.length - overscan) onMore?.();
+  }, [hasMore, isLoadingMore, lastRendered, rows.length, onMore]);
   const latestOpen = useRef(onOpen);
   latestOpen.current = onOpen;
   const canOpen = onOpen !== undefined;
@@ -194,8 +194,8 @@ function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
   };
 }
 
-/** As high as the rows that are not drawn. */
-function Space({ height }: { readonly height: number }) {
+/** Takes the height of the rows that are not rendered. */
+function Spacer({ height }: { readonly height: number }) {
   if (height <= 0) return null;
   return (
     <tr aria-hidden="true">
@@ -211,11 +211,11 @@ interface TableBodyRowProps<Row extends RowData> {
   readonly isActive: boolean;
   readonly isOpen: boolean;
   readonly measure: (element: HTMLElement | null) => void;
-  /** Always the same function, or undefined where rows cannot be opened. */
+  /** A stable function, or `undefined` where rows cannot be opened. */
   readonly onOpen: ((row: Row) => void) | undefined;
 }
 
-/** Scrolling draws only the rows that come into view: those that stay are not looked at. */
+/** Memoised, so that scrolling renders only the rows that come into view. */
 const TableBodyRow = memo(BodyRow) as typeof BodyRow;
 
 function BodyRow<Row extends RowData>({
@@ -235,7 +235,7 @@ function BodyRow<Row extends RowData>({
       aria-current={isOpen || undefined}
       tabIndex={isActive ? 0 : -1}
       onClick={(event) => {
-        if (onOpen !== undefined && !isOwnControl(event.target)) onOpen(row.original);
+        if (onOpen !== undefined && !isControlOrSelection(event.target)) onOpen(row.original);
       }}
       className={classNames(
         'focus-visible:-outline-offset-2',
@@ -255,8 +255,8 @@ function BodyRow<Row extends RowData>({
   );
 }
 
-/** A click on a link, a button or a field in a row means that, not the row; neither does marking text. */
-function isOwnControl(target: EventTarget): boolean {
+/** Clicks on controls inside a row and text selections do not open the row. */
+function isControlOrSelection(target: EventTarget): boolean {
   const control = target instanceof Element && target.closest('a, button, input, select, label, textarea') !== null;
   return control || getSelection()?.isCollapsed === false;
 }
@@ -266,7 +266,7 @@ interface TableHeadProps<Row extends RowData> {
   readonly column: Column<Row> | undefined;
 }
 
-/** Head of a column; a button where the column can be sorted. */
+/** A column header; a button if the column is sortable. */
 function TableHead<Row extends RowData>({ header, column }: TableHeadProps<Row>) {
   const sorted = header.column.getIsSorted();
   const style = classNames(
@@ -307,29 +307,29 @@ interface RowKeysOptions {
 }
 
 interface RowKeys {
-  /** Row that the keys stand on. */
+  /** Row selected with the keyboard. */
   readonly active: number | undefined;
   readonly onKeyDown: (event: ReactKeyboardEvent<HTMLElement>) => void;
 }
 
 const steps: Readonly<Record<string, number>> = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 };
 
-/** j and k, or the arrows once the table has the focus, go through the rows; Enter opens one. */
+/** Moves through the rows with j and k, or the arrow keys once the table has the focus. Enter opens a row. */
 function useRowKeys({ count, scrollRef, show, open }: RowKeysOptions): RowKeys {
   const [active, setActive] = useState<number>();
-  const go = (step: number): void => {
+  const move = (step: number): void => {
     const next = active === undefined ? 0 : Math.min(count - 1, Math.max(0, active + step));
     setActive(next);
     show(next);
     const rowOf = () => scrollRef.current?.querySelector<HTMLElement>(`tr[data-index="${next}"]`);
-    // At once where it can be: the next key may come before the next frame, and Enter is for the row with the focus.
-    const drawn = rowOf();
-    if (drawn) drawn.focus();
+    // Immediately if possible: the next key may arrive before the next frame, and Enter applies to the focused row.
+    const rendered = rowOf();
+    if (rendered) rendered.focus();
     else requestAnimationFrame(() => rowOf()?.focus());
   };
-  const latest = useRef(go);
-  latest.current = go;
-  // Before the rows are painted: who sees them may type.
+  const latest = useRef(move);
+  latest.current = move;
+  // Before paint: users may type as soon as they see the rows.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const isElsewhere = event.target !== document.body && event.target !== document.getElementById('main');
@@ -346,7 +346,7 @@ function useRowKeys({ count, scrollRef, show, open }: RowKeysOptions): RowKeys {
     const isOnRow = event.target instanceof HTMLTableRowElement;
     if (step !== undefined) {
       event.preventDefault();
-      go(step);
+      move(step);
     } else if (event.key === 'Enter' && isOnRow && active !== undefined) open(active);
   };
   return { active, onKeyDown };

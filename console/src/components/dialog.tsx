@@ -11,7 +11,7 @@ interface DialogProps {
   readonly title: ReactNode;
   readonly description?: ReactNode;
   readonly children?: ReactNode;
-  /** Buttons, the one that goes on last. */
+  /** Buttons, the primary one last. */
   readonly footer?: ReactNode;
   readonly size?: 'small' | 'medium' | 'large';
 }

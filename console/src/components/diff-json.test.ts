@@ -6,8 +6,8 @@ const signs = { same: ' ', added: '+', removed: '-' } as const;
 const shown = (lines: readonly DiffLine[]): string[] =>
   lines.map(({ kind, depth, key, text }) => `${signs[kind]} ${'  '.repeat(depth)}${key}${text}`);
 
-describe('the difference of two values', () => {
-  it('names what was added, removed and changed, keys sorted', () => {
+describe('diffJson', () => {
+  it('marks added, removed and changed lines, with sorted keys', () => {
     const before = { event: 'visit', properties: { b: 1, a: [1, 2], gone: true } };
     const after = { properties: { a: [1, 3, 4], b: 1, new: {} }, event: 'visit' };
     expect(shown(diffJson(before, after))).toEqual([
@@ -28,7 +28,7 @@ describe('the difference of two values', () => {
     ]);
   });
 
-  it('a value of another kind is one removed and one added', () => {
+  it('a value of another type is removed and added', () => {
     expect(shown(diffJson({ a: { b: 1 } }, { a: 'b' }))).toEqual([
       '  {',
       '-   "a": {',
@@ -39,11 +39,11 @@ describe('the difference of two values', () => {
     ]);
   });
 
-  it('what is not removed makes the second value, what is not added the first', () => {
+  it('lines that are not removed form the second value, lines that are not added the first', () => {
     assert(
       property(jsonValue(), jsonValue(), (before, after) => {
         const lines = diffJson(before, after);
-        // Where one side is empty, the other's brackets stand on lines of their own.
+        // When one side is empty, the brackets of the other are on separate lines.
         const joined = (part: readonly DiffLine[]): string =>
           shown(part)
             .map((line) => line.slice(1))
@@ -57,7 +57,7 @@ describe('the difference of two values', () => {
     );
   });
 
-  it('equal values have no change, whatever the order of their keys', () => {
+  it('equal values have no changes, regardless of key order', () => {
     const lines = diffJson({ a: 1, b: { c: [null] } }, { b: { c: [null] }, a: 1 });
     expect(lines.every(({ kind }) => kind === 'same')).toBe(true);
   });

@@ -3,14 +3,14 @@ import { isJsonObject, sameJson, scalarText } from './json-value.ts';
 export interface DiffLine {
   readonly kind: 'same' | 'added' | 'removed';
   readonly depth: number;
-  /** `"name": `, or empty. */
+  /** `"name": `, or empty for array items. */
   readonly key: string;
   readonly text: string;
 }
 
 type Kind = DiffLine['kind'];
 
-/** Two JSON values line by line, keys sorted: what only the first has is removed, what only the second has is added. */
+/** Compares two JSON values line by line, with sorted keys. Lines only in the first are removed, lines only in the second added. */
 export function diffJson(before: unknown, after: unknown): DiffLine[] {
   return diffValue(before, after, '', 0);
 }
@@ -52,7 +52,7 @@ function framed(open: string, close: string, inner: readonly DiffLine[], key: st
   return [line(open, key), ...inner, line(close, '')];
 }
 
-/** Every line of one value. */
+/** Returns the lines of one value. */
 export function linesOf(value: unknown, kind: Kind, key = '', depth = 0): DiffLine[] {
   const line = (text: string, name: string): DiffLine => ({ kind, depth, key: name, text });
   if (Array.isArray(value)) {

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 interface EmptyStateProps {
   readonly title: string;
-  /** Why there is nothing, and how something comes to be. */
+  /** Explains why it is empty and what to do next. */
   readonly children?: ReactNode;
   readonly icon?: ReactNode;
   readonly action?: ReactNode;

@@ -2,7 +2,7 @@ import { TriangleAlert } from 'lucide-react';
 import { errorText } from './error-text.ts';
 import { UserText } from './user-text.tsx';
 
-/** What went wrong with something that was just tried, in one line; nothing while there is no error. */
+/** Shows the error of an action in one line. Renders nothing without an error. */
 export function ErrorNote({ error }: { readonly error: unknown }) {
   if (error === undefined || error === null) return null;
   const { title, advice } = errorText(error);

@@ -9,7 +9,7 @@ interface ErrorStateProps {
   readonly busy?: boolean;
 }
 
-/** In place of what could not be loaded: what happened, what to do, another try. */
+/** Replaces content that could not be loaded: the error, advice and a retry button. */
 export function ErrorState({ error, onRetry, busy }: ErrorStateProps) {
   const { title, advice } = errorText(error);
   return (

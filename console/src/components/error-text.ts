@@ -1,19 +1,19 @@
 import { ApiError, type ErrorCode } from '../api/api-error.ts';
 
-/** What a person does about an error that has no better advice in its own sentence. */
-const advices: Partial<Readonly<Record<ErrorCode, string>>> = {
-  unreachable: 'It is tried again by itself as soon as the service answers.',
-  unavailable: 'It is tried again by itself. Status shows which part is missing.',
-  throttled: 'Too many requests at once: wait a little and try again.',
+/** Advice by error code, added to the message of the API. */
+const adviceByCode: Partial<Readonly<Record<ErrorCode, string>>> = {
+  unreachable: 'Retrying until the service responds.',
+  unavailable: 'Retrying. See Status for the part that is unavailable.',
+  throttled: 'Too many requests. Wait a moment and try again.',
   not_authenticated: 'Sign in again.',
-  permission_denied: 'Ask an administrator for the right to do this.',
+  permission_denied: 'Ask an administrator for permission.',
   not_found: 'It may have been deleted. Go back to the list.',
-  error: 'The log of the service tells more.',
+  error: 'See the service log for details.',
 };
 
-/** A sentence of what happened and one of what to do. */
+/** Returns a sentence that describes the error and one that says what to do. */
 export function errorText(error: unknown): { readonly title: string; readonly advice: string } {
-  if (error instanceof ApiError) return { title: error.detail, advice: advices[error.code] ?? '' };
+  if (error instanceof ApiError) return { title: error.detail, advice: adviceByCode[error.code] ?? '' };
   const title = error instanceof Error ? error.message : 'Something went wrong.';
-  return { title, advice: 'Load the page again; when it stays so, it is a fault of the console.' };
+  return { title, advice: 'Reload the page. If this keeps happening, it is a bug in the console.' };
 }

@@ -8,7 +8,7 @@ import { oneLine, valueText } from './one-line.ts';
 
 interface EventColumnsOptions {
   readonly projectId: number;
-  /** Properties with a column of their own; without any, one column has them all in a line. */
+  /** Properties with a separate column. If empty, one column shows all properties. */
   readonly properties: readonly string[];
   /** IANA name. */
   readonly zone: string;
@@ -16,7 +16,7 @@ interface EventColumnsOptions {
 }
 
 export function eventColumns({ projectId, properties, zone, open }: EventColumnsOptions): Column<StoredEvent>[] {
-  const own = properties.map((name): Column<StoredEvent> => ({
+  const propertyColumns = properties.map((name): Column<StoredEvent> => ({
     id: `property ${name}`,
     header: <UserText text={name} charsMax={40} short />,
     width: '12rem',
@@ -59,8 +59,8 @@ export function eventColumns({ projectId, properties, zone, open }: EventColumns
       width: '7rem',
       cell: (event) => (event.historical_migration ? <Badge>historical</Badge> : <Badge tone="ok">live</Badge>),
     },
-    ...own,
-    ...(own.length > 0
+    ...propertyColumns,
+    ...(propertyColumns.length > 0
       ? []
       : [
           {

@@ -13,18 +13,18 @@ import { eventQuery, type StoredEvent } from '../api/stored-events.ts';
 
 interface EventPanelProps {
   readonly uuid: string | undefined;
-  /** The event when it is in the table; else it is asked for. */
+  /** The event if the table has it; otherwise it is fetched. */
   readonly known: StoredEvent | undefined;
   readonly zone: string;
   readonly onClose: () => void;
 }
 
-/** One stored event, whole. */
+/** Shows one stored event in full. */
 export function EventPanel({ uuid, known, zone, onClose }: EventPanelProps) {
   const { id } = useProject();
-  const asked = useQuery({ ...eventQuery(id, uuid ?? ''), enabled: uuid !== undefined && known === undefined });
+  const fetched = useQuery({ ...eventQuery(id, uuid ?? ''), enabled: uuid !== undefined && known === undefined });
   if (uuid === undefined) return null;
-  const event = known ?? asked.data;
+  const event = known ?? fetched.data;
   return (
     <SidePanel
       open
@@ -32,10 +32,10 @@ export function EventPanel({ uuid, known, zone, onClose }: EventPanelProps) {
       title={event === undefined ? 'Event' : <UserText text={event.event} charsMax={120} short />}
     >
       {event !== undefined && <EventFacts event={event} projectId={id} zone={zone} />}
-      {event === undefined && asked.error !== null && (
-        <ErrorState error={asked.error} onRetry={() => void asked.refetch()} busy={asked.isFetching} />
+      {event === undefined && fetched.error !== null && (
+        <ErrorState error={fetched.error} onRetry={() => void fetched.refetch()} busy={fetched.isFetching} />
       )}
-      {event === undefined && asked.error === null && <Loading rows={6} label="Loading the event" />}
+      {event === undefined && fetched.error === null && <Loading rows={6} label="Loading event" />}
     </SidePanel>
   );
 }
@@ -53,9 +53,9 @@ function EventFacts({ event, projectId, zone }: EventFactsProps) {
         facts={[
           ['Time', <TimeText key="time" time={event.timestamp} form="exact" zone={zone} />],
           [
-            'Uuid',
+            'UUID',
             <span key="uuid" className="flex flex-wrap items-center gap-1">
-              <UserText text={event.id} /> <CopyButton text={event.id} label="Copy the uuid" />
+              <UserText text={event.id} /> <CopyButton text={event.id} label="Copy UUID" />
             </span>,
           ],
           [
@@ -69,14 +69,14 @@ function EventFacts({ event, projectId, zone }: EventFactsProps) {
               <UserText text={event.distinct_id} charsMax={120} short />
             </Link>,
           ],
-          ['Kind', event.historical_migration ? 'Of a historical import' : 'Live'],
+          ['Kind', event.historical_migration ? 'Historical' : 'Live'],
         ]}
       />
       <h3 className="text-sm font-semibold">Properties</h3>
       <JsonView label="Properties" value={event.properties} />
       {event.person !== null && (
         <>
-          <h3 className="text-sm font-semibold">The person as known now</h3>
+          <h3 className="text-sm font-semibold">Person (current)</h3>
           <JsonView label="Person" value={event.person} openDepth={1} />
         </>
       )}

@@ -4,7 +4,7 @@ interface FactsProps {
   readonly facts: readonly (readonly [name: string, value: ReactNode])[];
 }
 
-/** Names and values, one under the other. */
+/** A list of names and values. */
 export function Facts({ facts }: FactsProps) {
   return (
     <dl className="grid grid-cols-1 items-baseline gap-x-6 gap-y-1 text-sm sm:grid-cols-[max-content_1fr] sm:gap-y-2">

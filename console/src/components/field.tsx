@@ -1,7 +1,7 @@
 import { useId, type ReactNode } from 'react';
 import { UserText } from './user-text.tsx';
 
-/** What a control inside a field is given. */
+/** Props that a field passes to its control. */
 export interface ControlProps {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
@@ -11,13 +11,13 @@ export interface ControlProps {
 interface FieldProps {
   readonly label: ReactNode;
   readonly hint?: ReactNode;
-  /** What is wrong with the value. */
+  /** Validation message. */
   readonly error?: string | undefined;
   readonly required?: boolean;
   readonly children: (control: ControlProps) => ReactNode;
 }
 
-/** Label, control, hint and error of one input, tied together for screen readers. */
+/** Connects label, control, hint and error of one input for screen readers. */
 export function Field({ label, hint, error, required = false, children }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;

@@ -6,19 +6,19 @@ import { plainText } from './plain-text.ts';
 
 interface FileInputProps {
   readonly control: ControlProps;
-  /** What it is called. */
+  /** Display name of the setting. */
   readonly name: string;
   readonly stored: unknown;
-  /** A File that was chosen, or what describes the one that is set. */
+  /** The selected File, or the description of the stored one. */
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
   readonly disabled?: boolean;
   readonly accept?: string;
 }
 
-/** A file: chosen, replaced, taken away. */
+/** Selects, replaces or removes a file. */
 export function FileInput({ control, name, stored, value, onChange, disabled, accept }: FileInputProps) {
-  const present = nameOf(value);
+  const fileName = nameOf(value);
   return (
     <div className="flex flex-col gap-1.5">
       <input
@@ -29,17 +29,17 @@ export function FileInput({ control, name, stored, value, onChange, disabled, ac
         onChange={(event) => onChange(event.target.files?.[0] ?? stored)}
         className="w-full min-w-0 text-sm text-soft file:mr-3 file:h-8 file:rounded-md file:border file:border-solid file:border-line file:bg-surface file:px-3 file:text-sm file:font-medium file:text-ink"
       />
-      {present !== undefined && (
+      {fileName !== undefined && (
         <p className="flex flex-wrap items-center gap-2 text-xs text-soft">
           <span>
-            {value instanceof File ? 'Uploaded when saved: ' : 'Now: '}
-            <UserText text={present} charsMax={80} short />
+            {value instanceof File ? 'Will be uploaded on save: ' : 'Current: '}
+            <UserText text={fileName} charsMax={80} short />
           </span>
           {!(value instanceof File) && (
             <Button
               kind="quiet"
               size="small"
-              aria-label={`Remove the file of ${plainText(name)}`}
+              aria-label={`Remove ${plainText(name)}`}
               disabled={disabled}
               onClick={() => onChange('')}
             >
@@ -48,7 +48,7 @@ export function FileInput({ control, name, stored, value, onChange, disabled, ac
           )}
         </p>
       )}
-      {value === '' && isJsonObject(stored) && <p className="text-xs text-warn">Removed when saved.</p>}
+      {value === '' && isJsonObject(stored) && <p className="text-xs text-warn">Will be removed on save.</p>}
     </div>
   );
 }

@@ -12,7 +12,7 @@ export type Filter<Name extends string = string> =
       readonly name: Name;
       readonly label: string;
       readonly placeholder?: string;
-      /** Known values, offered while typing; others may be typed too. */
+      /** Suggested values; others are accepted too. */
       readonly suggestions?: readonly string[];
     }
   | {
@@ -22,7 +22,7 @@ export type Filter<Name extends string = string> =
       readonly choices: readonly Choice<string>[];
     }
   | {
-      /** ISO 8601 in the address, the clocks of a zone in the field. */
+      /** ISO 8601 in the URL, local time of the zone in the field. */
       readonly kind: 'time';
       readonly name: Name;
       readonly label: string;
@@ -31,15 +31,15 @@ export type Filter<Name extends string = string> =
 
 interface FilterBarProps<Values extends object> {
   readonly filters: readonly Filter<keyof Values & string>[];
-  /** The search parameters of the address that the filters are about. */
+  /** The search parameters that the filters are bound to. */
   readonly values: Values;
-  /** What changed; undefined: the filter is off. The page puts it into the address, whose schema checks it. */
+  /** Receives changed values, `undefined` for a cleared filter. The page writes them to the URL, which validates them. */
   readonly onChange: (change: Partial<Values>) => void;
-  /** More controls, behind the filters. */
+  /** Additional controls after the filters. */
   readonly children?: ReactNode;
 }
 
-/** Filters of a page, bound to its address. `/` goes to the first one. */
+/** Filters of a page, bound to its URL. `/` focuses the first one. */
 export function FilterBar<Values extends object>({ filters, values, onChange, children }: FilterBarProps<Values>) {
   const ref = useFocusOnSlash();
   const change = (names: readonly string[], value?: string): void =>
@@ -91,9 +91,9 @@ interface TextFilterProps {
   readonly onChange: (value: string) => void;
 }
 
-const settleMs = 300;
+const debounceMs = 300;
 
-/** The address follows when typing has settled: each letter would be a request. */
+/** Updates the URL with a debounce: otherwise each key press would be a request. */
 function TextFilter({ label, placeholder, suggestions, value, onChange }: TextFilterProps) {
   const listId = useId();
   const [typed, setTyped] = useState(value);
@@ -101,7 +101,7 @@ function TextFilter({ label, placeholder, suggestions, value, onChange }: TextFi
   const send = useRef(onChange);
   send.current = onChange;
   useEffect(() => {
-    // The address changed by other means: back, "clear filters".
+    // The URL changed in another way, such as the back button or "Clear filters".
     if (value !== sent.current) {
       sent.current = value;
       setTyped(value);
@@ -112,7 +112,7 @@ function TextFilter({ label, placeholder, suggestions, value, onChange }: TextFi
     const timer = setTimeout(() => {
       sent.current = typed;
       send.current(typed);
-    }, settleMs);
+    }, debounceMs);
     return () => clearTimeout(timer);
   }, [typed]);
   return (
@@ -140,7 +140,7 @@ function TextFilter({ label, placeholder, suggestions, value, onChange }: TextFi
 
 function useFocusOnSlash(): RefObject<HTMLDivElement | null> {
   const ref = useRef<HTMLDivElement>(null);
-  // Before the filters are painted: who sees them may type.
+  // Before paint: users may type as soon as they see the filters.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== '/' || isTyping(event)) return;
@@ -158,32 +158,32 @@ function textOf(value: unknown): string {
 }
 
 interface TimeFilterProps {
-  /** What stands before the field: "From". */
+  /** Label before the field: "From". */
   readonly label: string;
-  /** Whose clocks the field shows. */
+  /** Time zone of the field. */
   readonly timezone: string;
-  /** ISO 8601; empty: the filter is off. */
+  /** ISO 8601; empty if the filter is off. */
   readonly value: string;
   readonly onChange: (iso: string) => void;
 }
 
-const timeSettleMs = 700;
+const timeDebounceMs = 700;
 
-/** A day and time of a zone. The field keeps what is typed by itself: half a date is no value yet, and must not be taken away. */
+/** A date and time in a zone. The input is uncontrolled: an incomplete date has no value yet and must not be reset. */
 function TimeFilter({ label, timezone, value, onChange }: TimeFilterProps) {
   const id = useId();
   const ref = useRef<HTMLInputElement>(null);
-  const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // Before it is painted: who sees the field may type into it, or read it.
+  const debounce = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // Before paint: users may type as soon as they see the field.
   useLayoutEffect(() => {
     const field = ref.current;
     if (field !== null) field.value = toZonedText(value, timezone);
   }, [value, timezone]);
-  useEffect(() => () => clearTimeout(settling.current), []);
-  const settle = (field: HTMLInputElement): void => {
-    clearTimeout(settling.current);
+  useEffect(() => () => clearTimeout(debounce.current), []);
+  const changeLater = (field: HTMLInputElement): void => {
+    clearTimeout(debounce.current);
     if (field.validity.badInput) return;
-    settling.current = setTimeout(() => onChange(fromZonedText(field.value, timezone) ?? ''), timeSettleMs);
+    debounce.current = setTimeout(() => onChange(fromZonedText(field.value, timezone) ?? ''), timeDebounceMs);
   };
   return (
     <span className="flex w-full items-center gap-1.5 sm:w-auto">
@@ -194,9 +194,9 @@ function TimeFilter({ label, timezone, value, onChange }: TimeFilterProps) {
         ref={ref}
         id={id}
         type="datetime-local"
-        title={`By the clocks of ${timezone}`}
+        title={`Time zone: ${timezone}`}
         max="9999-12-31T23:59"
-        onChange={(event) => settle(event.currentTarget)}
+        onChange={(event) => changeLater(event.currentTarget)}
         className="sm:w-52"
       />
     </span>

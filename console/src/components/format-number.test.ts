@@ -36,6 +36,6 @@ it.each([
   expect(formatDuration(value)).toBe(text);
 });
 
-it('a rate says per second', () => {
+it('a rate is shown per second', () => {
   expect(formatRate(1200)).toBe('1.2 k/s');
 });

@@ -1,21 +1,21 @@
 const steps = ['', ' k', ' M', ' G', ' T'] as const;
 
-/** 1234567 → `1.23 M`; at most three digits that count. */
+/** Formats 1234567 as `1.23 M`, with at most three significant digits. */
 export function formatNumber(value: number): string {
   return scaled(value, 1000, steps);
 }
 
-/** 1536 → `1.5 KiB`. */
+/** Formats 1536 as `1.5 KiB`. */
 export function formatBytes(bytes: number): string {
   return scaled(bytes, 1024, [' B', ' KiB', ' MiB', ' GiB', ' TiB']);
 }
 
-/** Events or bytes per second: `1.2 k/s`. */
+/** Formats events per second as `1.2 k/s`. */
 export function formatRate(perSecond: number): string {
   return `${formatNumber(perSecond)}/s`;
 }
 
-/** 93_000 → `1 min 33 s`; the two largest units. */
+/** Formats 93_000 as `1 min 33 s`, with the two largest units. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
@@ -42,7 +42,7 @@ function scaled(value: number, base: number, units: readonly string[]): string {
     rest /= base;
     step += 1;
   }
-  // 999.9 of one unit would be rounded to 1000 of it.
+  // 999.9 would be rounded to 1000 of the same unit.
   if (Math.abs(rest) >= 999.5 && step < units.length - 1 && base === 1000 && step > 0) {
     rest /= base;
     step += 1;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatAgo, formatTime } from './format-time.ts';
 
-describe('a moment', () => {
+describe('a time', () => {
   it.each([
     ['Europe/Berlin', false, '2026-07-01 00:30:00'],
     ['America/New_York', true, '2026-06-30 18:30:00.123'],

@@ -1,4 +1,4 @@
-/** `2026-11-22 16:45:01` in the zone; with milliseconds when exact. A zone that the browser does not know counts as UTC. */
+/** Formats a time as `2026-11-22 16:45:01` in the zone, with milliseconds if exact. Zones unknown to the browser count as UTC. */
 export function formatTime(iso: string, timezone: string, exact = false): string {
   const parts = new Map(
     formatOf(timezone)
@@ -11,7 +11,7 @@ export function formatTime(iso: string, timezone: string, exact = false): string
   return `${day} ${of('hour')}:${of('minute')}:${seconds}`;
 }
 
-/** `3 min ago`, `in 2 h`, `now`. */
+/** Formats a time relative to now: `3 min ago`, `in 2 h`, `now`. */
 export function formatAgo(iso: string, now: number): string {
   const seconds = Math.round((now - Date.parse(iso)) / 1000);
   const size = Math.abs(seconds);

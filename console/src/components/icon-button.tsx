@@ -6,7 +6,7 @@ import { plainText } from './plain-text.ts';
 import { UserText } from './user-text.tsx';
 
 interface IconButtonProps extends Omit<ButtonProps, 'children' | 'icon'> {
-  /** What it does: its accessible name and its tooltip. */
+  /** Accessible name and tooltip. */
   readonly label: string;
   readonly icon: ReactElement;
 }
@@ -28,11 +28,11 @@ export function IconButton({ label, icon, kind = 'quiet', size = 'medium', class
 
 interface TooltipProps {
   readonly text: ReactNode;
-  /** What it explains; takes a ref and the props of a trigger. */
+  /** The trigger element; must accept a ref and props. */
   readonly children: ReactElement<Record<string, unknown>>;
 }
 
-/** Words on hover and on focus. What must be known to use the page does not belong here. */
+/** Shows text on hover and focus. Not for information that is needed to use the page. */
 function Tooltip({ text, children }: TooltipProps) {
   return (
     <Base.Root>

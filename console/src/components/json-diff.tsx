@@ -7,12 +7,12 @@ import { UserText } from './user-text.tsx';
 
 interface JsonDiffProps {
   readonly before: unknown;
-  /** null: it was dropped. */
+  /** `null` means that the value was dropped. */
   readonly after: unknown;
-  /** What they are called: "Before" and "After", "Version 3" and "Now". */
+  /** Names of both sides: "Before" and "After", "Version 3" and "Now". */
   readonly beforeLabel?: string;
   readonly afterLabel?: string;
-  /** For screen readers, where several stand on a page. */
+  /** Accessible name, for pages with several. */
   readonly label?: string;
 }
 
@@ -20,7 +20,7 @@ const linesMax = 1_000;
 const signs = { same: ' ', added: '+', removed: '-' } as const;
 const spoken = { same: '', added: 'added: ', removed: 'removed: ' } as const;
 
-/** What became of a value, line by line with sorted keys; says so when nothing changed or nothing is left. */
+/** Shows the difference of two values line by line, or that the value is unchanged or was dropped. */
 export function JsonDiff({ before, after, beforeLabel = 'Before', afterLabel = 'After', label }: JsonDiffProps) {
   const [whole, setWhole] = useState(false);
   const dropped = after === null && before !== null;
@@ -29,8 +29,8 @@ export function JsonDiff({ before, after, beforeLabel = 'Before', afterLabel = '
   const shown = whole || changes === 0 ? lines : aroundChanges(lines);
   return (
     <div className="flex flex-col gap-2">
-      {dropped && <Notice tone="warn">Dropped: nothing is left of it after this.</Notice>}
-      {!dropped && changes === 0 && <Notice tone="info">Unchanged: both are the same.</Notice>}
+      {dropped && <Notice tone="warn">Dropped: nothing remains after this step.</Notice>}
+      {!dropped && changes === 0 && <Notice tone="info">No changes.</Notice>}
       {changes > 0 && (
         <div className="flex flex-wrap items-center justify-between gap-2 text-xs text-soft">
           <span>
@@ -94,7 +94,7 @@ function DiffRow({ line: { kind, depth, key, text } }: { readonly line: DiffLine
 
 const contextLines = 2;
 
-/** Changes and the lines next to them; null stands for lines left out. */
+/** Returns changed lines with their context; null marks omitted lines. */
 function aroundChanges(lines: readonly DiffLine[]): (DiffLine | null)[] {
   const near = lines.map((_line, index) =>
     lines.slice(Math.max(0, index - contextLines), index + contextLines + 1).some(({ kind }) => kind !== 'same'),

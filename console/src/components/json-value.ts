@@ -6,12 +6,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && exactDigits(value) === undefined;
 }
 
-/** A value that holds no others, as JSON writes it. */
+/** Formats a scalar as JSON. */
 export function scalarText(value: unknown): string {
   return exactDigits(value) ?? JSON.stringify(value) ?? 'undefined';
 }
 
-/** Whether two values say the same, whatever the order of their keys. */
+/** Compares two JSON values, ignoring key order. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (isJsonObject(left) && isJsonObject(right)) {
     const keys = Object.keys(left);

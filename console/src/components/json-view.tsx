@@ -7,15 +7,15 @@ import { UserText } from './user-text.tsx';
 
 interface JsonViewProps {
   readonly value: unknown;
-  /** Levels that are open at first. */
+  /** Number of levels that are open initially. */
   readonly openDepth?: number;
-  /** What it is, where several stand on a page. */
+  /** Accessible name, for pages with several. */
   readonly label?: string;
 }
 
 const itemsMax = 100;
 
-/** A JSON value as a tree that can be opened and copied. */
+/** Shows a JSON value as a collapsible tree with a copy button. */
 export function JsonView({ value, openDepth = 2, label = 'JSON' }: JsonViewProps) {
   return (
     <div className="relative rounded-md border border-line bg-sunken">
@@ -97,7 +97,7 @@ function JsonBranch({ name, entries, isArray, openDepth }: JsonBranchProps) {
               className="pl-4.5 text-accent underline"
               onClick={() => setShown(shown + 10 * itemsMax)}
             >
-              show more ({(entries.length - shown).toLocaleString('en')} left)
+              Show more ({(entries.length - shown).toLocaleString('en')} remaining)
             </button>
           )}
         </div>

@@ -1,12 +1,12 @@
 interface LoadingProps {
-  /** As high as what comes, so that nothing jumps. */
+  /** Height in rows; match the content to avoid layout shift. */
   readonly rows?: number;
   readonly label?: string;
 }
 
 const widths = ['w-3/5', 'w-4/5', 'w-2/5', 'w-3/4', 'w-1/2'];
 
-/** Grey lines in place of what is being loaded. */
+/** Placeholder lines for content that is loading. */
 export function Loading({ rows = 5, label = 'Loading' }: LoadingProps) {
   return (
     <div role="status" className="flex flex-col gap-3 p-4">

@@ -16,7 +16,7 @@ interface MenuProps {
   /** Groups of entries, with a line between groups. */
   readonly groups: readonly (readonly MenuEntry[])[];
   readonly align?: 'start' | 'end';
-  /** Stands above the entries and cannot be chosen. */
+  /** Shown above the entries; not selectable. */
   readonly heading?: ReactNode;
 }
 

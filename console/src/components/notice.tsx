@@ -14,7 +14,7 @@ interface NoticeProps {
   readonly children: ReactNode;
 }
 
-/** Something that one should know about what stands below. */
+/** A highlighted message about the content below it. */
 export function Notice({ tone, children }: NoticeProps) {
   const { style, icon: Icon } = looks[tone];
   return (

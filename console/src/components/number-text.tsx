@@ -2,11 +2,11 @@ import { formatBytes, formatDuration, formatNumber, formatRate } from './format-
 
 interface NumberTextProps {
   readonly value: number | null | undefined;
-  /** `count` is grouped in thousands, `short` as 1.2 M. */
+  /** `count` groups thousands, `short` abbreviates as 1.2 M. */
   readonly unit?: 'count' | 'short' | 'bytes' | 'ms' | 'per_second' | 'percent';
 }
 
-/** A number with its unit; a dash where there is none. The whole number is on hover. */
+/** Shows a number with its unit, or a dash for no value. The full number is the tooltip. */
 export function NumberText({ value, unit = 'count' }: NumberTextProps) {
   if (value === null || value === undefined) return <span className="text-faint">–</span>;
   return <span title={value.toLocaleString('en')}>{textOf(value, unit)}</span>;

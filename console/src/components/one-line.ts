@@ -2,7 +2,7 @@ import { isJsonObject, scalarText, type JsonObject } from './json-value.ts';
 
 const charsMax = 200;
 
-/** Properties in one line: what the sender set first, what libraries add (`$…`) behind. */
+/** Formats properties as one line: those set by the sender first, those added by libraries (`$…`) last. */
 export function oneLine(properties: JsonObject): string {
   const names = Object.keys(properties);
   const ordered = [...names.filter((name) => !name.startsWith('$')), ...names.filter((name) => name.startsWith('$'))];
@@ -14,7 +14,7 @@ export function oneLine(properties: JsonObject): string {
   return line;
 }
 
-/** A value in a cell: texts without quotes, what holds others as JSON. */
+/** Formats a value for a cell: strings without quotes, objects and arrays as JSON. */
 export function valueText(value: unknown): string {
   if (typeof value === 'string') return value;
   return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : scalarText(value);

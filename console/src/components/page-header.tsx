@@ -2,15 +2,15 @@ import { useEffect, type ReactNode } from 'react';
 import { plainText } from './plain-text.ts';
 
 interface PageHeaderProps {
-  /** Heading of the page, and the title of the tab unless `tabTitle` says otherwise. */
+  /** Heading of the page and title of the tab. */
   readonly title: string;
-  /** For a heading that is not plain text. */
+  /** Replaces the title in the heading when it is not plain text. */
   readonly heading?: ReactNode;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
 }
 
-/** The heading of every page: also names the tab. */
+/** The heading of a page; also sets the title of the tab. */
 export function PageHeader({ title, heading, description, actions }: PageHeaderProps) {
   useEffect(() => {
     document.title = `${plainText(title)} · Millrace`;

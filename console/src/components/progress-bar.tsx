@@ -2,11 +2,10 @@ import { classNames } from './class-names.ts';
 
 interface ProgressBarProps {
   readonly label: string;
-  /** 0 to 1; null: nobody knows. */
+  /** 0 to 1; null if unknown. */
   readonly share: number | null;
 }
 
-/** How much of something is done. */
 export function ProgressBar({ label, share }: ProgressBarProps) {
   return (
     <progress

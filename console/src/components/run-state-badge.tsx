@@ -18,18 +18,18 @@ interface RunStateBadgeProps {
 
 export function RunStateBadge({ run }: RunStateBadgeProps) {
   if (isHeldByCheck(run) && run.totals.loaded === 0) return <StatusBadge tone="danger">Check failed</StatusBadge>;
-  const word = run.state === 'completed' && run.options.last === 'check' ? 'checked' : run.state;
-  return <StatusBadge tone={tones[run.state]}>{word}</StatusBadge>;
+  const label = run.state === 'completed' && run.options.last === 'check' ? 'checked' : run.state;
+  return <StatusBadge tone={tones[run.state]}>{label}</StatusBadge>;
 }
 
-/** It is queued, at work or paused: its record may still change. */
+/** Tells whether the run can still change: it is queued, running or paused. */
 export function isUnfinished(state: ImportRunRecord['state']): boolean {
   return state === 'queued' || state === 'running' || state === 'paused';
 }
 
 type Held = Pick<ImportRunRecord, 'state' | 'stage' | 'options' | 'check_problems'>;
 
-/** It stands still because of what the check found, or because the target has rejected too many. */
+/** Tells whether the run stopped because the check found problems or the target rejected too many events. */
 export function isHeldByCheck({ state, stage, options, check_problems: problems }: Held): boolean {
   if ((problems ?? []).length === 0) return false;
   return (state === 'completed' && options.last === 'check') || (state === 'failed' && stage !== 'undo');

@@ -21,26 +21,26 @@ import { BareSelect } from './select.tsx';
 import { UserText } from './user-text.tsx';
 
 interface SchemaFormProps {
-  /** From `readSchema(plugin.config_schema)`. */
+  /** Result of `readSchema(plugin.config_schema)`. */
   readonly schema: readonly SchemaEntry[];
-  /** Settings as the API shows them, with what was typed since. */
+  /** Settings from the API, with unsaved changes. */
   readonly values: SettingValues;
-  /** Settings as they are stored: `{}` for a config that is not yet. */
+  /** Stored settings; `{}` for a new config. */
   readonly stored?: SettingValues;
   readonly onChange: (values: SettingValues) => void;
-  /** From `missingSettings` or `settingErrors`. */
+  /** Result of `missingSettings` or `settingErrors`. */
   readonly errors?: SettingErrors;
-  /** Only to read. */
+  /** Read-only. */
   readonly disabled?: boolean;
 }
 
-const nothing: SettingValues = {};
+const noSettings: SettingValues = {};
 
 /**
- * The settings that a plugin asks for, as it declares them. What to send of them say `changedSettings` and `settingsBody`; secrets
- * are only ever set, replaced or cleared.
+ * A form for the settings that a plugin declares. `changedSettings` and `settingsBody` build the request. Secrets can be set,
+ * replaced or cleared, but are never shown.
  */
-export function SchemaForm({ schema, values, stored = nothing, onChange, errors = {}, disabled }: SchemaFormProps) {
+export function SchemaForm({ schema, values, stored = noSettings, onChange, errors = {}, disabled }: SchemaFormProps) {
   return (
     <div className="flex flex-col gap-4">
       {visibleEntries(schema, values).map((entry, index) =>
@@ -67,7 +67,6 @@ export function SchemaForm({ schema, values, stored = nothing, onChange, errors 
 
 interface SchemaFieldProps {
   readonly field: SchemaField;
-  /** What is stored. */
   readonly stored: unknown;
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
@@ -76,7 +75,7 @@ interface SchemaFieldProps {
   readonly disabled?: boolean;
 }
 
-/** One setting with its label, its hint and what is wrong with it. */
+/** One setting with its label, hint and error. */
 function SchemaFieldInput(props: SchemaFieldProps) {
   const { field, required, error } = props;
   const label = field.name === '' ? field.key : field.name;
@@ -141,7 +140,7 @@ function Control({ field, control, name, stored, value, onChange, disabled }: Se
   }
 }
 
-/** Without a default, nothing chosen is a choice too. */
+/** A select. Without a default it also offers an empty choice. */
 function ChoiceInput({ field, control, value, onChange, disabled }: Omit<SettingControlProps, 'name' | 'required'>) {
   const values = field.type === 'boolean' ? ['true', 'false'] : (field.choices ?? []);
   const label = (choice: string): string => (field.type === 'boolean' ? (choice === 'true' ? 'Yes' : 'No') : choice);
@@ -157,7 +156,7 @@ function ChoiceInput({ field, control, value, onChange, disabled }: Omit<Setting
   return <BareSelect {...control} value={shown} choices={listed} onChange={onChange} disabled={disabled} />;
 }
 
-/** Settings travel as text; JSON values are shown as it. */
+/** Formats a setting as text; JSON values are indented. */
 function textOf(value: unknown): string {
   if (!isGiven(value)) return '';
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
@@ -165,24 +164,24 @@ function textOf(value: unknown): string {
 
 interface SecretInputProps {
   readonly control: ControlProps;
-  /** What it is called. */
+  /** Display name of the setting. */
   readonly name: string;
-  /** What stands for the secret that is set; empty: none is. */
+  /** Mask of the stored secret; empty if none is set. */
   readonly stored: unknown;
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
   readonly disabled?: boolean;
-  /** A key file, say. */
+  /** For long secrets such as key files. */
   readonly multiline?: boolean;
 }
 
-/** A secret is never shown: it is set, replaced or cleared. */
+/** Sets, replaces or clears a secret without ever showing it. */
 function SecretInput(props: SecretInputProps) {
   const { name, stored, onChange } = props;
   const [replacing, setReplacing] = useState(false);
   const isSet = stored !== undefined && stored !== '' && stored !== null;
   if (isSet && !replacing) return <SetSecret {...props} onReplace={() => setReplacing(true)} />;
-  // Nothing typed is nothing replaced: a secret that is set goes with Clear alone.
+  // An empty input keeps the stored secret; only Clear removes it.
   const type = (typed: string): void => onChange(typed === '' && isSet ? stored : typed);
   const cancel = (): void => {
     setReplacing(false);
@@ -192,7 +191,7 @@ function SecretInput(props: SecretInputProps) {
     <div className="flex items-start gap-2">
       <SecretText {...props} onChange={type} focused={replacing} />
       {isSet && (
-        <Button aria-label={`Keep the present ${plainText(name)}`} onClick={cancel}>
+        <Button aria-label={`Keep current ${plainText(name)}`} onClick={cancel}>
           Cancel
         </Button>
       )}
@@ -216,7 +215,7 @@ function SetSecret({
   };
   return (
     <div className="flex min-h-8 flex-wrap items-center gap-2">
-      <Badge tone={cleared ? 'warn' : 'ok'}>{cleared ? 'cleared when saved' : 'set'}</Badge>
+      <Badge tone={cleared ? 'warn' : 'ok'}>{cleared ? 'cleared on save' : 'set'}</Badge>
       <Button
         id={control.id}
         size="small"

@@ -20,7 +20,7 @@ const schema = readSchema([
 const keys = (values: Record<string, unknown>): string[] =>
   visibleEntries(schema, values).flatMap((entry) => (isField(entry) ? [entry.key] : []));
 
-it('a field is asked for only when its conditions hold, by default values too, and is required only then', () => {
+it('a field is shown and required only when its conditions hold, which also consider default values', () => {
   expect(keys({})).toEqual(['mode', 'token']);
   expect(keys({ mode: 'table' })).toEqual(['mode', 'table', 'token']);
   expect(missingSettings(schema, {})).toEqual({});
@@ -29,7 +29,7 @@ it('a field is asked for only when its conditions hold, by default values too, a
   expect(missingSettings(schema, { mode: 'table', table: 'events', token: '*** mask ***' })).toEqual({});
 });
 
-it('only what was changed is sent: a secret that stays is not, one that was cleared is empty', () => {
+it('only changes are sent: an unchanged secret is omitted, a cleared one is empty', () => {
   const stored = { mode: 'table', table: 'events', token: '*** mask ***' };
   expect(changedSettings(stored, stored)).toEqual({});
   expect(changedSettings(stored, { ...stored, token: '' })).toEqual({ token: '' });
@@ -37,7 +37,7 @@ it('only what was changed is sent: a secret that stays is not, one that was clea
   expect(changedSettings({}, { mode: '' })).toEqual({});
 });
 
-it('files go up as multipart with the other settings beside them', () => {
+it('files are sent as multipart together with the other settings', () => {
   const form = settingsBody({ map: new File(['{}'], 'map.json'), mode: 'file', rules: { a: 1 } });
   expect(form).toBeInstanceOf(FormData);
   if (!(form instanceof FormData)) return;
@@ -45,7 +45,7 @@ it('files go up as multipart with the other settings beside them', () => {
   expect(form.get('map')).toMatchObject({ name: 'map.json' });
 });
 
-it('errors of the service stand at the setting that they are about', () => {
+it('API errors are assigned to their settings', () => {
   const wrong = { code: 'invalid_input', detail: 'Expected JSON.', attr: 'settings.rules' } as const;
   const missing = { code: 'required', detail: 'This field is required.', attr: 'settings.token' } as const;
   const error = new ApiError(400, { ...wrong, errors: [wrong, missing] });

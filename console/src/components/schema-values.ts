@@ -2,22 +2,22 @@ import type { PluginFieldRecord, SchemaEntryRecord } from '../../../src/wire/con
 import { ApiError } from '../api/api-error.ts';
 import { isJsonObject, sameJson } from './json-value.ts';
 
-/** One setting, as a plugin's `config_schema` declares it. */
+/** One setting in a plugin's `config_schema`. */
 export type SchemaField = PluginFieldRecord;
 export type SchemaEntry = SchemaEntryRecord;
 
 type FieldCondition = NonNullable<SchemaField['visible_if']>[number];
 
 /**
- * Settings by key, as the API shows them and as they are typed: a secret that is set is there as its mask, a file that is set as
- * an object that describes it, a chosen file as a File. `""`: cleared.
+ * Settings by key, from the API and with unsaved changes. A stored secret is its mask, a stored file an object that describes it,
+ * a selected file a File. `""` means cleared.
  */
 export type SettingValues = Readonly<Record<string, unknown>>;
 
-/** What went wrong with each setting, by its key. */
+/** Error messages by setting key. */
 export type SettingErrors = Readonly<Record<string, string>>;
 
-/** The entries of a plugin's `config_schema` that can be shown. */
+/** Returns the entries of a plugin's `config_schema` that the console can render. */
 export function readSchema(schema: readonly unknown[]): SchemaEntry[] {
   return schema.filter(
     (entry): entry is SchemaEntry =>
@@ -29,18 +29,18 @@ export function isField(entry: SchemaEntry): entry is SchemaField {
   return 'key' in entry;
 }
 
-/** Whether a setting counts as given: false, 0 and empty lists are values. */
+/** Tells whether a setting has a value; false, 0 and empty lists are values. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** The value of a field, else its default. */
+/** Returns the value of a field or its default. */
 export function shownValue(field: SchemaField, values: SettingValues): unknown {
   const value = Object.hasOwn(values, field.key) ? values[field.key] : undefined;
   return isGiven(value) ? value : field.default;
 }
 
-/** The fields that are asked for as things are, and the texts between them. */
+/** Returns the fields whose conditions hold, and the texts between them. */
 export function visibleEntries(schema: readonly SchemaEntry[], values: SettingValues): SchemaEntry[] {
   const fields = schema.filter(isField);
   return schema.filter(
@@ -62,7 +62,7 @@ function holds(fields: readonly SchemaField[], conditions: readonly FieldConditi
   });
 }
 
-/** Errors of required fields that have neither a value nor a default. */
+/** Returns errors for required fields that have neither a value nor a default. */
 export function missingSettings(schema: readonly SchemaEntry[], values: SettingValues): SettingErrors {
   const missing = visibleEntries(schema, values)
     .filter(isField)
@@ -70,7 +70,7 @@ export function missingSettings(schema: readonly SchemaEntry[], values: SettingV
   return Object.fromEntries(missing.map(({ key }) => [key, 'This field is required.']));
 }
 
-/** What was typed that differs from what is stored; what is gone is `""`, which clears. */
+/** Returns the settings that differ from the stored ones; `""` clears a setting. */
 export function changedSettings(stored: SettingValues, values: SettingValues): SettingValues {
   const keys = Object.keys({ ...stored, ...values });
   const changed = keys.filter((key) => values[key] instanceof File || !sameSetting(stored[key], values[key]));
@@ -81,7 +81,7 @@ function sameSetting(stored: unknown, value: unknown): boolean {
   return sameJson(stored ?? '', value ?? '');
 }
 
-/** Settings as the body of a request: JSON, with files multipart. */
+/** Builds the request body: multipart if there are files, JSON otherwise. */
 export function settingsBody(settings: SettingValues): SettingValues | FormData {
   const entries = Object.entries(settings);
   if (!entries.some(([, value]) => value instanceof File)) return settings;
@@ -95,7 +95,7 @@ export function settingsBody(settings: SettingValues): SettingValues | FormData 
 
 const settingAttr = /^(?:settings|config)(?:\.|__)(.+)$/;
 
-/** The errors of single settings in a refusal; those of anything else are not in it. */
+/** Returns the errors of an API response that refer to settings. */
 export function settingErrors(error: unknown): SettingErrors {
   if (!(error instanceof ApiError)) return {};
   const found = [error, ...error.errors].flatMap(({ attr, detail }) => {

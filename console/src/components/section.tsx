@@ -2,12 +2,12 @@ import { useId, type ReactNode } from 'react';
 
 interface SectionProps {
   readonly title: ReactNode;
-  /** For screen readers, where several of a page have the same title. */
+  /** Accessible name, if several sections of a page have the same title. */
   readonly label?: string;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-  /** Without the inner space, for tables. */
+  /** Removes the padding, for tables. */
   readonly flush?: boolean;
 }
 

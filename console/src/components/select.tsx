@@ -18,7 +18,7 @@ interface BareSelectProps<Value extends string> extends Partial<ControlProps> {
   readonly 'aria-label'?: string;
 }
 
-/** The browser's own select: the right keyboard, the right wheel on a phone. With a label it is a Select. */
+/** The native select, for keyboard and touch support, without a label. Select adds a label. */
 export function BareSelect<Value extends string>({ value, choices, onChange, ...props }: BareSelectProps<Value>) {
   return (
     <span className="relative inline-flex w-full min-w-0">

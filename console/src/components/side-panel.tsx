@@ -13,7 +13,7 @@ interface SidePanelProps {
   readonly children: ReactNode;
 }
 
-/** Details of one row at the side of its table; the page keeps in its address which one is open. */
+/** Shows the details of one row. The page keeps the open row in its URL. */
 export function SidePanel({ open, onClose, title, description, actions, children }: SidePanelProps) {
   const ref = useRef<HTMLDivElement>(null);
   return (

@@ -1,20 +1,20 @@
 interface SparklineProps {
   /** Oldest first. */
   readonly values: readonly number[];
-  /** What it shows, for those who cannot see it: "Deliveries of the last 24 hours". */
+  /** Accessible name: "Deliveries in the last 24 hours". */
   readonly label: string;
   readonly width?: number;
   readonly height?: number;
 }
 
-/** Bars without axes; the label and the sum say the same in words. Two paths, not an element a bar: tables draw hundreds of them. */
+/** Bars without axes. Two paths instead of one element per bar, because tables render hundreds of them. */
 export function Sparkline({ values, label, width = 96, height = 24 }: SparklineProps) {
   const sum = values.reduce((total, value) => total + value, 0);
   const { bars, gaps } = pathsOf(values, width, height);
   return (
     <svg
       role="img"
-      aria-label={`${label}: ${sum.toLocaleString('en')} in all`}
+      aria-label={`${label}: ${sum.toLocaleString('en')} in total`}
       width={width}
       height={height}
       className="text-accent"
@@ -25,7 +25,7 @@ export function Sparkline({ values, label, width = 96, height = 24 }: SparklineP
   );
 }
 
-/** Bars for what is there, a thin line for what is not. */
+/** Returns bars for values and a thin line for zeros. */
 function pathsOf(values: readonly number[], width: number, height: number): { bars: string; gaps: string } {
   const highest = Math.max(1, ...values);
   const step = width / Math.max(1, values.length);

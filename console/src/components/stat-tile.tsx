@@ -6,7 +6,7 @@ interface StatTileProps {
   readonly note?: ReactNode;
 }
 
-/** One number that matters, with what it says. */
+/** One key figure with its label. */
 export function StatTile({ label, value, note }: StatTileProps) {
   return (
     <div className="min-w-0 rounded-lg border border-line bg-surface px-4 py-3">

@@ -1,6 +1,6 @@
 import { Badge, type Tone } from './badge.tsx';
 
-/** A word for a state, with a dot of its colour: colour alone says nothing. */
+/** Shows a state as a word with a coloured dot, since colour alone is not accessible. */
 export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: string }) {
   return (
     <Badge tone={tone}>

@@ -1,12 +1,12 @@
 interface SwitchProps {
-  /** Its accessible name; the page shows it or what it belongs to beside it. */
+  /** Accessible name; the page shows a visible label next to it. */
   readonly label: string;
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;
   readonly disabled?: boolean;
 }
 
-/** On or off, with effect at once. */
+/** A switch that takes effect immediately. */
 export function Switch({ label, checked, onChange, disabled }: SwitchProps) {
   return (
     <span className="relative inline-flex h-5 w-9 shrink-0">

@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-table';
 import type { Column } from './data-table.tsx';
 
-/** What DataTable uses of TanStack Table. */
+/** The features of TanStack Table that DataTable uses. */
 export const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
 export type Features = typeof features;
 

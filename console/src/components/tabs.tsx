@@ -10,11 +10,11 @@ interface TabsProps<Value extends string> {
   readonly tabs: readonly Tab<Value>[];
   readonly value: Value;
   readonly onChange: (value: Value) => void;
-  /** What the chosen tab shows. */
+  /** Content of the selected tab. */
   readonly children: ReactNode;
 }
 
-/** One of several views; the page keeps the chosen one in the address. */
+/** Switches between views; the page keeps the selected one in its URL. */
 export function Tabs<Value extends string>({ tabs, value, onChange, children }: TabsProps<Value>) {
   return (
     <Base.Root value={value} onValueChange={(next: Value) => onChange(next)}>

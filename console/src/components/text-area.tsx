@@ -11,7 +11,7 @@ interface TextAreaProps extends Omit<ComponentProps<'textarea'>, 'id' | 'onChang
   readonly error?: string | undefined;
 }
 
-/** Several lines of text with their label. */
+/** A multi-line input with a label. */
 export function TextArea({ label, value, onChange, hint, error, className, ...props }: TextAreaProps) {
   return (
     <Field label={label} hint={hint} error={error} required={props.required === true}>

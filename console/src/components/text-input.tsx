@@ -10,7 +10,7 @@ interface TextInputProps extends Omit<ComponentProps<'input'>, 'id' | 'onChange'
   readonly error?: string | undefined;
 }
 
-/** One line of text with its label. */
+/** A single-line input with a label. */
 export function TextInput({ label, value, onChange, hint, error, ...props }: TextInputProps) {
   return (
     <Field label={label} hint={hint} error={error} required={props.required === true}>

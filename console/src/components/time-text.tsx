@@ -4,26 +4,26 @@ import { formatAgo, formatTime } from './format-time.ts';
 interface TimeTextProps {
   /** ISO time. */
   readonly time: string | null | undefined;
-  /** `ago` is relative to now; `exact` shows milliseconds; `clock` does so without the day, for what is seen as it happens. */
+  /** `ago` is relative to now, `exact` includes milliseconds, `clock` also omits the date, for live data. */
   readonly form?: 'time' | 'ago' | 'exact' | 'clock';
-  /** IANA name; absent: the project's. */
+  /** IANA name; defaults to the project's time zone. */
   readonly zone?: string;
 }
 
-/** What each form shows of `2026-11-22 16:45:01.123`. */
+/** The part of `2026-11-22 16:45:01.123` that each form shows. */
 const parts = {
   time: (exact: string) => exact.slice(0, exact.lastIndexOf('.')),
   exact: (exact: string) => exact,
   clock: (exact: string) => exact.slice(exact.indexOf(' ') + 1),
 } as const;
 
-/** A moment in the project's time zone; UTC on hover. */
+/** Shows a time in the project's time zone, with UTC in the tooltip. */
 export function TimeText({ time, form = 'time', zone }: TimeTextProps) {
   const project = useProject();
   const timezone = zone ?? project.timezone;
   if (time === null || time === undefined || Number.isNaN(Date.parse(time)))
     return <span className="text-faint">–</span>;
-  // Once for both: making a format costs more than all else that a cell does.
+  // Formatted once for text and tooltip: it costs more than the rest of a table cell.
   const exact = formatTime(time, timezone, true);
   const shown = form === 'ago' ? formatAgo(time, Date.now()) : parts[form](exact);
   const title = `${exact} ${timezone}\n${new Date(time).toISOString()} UTC`;

@@ -6,13 +6,13 @@ import { errorText } from './error-text.ts';
 import { UserText } from './user-text.tsx';
 
 export interface ToastActions {
-  /** Done; `undo` takes it back. */
+  /** Reports a completed action; `undo` adds an Undo button. */
   done(message: string, undo?: () => void): void;
-  /** Did not work: a sentence, or what was thrown. */
+  /** Reports a failed action: a sentence or the thrown error. */
   error(error: unknown): void;
 }
 
-/** Short messages about what was just done. */
+/** Returns functions that show short messages about actions. */
 export function useToast(): ToastActions {
   const { add } = Toast.useToastManager();
   return useMemo(

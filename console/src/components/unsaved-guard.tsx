@@ -1,7 +1,7 @@
 import { useBlocker } from '@tanstack/react-router';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 
-/** While `dirty`, leaving the page asks first: in the console with a dialog, beyond it as the browser does. */
+/** While `dirty`, asks before leaving the page: with a dialog inside the console, with the browser's prompt otherwise. */
 export function UnsavedGuard({ dirty }: { readonly dirty: boolean }) {
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: ({ current, next }) => dirty && current.pathname !== next.pathname,
@@ -16,7 +16,7 @@ export function UnsavedGuard({ dirty }: { readonly dirty: boolean }) {
       title="Leave without saving?"
       confirm="Leave"
     >
-      <p>What you changed on this page is not saved and will be lost.</p>
+      <p>Your unsaved changes on this page will be lost.</p>
     </ConfirmDialog>
   );
 }

@@ -3,12 +3,12 @@ import { useMemo } from 'react';
 import { rowsOf, type NextPage } from '../api/queries.ts';
 import type { DataTableProps } from './data-table.tsx';
 
-/** What a DataTable takes of a list that comes page by page. */
+/** Props of a DataTable that shows a paged list. */
 export type PageRows<Row> = Required<
   Pick<DataTableProps<Row>, 'rows' | 'error' | 'onRetry' | 'hasMore' | 'onMore' | 'isLoadingMore'>
 >;
 
-/** `query`: what useInfiniteQuery makes of `apiPages`. Spread it into the table. */
+/** Turns the useInfiniteQuery result of `apiPages` into props for a DataTable. */
 export function usePageRows<Row>(query: UseInfiniteQueryResult<InfiniteData<NextPage<Row>, unknown>>): PageRows<Row> {
   const { data } = query;
   const rows = useMemo(() => data && rowsOf(data), [data]);

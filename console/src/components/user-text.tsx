@@ -3,16 +3,16 @@ import { visible } from './visible-text.ts';
 
 interface UserTextProps {
   readonly text: string;
-  /** Longer texts are cut there, with a button that shows the rest. */
+  /** Longer texts are truncated, with a button that shows the rest. */
   readonly charsMax?: number;
-  /** Cut without the button, where a button has no place (in links and in cells of one line). */
+  /** Truncates without the button, for links and single-line cells. */
   readonly short?: boolean;
   readonly className?: string;
 }
 
 /**
- * Text that somebody else wrote (names, ids, values, messages), shown as text: what could turn the direction of the rest is
- * isolated, control characters are made visible, and length is bounded.
+ * Shows untrusted text (names, ids, values, messages): isolates its direction, makes control characters visible and limits the
+ * length.
  */
 export function UserText({ text, charsMax = 300, short = false, className }: UserTextProps) {
   const [all, setAll] = useState(false);

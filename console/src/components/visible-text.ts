@@ -1,8 +1,11 @@
-/** Control characters but tab and line break, and marks that turn or hide what follows; joiners belong to scripts and emoji. */
-// oxlint-disable-next-line no-control-regex -- those are what is looked for.
+/**
+ * Control characters except tab and line break, and characters that hide or reorder text. Joiners are kept: scripts and emoji need
+ * them.
+ */
+// oxlint-disable-next-line no-control-regex -- the regex matches control characters on purpose.
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
-/** The text with what cannot be seen made visible: NUL as ␀, marks of direction as their code points. */
+/** Makes invisible characters visible: NUL as ␀, direction marks as their code points. */
 export function visible(text: string): string {
   return text.replace(hidden, (character) => {
     const code = character.charCodeAt(0);

@@ -2,7 +2,10 @@ import { formatTime } from './format-time.ts';
 
 const dayMs = 86_400_000;
 
-/** As a date-time field takes it: `2026-11-22T16:45` by the clocks of the zone, with seconds where it has some. Empty: no time. */
+/**
+ * Formats a time for a date-time field as local time of the zone: `2026-11-22T16:45`, with seconds unless they are 0. Returns an empty
+ * string for an invalid time.
+ */
 export function toZonedText(iso: string, timezone: string): string {
   const ms = Date.parse(iso);
   if (Number.isNaN(ms)) return '';
@@ -10,8 +13,8 @@ export function toZonedText(iso: string, timezone: string): string {
 }
 
 /**
- * ISO 8601 UTC of what a date-time field shows; undefined: it is empty. A time that comes twice when clocks go back is the first of the
- * two; one that is skipped is counted from before the change.
+ * Converts the value of a date-time field to ISO 8601 UTC, or `undefined` if it is empty. A local time that occurs twice is the
+ * first of the two; a skipped one uses the offset before the change.
  */
 export function fromZonedText(text: string, timezone: string): string | undefined {
   const localMs = Date.parse(`${text}Z`);
@@ -22,7 +25,7 @@ export function fromZonedText(text: string, timezone: string): string | undefine
   return new Date(localMs - (fits ?? before)).toISOString();
 }
 
-/** How far the zone's clocks are ahead of UTC, in ms. */
+/** Returns the UTC offset of the zone in ms. */
 function offsetAt(ms: number, timezone: string): number {
   const shown = formatTime(new Date(ms).toISOString(), timezone).replace(' ', 'T');
   return Date.parse(`${shown}Z`) - Math.floor(ms / 1000) * 1000;

@@ -12,14 +12,14 @@ interface CommandPaletteProps {
   readonly onShortcuts: () => void;
 }
 
-/** Every page, project and general command by its name. */
+/** Finds pages, projects and general commands by name. */
 export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
   const { project, projects } = useProjectContext();
   const navigate = useNavigate();
   const [, chooseTheme] = useTheme();
-  const run = (deed: () => void) => (): void => {
+  const run = (action: () => void) => (): void => {
     onClose();
-    deed();
+    action();
   };
   const params = { projectId: String(project.id) };
   return (
@@ -31,11 +31,11 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
           <Command label="Search pages and commands" loop>
             <Command.Input
               autoFocus
-              placeholder="Go to a page, a project, …"
+              placeholder="Go to a page or project"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-base outline-none"
             />
             <Command.List className="max-h-[50dvh] overflow-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-faint">
-              <Command.Empty className="px-2 py-6 text-center text-soft">Nothing has such a name.</Command.Empty>
+              <Command.Empty className="px-2 py-6 text-center text-soft">No matches.</Command.Empty>
               <Command.Group heading="Pages">
                 {navigation.flatMap(({ items }) =>
                   items.map((item) => (
@@ -43,7 +43,7 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
                       key={item.to}
                       icon={item.icon}
                       label={item.label}
-                      words={item.words}
+                      keywords={item.keywords}
                       onSelect={run(() => void navigate({ to: item.to, params }))}
                     />
                   )),
@@ -65,7 +65,7 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
               <Command.Group heading="General">
                 <Row icon={Sun} label="Light theme" onSelect={run(() => chooseTheme('light'))} />
                 <Row icon={Moon} label="Dark theme" onSelect={run(() => chooseTheme('dark'))} />
-                <Row icon={Monitor} label="Theme of the system" onSelect={run(() => chooseTheme('system'))} />
+                <Row icon={Monitor} label="System theme" onSelect={run(() => chooseTheme('system'))} />
                 <Row icon={Keyboard} label="Keyboard shortcuts" onSelect={onShortcuts} />
                 <Row
                   icon={BookOpen}
@@ -84,17 +84,17 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
 interface RowProps {
   readonly icon: LucideIcon;
   readonly label: string;
-  readonly words?: string | undefined;
-  /** What tells it from others of the same label. */
+  readonly keywords?: string | undefined;
+  /** Distinguishes entries with the same label. */
   readonly value?: string;
   readonly onSelect: () => void;
 }
 
-function Row({ icon: Icon, label, words, value, onSelect }: RowProps) {
+function Row({ icon: Icon, label, keywords, value, onSelect }: RowProps) {
   return (
     <Command.Item
       value={value ?? label}
-      keywords={words?.split(' ') ?? []}
+      keywords={keywords?.split(' ') ?? []}
       onSelect={onSelect}
       className="flex h-9 items-center gap-2.5 rounded-md px-2 data-[selected=true]:bg-hover"
     >

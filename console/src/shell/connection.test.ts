@@ -2,7 +2,7 @@ import { QueryObserver } from '@tanstack/react-query';
 import { afterEach, expect, it, vi } from 'vitest';
 import { unreachable } from '../api/api-error.ts';
 import { createQueryClient } from '../api/query-client.ts';
-import { connectionOf, lookAtConnection, readinessQuery } from './connection.ts';
+import { checkConnection, connectionOf, readinessQuery } from './connection.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -20,33 +20,33 @@ const down = {
 
 it.each([
   ['offline', false, true, down, { state: 'offline' }],
-  ['nobody answers', true, true, undefined, { state: 'unreachable' }],
+  ['no response', true, true, undefined, { state: 'unreachable' }],
   ['a part is down', true, false, down, { state: 'impaired', parts: ['event_store: does not answer'] }],
-  ['all is well', true, false, { status: 'ok', checks: down.checks } as const, { state: 'ok' }],
-  ['nothing is known yet', true, false, undefined, { state: 'ok' }],
+  ['everything works', true, false, { status: 'ok', checks: down.checks } as const, { state: 'ok' }],
+  ['not checked yet', true, false, undefined, { state: 'ok' }],
 ])('%s', (_case, online, isError, readiness, connection) => {
   expect(connectionOf(online, isError, readiness)).toEqual(connection);
 });
 
-/** A page that watches the connection of a service that does not answer. */
-function watchNobody() {
+/** Watches the connection to a service that does not respond. */
+function watchUnreachable() {
   vi.useFakeTimers();
   const fetch = vi.fn<() => Promise<never>>(() => Promise.reject(new TypeError('refused')));
   vi.stubGlobal('fetch', fetch);
-  const client = createQueryClient({ onSignedOut: () => undefined, onTrouble: () => lookAtConnection(client) });
+  const client = createQueryClient({ onSignedOut: () => undefined, onUnavailable: () => checkConnection(client) });
   const stop = new QueryObserver(client, { ...readinessQuery, refetchInterval: false }).subscribe(() => undefined);
   return { client, fetch, stop };
 }
 
-it('a look that fails is no reason to look again at once', async () => {
-  const { fetch, stop } = watchNobody();
+it('a failed check does not trigger another check immediately', async () => {
+  const { fetch, stop } = watchUnreachable();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(fetch).toHaveBeenCalledTimes(1);
   stop();
 });
 
-it('trouble elsewhere has the connection looked at once, however many meet it', async () => {
-  const { client, fetch, stop } = watchNobody();
+it('failures of several queries trigger one connection check', async () => {
+  const { client, fetch, stop } = watchUnreachable();
   await vi.advanceTimersByTimeAsync(1_000);
   client.setQueryData(readinessQuery.queryKey, { status: 'ok', checks: {} });
   fetch.mockClear();

@@ -15,10 +15,10 @@ export type Connection =
   | { readonly state: 'unreachable' }
   | { readonly state: 'impaired'; readonly parts: readonly string[] };
 
-const calmMs = 10_000;
-const troubledMs = 1_500;
+const pollMs = 10_000;
+const failingPollMs = 1_500;
 
-/** Whether the service and its parts work. 503 with a list is an answer too. */
+/** The readiness of the service and its parts. A 503 response with the list of checks is a valid result. */
 export const readinessQuery = queryOptions({
   queryKey: ['/readyz'],
   queryFn: async ({ signal }): Promise<Readiness> => {
@@ -30,16 +30,16 @@ export const readinessQuery = queryOptions({
   },
   retry: false,
   refetchInterval: (query) =>
-    query.state.status === 'error' || query.state.data?.status === 'unavailable' ? troubledMs : calmMs,
+    query.state.status === 'error' || query.state.data?.status === 'unavailable' ? failingPollMs : pollMs,
 });
 
-/** Looks at once: somebody has just met trouble. Where the look itself has failed, the next one comes by itself and soon enough. */
-export function lookAtConnection(client: QueryClient): void {
+/** Checks the connection now, after a request has failed. Does nothing when the last check failed: the next poll is soon enough. */
+export function checkConnection(client: QueryClient): void {
   if (client.getQueryState(readinessQuery.queryKey)?.status === 'error') return;
   void client.invalidateQueries({ queryKey: readinessQuery.queryKey }, { cancelRefetch: false });
 }
 
-/** What stands between this page and fresh data. When it is over, every query on the page asks again. */
+/** Returns the state of the connection. Refetches every query on the page when the connection recovers. */
 export function useConnection(): Connection {
   const client = useQueryClient();
   const online = useSyncExternalStore(subscribeOnline, () => navigator.onLine);

@@ -5,7 +5,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorState } from '../components/error-state.tsx';
 import { Loading } from '../components/loading.tsx';
 
-/** /console/ leads to the home of the first project. */
+/** Redirects /console/ to the home page of the first project. */
 export function FirstProject() {
   const projects = useQuery(projectsQuery);
   const first = projects.data?.results[0];
@@ -14,5 +14,5 @@ export function FirstProject() {
   }
   if (projects.error !== null) return <ErrorState error={projects.error} onRetry={() => void projects.refetch()} />;
   if (projects.isPending) return <Loading />;
-  return <EmptyState title="There is no project yet">Make one: npx millrace projects create "My project"</EmptyState>;
+  return <EmptyState title="No projects yet">Create one: npx millrace projects create "My project"</EmptyState>;
 }

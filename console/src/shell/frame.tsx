@@ -15,7 +15,7 @@ import { Navigation } from './navigation.tsx';
 import { ProjectProvider, useProject } from './project-context.tsx';
 import { TopBar } from './top-bar.tsx';
 
-/** Everything around the page of a project. */
+/** The layout around every page of a project. */
 export function Frame() {
   const { projectId } = useParams({ from: '/projects/$projectId' });
   const me = useQuery(meQuery);
@@ -31,8 +31,8 @@ export function Frame() {
   }
   if (project === undefined) {
     return (
-      <EmptyState title="There is no such project" action={<a href="/console/">To your projects</a>}>
-        It may have been deleted, or it belongs to another organisation.
+      <EmptyState title="Project not found" action={<a href="/console/">Go to your projects</a>}>
+        It may have been deleted or belong to another organisation.
       </EmptyState>
     );
   }
@@ -42,14 +42,14 @@ export function Frame() {
         href="#main"
         className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the page
+        Skip to content
       </a>
       <div className="flex h-dvh">
         <Sidebar />
         <div className="flex min-w-0 flex-1 flex-col">
           <TopBar />
           <ConnectionBanner />
-          {/* In the order of Tab: a page without controls is scrolled by keyboard too. */}
+          {/* Focusable, so that a page without controls can be scrolled with the keyboard. */}
           <main id="main" ref={mainRef} tabIndex={0} className="min-h-0 flex-1 overflow-auto outline-none">
             <div className="mx-auto w-full max-w-screen-2xl p-4 sm:p-6">
               <Outlet />
@@ -61,7 +61,7 @@ export function Frame() {
   );
 }
 
-/** Says what is in the way and that it will be over by itself. Its place is empty while all is well. */
+/** Explains why data may be stale. Empty while the connection works. */
 function ConnectionBanner() {
   const connection = useConnection();
   return (
@@ -80,17 +80,17 @@ function ConnectionBanner() {
 
 function sentenceOf(connection: Connection): string {
   if (connection.state === 'offline')
-    return 'This device is offline. The page goes on by itself as soon as it is back.';
+    return 'This device is offline. The page updates as soon as the connection is back.';
   if (connection.state === 'unreachable') {
-    return 'The service does not answer: it is being restarted, or it has stopped. The page goes on by itself; nothing that you typed is lost.';
+    return 'The service is not responding: it is restarting or has stopped. The page updates when it is back; nothing you typed is lost.';
   }
   const parts = connection.state === 'impaired' ? connection.parts.join('; ') : '';
-  return `A part of the service does not work (${parts}). Events are still taken; the page goes on by itself.`;
+  return `Part of the service is unavailable (${parts}). Events are still accepted; the page updates when it recovers.`;
 }
 
 const storageKey = 'millrace-sidebar';
 
-/** The navigation on wide screens; it can be made narrow, and stays so. */
+/** The navigation on wide screens. The browser remembers whether it is collapsed. */
 function Sidebar() {
   const { id } = useProject();
   const [narrow, setNarrow] = useState(() => localStorage.getItem(storageKey) === 'narrow');
@@ -116,7 +116,7 @@ function Sidebar() {
       </div>
       <div className="border-t border-line p-2">
         <IconButton
-          label={narrow ? 'Widen the navigation' : 'Narrow the navigation'}
+          label={narrow ? 'Expand navigation' : 'Collapse navigation'}
           icon={<Icon aria-hidden="true" className="size-4" />}
           onClick={toggle}
         />
@@ -125,12 +125,12 @@ function Sidebar() {
   );
 }
 
-/** After a change of page the focus is at its beginning, as after a load; a change of filters leaves it where it is. */
+/** Moves the focus to the start of the page after navigation, as a page load does. Filter changes leave it where it is. */
 function useFocusOnNavigation(): RefObject<HTMLElement | null> {
   const ref = useRef<HTMLElement>(null);
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   const before = useRef(pathname);
-  // Before the page is painted: later it would take the focus from what somebody has gone to meanwhile.
+  // Before paint: later it could steal the focus from a control that the user has already reached.
   useLayoutEffect(() => {
     if (before.current !== undefined && before.current !== pathname) {
       ref.current?.focus({ preventScroll: true });

@@ -1,7 +1,7 @@
-/** Whether a key goes into a field: shortcuts of one letter leave it alone. */
+/** Tells whether a key press goes into a field, so that single-letter shortcuts ignore it. */
 export function isTyping(event: KeyboardEvent): boolean {
   if (event.altKey || event.ctrlKey || event.metaKey) return true;
-  // Through shadow roots, where the code editor lives.
+  // composedPath sees through shadow roots, which the code editor uses.
   const target = event.composedPath()[0];
   if (!(target instanceof HTMLElement)) return false;
   return (

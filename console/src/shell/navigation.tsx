@@ -9,7 +9,7 @@ interface NavigationProps {
   readonly onNavigate?: () => void;
 }
 
-/** The pages of a project; stands inside a nav. */
+/** Links to the pages of a project; belongs inside a nav element. */
 export function Navigation({ projectId, narrow, onNavigate }: NavigationProps) {
   return (
     <div className="flex flex-col gap-4 overflow-y-auto px-2 py-3">

@@ -3,9 +3,9 @@ import { PageHeader } from '../components/page-header.tsx';
 export function NotFound() {
   return (
     <div className="p-4">
-      <PageHeader title="There is no such page" description="The address may be misspelt, or from another version." />
+      <PageHeader title="Page not found" description="Check the address, or go to your project." />
       <a href="/console/" className="text-accent underline">
-        To your project
+        Go to your project
       </a>
     </div>
   );

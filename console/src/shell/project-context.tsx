@@ -15,16 +15,16 @@ export const ProjectProvider = ProjectContext.Provider;
 
 export function useProjectContext(): ProjectContextValue {
   const value = useContext(ProjectContext);
-  if (value === undefined) throw new Error('expected to be below a page of a project');
+  if (value === undefined) throw new Error('expected to be rendered inside a ProjectProvider');
   return value;
 }
 
-/** The project whose page it is. */
+/** Returns the project of the current page. */
 export function useProject(): ProjectRecord {
   return useProjectContext().project;
 }
 
-/** Whether the user has at least this role. The API enforces it; the page only hides what would be refused. */
+/** Tells whether the user has at least this role. The API enforces it; the page only hides actions that would be refused. */
 export function useMay(role: Role): boolean {
   const { me } = useProjectContext();
   return hasRole(me.role, role);

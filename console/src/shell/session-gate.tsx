@@ -16,26 +16,26 @@ interface SessionGateProps {
   readonly children: ReactNode;
 }
 
-/** While nobody is signed in: signing in with a link happens in another tab, and this one notices. */
-const awaitingMs = 3_000;
-/** A page that asks for nothing by itself notices, too, that the session has ended. */
-const calmMs = 15_000;
+/** Poll interval while signed out, to notice a sign-in with a link in another tab. */
+const signedOutPollMs = 3_000;
+/** Poll interval otherwise, so that pages without polling notice the end of the session too. */
+const signedInPollMs = 15_000;
 
-/** Sign-in in place of the page at the start, and above the page when the session ends later: what was typed stays. */
+/** Shows sign-in instead of the page at first, and over the page when the session ends later, so that input is kept. */
 export function SessionGate({ session, children }: SessionGateProps) {
   const expired = useSyncExternalStore(session.subscribe, session.isExpired);
   const client = useQueryClient();
   const me = useQuery({
     ...meQuery,
     staleTime: Infinity,
-    refetchInterval: ({ state }) => (expired || state.error !== null ? awaitingMs : calmMs),
+    refetchInterval: ({ state }) => (expired || state.error !== null ? signedOutPollMs : signedInPollMs),
   });
-  const answeredAt = me.dataUpdatedAt;
+  const updatedAt = me.dataUpdatedAt;
   useEffect(() => {
     if (!me.isSuccess || !session.isExpired()) return;
     session.renew();
     void client.invalidateQueries();
-  }, [answeredAt, me.isSuccess, client, session]);
+  }, [updatedAt, me.isSuccess, client, session]);
   const signedIn = (): void => void me.refetch();
   if (me.data === undefined && isSignedOut(me.error)) return <SignInPage onSignedIn={signedIn} />;
   if (me.data === undefined && me.error !== null) {
@@ -66,7 +66,7 @@ function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) {
   );
 }
 
-/** It has no way to be closed but signing in: below it nothing can be saved. */
+/** Can only be closed by signing in: nothing can be saved without a session. */
 function SignInOverlay({ onSignedIn }: { readonly onSignedIn: () => void }) {
   return (
     <Base.Root open>
@@ -75,7 +75,7 @@ function SignInOverlay({ onSignedIn }: { readonly onSignedIn: () => void }) {
         <Base.Popup className="fixed top-1/2 left-1/2 z-50 max-h-[90dvh] w-[min(28rem,calc(100vw-1.5rem))] -translate-x-1/2 -translate-y-1/2 overflow-auto rounded-xl border border-line bg-surface p-5 shadow-float">
           <Base.Title className="text-base font-semibold">Your session has ended</Base.Title>
           <Base.Description className="mb-4 text-soft">
-            Sign in again and go on: what you typed on this page is still there.
+            Sign in to continue. Everything you typed on this page is kept.
           </Base.Description>
           <SignInForm onSignedIn={onSignedIn} />
         </Base.Popup>
@@ -88,7 +88,7 @@ interface SignInFormProps {
   readonly onSignedIn: () => void;
 }
 
-/** Two ways in: the one-time link that the command prints, and a key. */
+/** Offers both ways to sign in: a one-time link from the command line, or a personal API key. */
 function SignInForm({ onSignedIn }: SignInFormProps) {
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
@@ -109,13 +109,13 @@ function SignInForm({ onSignedIn }: SignInFormProps) {
   return (
     <div className="flex flex-col gap-4">
       <div className="flex flex-col gap-2">
-        <p>Make a one-time link on the machine of the service and open it in this browser:</p>
+        <p>Create a one-time link on the machine that runs the service and open it in this browser:</p>
         <CodeBlock code="npx millrace login" />
       </div>
       <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-3 border-t border-line pt-4">
         <TextInput
           label="Or sign in with a personal API key"
-          hint="One with scope * and without an end; it signs you in for 12 hours."
+          hint="The key needs scope * and no expiry. You stay signed in for 12 hours."
           type="password"
           autoComplete="off"
           placeholder="phx_…"

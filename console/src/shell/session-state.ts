@@ -1,4 +1,4 @@
-/** Whether the session is known to have ended while a page is open. */
+/** Records whether the session has ended while a page is open. */
 export interface SessionState {
   readonly subscribe: (listener: () => void) => () => void;
   readonly isExpired: () => boolean;

@@ -2,12 +2,12 @@ import { Dialog } from '../components/dialog.tsx';
 
 const shortcuts = [
   ['Ctrl K or ⌘ K', 'Search pages and commands'],
-  ['?', 'This list'],
-  ['/', 'Go to the filters of the page'],
+  ['?', 'Show this list'],
+  ['/', 'Focus the filters'],
   ['j, k', 'Next and previous row of a table'],
   ['Enter', 'Open the row'],
-  ['Ctrl Enter or ⌘ Enter', 'Send the form'],
-  ['Esc', 'Close what is open'],
+  ['Ctrl Enter or ⌘ Enter', 'Submit the form'],
+  ['Esc', 'Close the dialog or panel'],
 ] as const;
 
 export function ShortcutSheet({ onClose }: { readonly onClose: () => void }) {

@@ -1,14 +1,13 @@
 import { ApiError, unreachable } from '../api/api-error.ts';
 
 /**
- * Starts a session with a personal key. The service answers a form with a redirect, which sets the cookie.
- * @throws ApiError when the key is refused or nobody answers
+ * Starts a session with a personal API key. The service responds with a redirect that sets the cookie.
+ * @throws ApiError when the key is refused or the service does not respond
  */
 export async function signIn(key: string): Promise<void> {
   const response = await sendForm('/login', { key });
   if (response.type === 'opaqueredirect') return;
-  const detail =
-    'Signing in takes a valid personal API key with scope *, without a limit to projects and without an end.';
+  const detail = 'Sign in with a valid personal API key that has scope *, access to all projects and no expiry.';
   throw new ApiError(response.status, { code: 'authentication_failed', detail });
 }
 

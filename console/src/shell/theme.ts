@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 export type Theme = 'system' | 'light' | 'dark';
 
-/** Read by public/theme.js, which gives the page its theme. */
+/** Also read by public/theme.js, which applies the theme before the first render. */
 const storageKey = 'millrace-theme';
 const changed = 'millrace-theme-changed';
 
@@ -11,7 +11,7 @@ export function useTheme(): readonly [theme: Theme, choose: (theme: Theme) => vo
 }
 
 function subscribe(onChange: () => void): () => void {
-  // storage: another tab; the other one: this tab.
+  // `storage` fires for changes in other tabs, the custom event for changes in this one.
   for (const type of ['storage', changed]) window.addEventListener(type, onChange);
   return () => {
     for (const type of ['storage', changed]) window.removeEventListener(type, onChange);

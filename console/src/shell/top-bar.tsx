@@ -49,7 +49,7 @@ function NavigationDrawer() {
   return (
     <Base.Root open={open} onOpenChange={setOpen}>
       <IconButton
-        label="Open the navigation"
+        label="Open navigation"
         className="md:hidden"
         icon={<MenuIcon aria-hidden="true" className="size-4" />}
         onClick={() => setOpen(true)}
@@ -74,7 +74,7 @@ function NavigationDrawer() {
   );
 }
 
-/** Leads to the home of another project. */
+/** Switches to the home page of another project. */
 function ProjectSwitcher() {
   const { project, projects } = useProjectContext();
   const navigate = useNavigate();
@@ -102,7 +102,7 @@ function ProjectSwitcher() {
 }
 
 const themes = [
-  { theme: 'system', label: 'As the system', icon: Monitor },
+  { theme: 'system', label: 'System', icon: Monitor },
   { theme: 'light', label: 'Light', icon: Sun },
   { theme: 'dark', label: 'Dark', icon: Moon },
 ] as const satisfies readonly { theme: Theme; label: string; icon: typeof Sun }[];
@@ -167,10 +167,10 @@ function UserMenu({ me }: { readonly me: Me }) {
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
 const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-sheet.tsx')).ShortcutSheet }));
 
-/** Opens the command palette (also mod+k); `?` opens the list of shortcuts. Both are loaded when first opened. */
+/** Opens the command palette (also mod+k); `?` opens the list of shortcuts. Both are loaded on first use. */
 function PaletteButton() {
   const [open, setOpen] = useState<'palette' | 'shortcuts'>();
-  // As a transition: otherwise React holds back what was loaded for 300 ms after it has drawn that it is not there yet.
+  // A transition: otherwise React shows the empty fallback and then delays the loaded content by 300 ms.
   const show = (what: 'palette' | 'shortcuts'): void => startTransition(() => setOpen(what));
   useGeneralKeys({ onPalette: () => show('palette'), onShortcuts: () => show('shortcuts') });
   const close = (): void => setOpen(undefined);
@@ -198,11 +198,11 @@ interface GeneralKeys {
   readonly onShortcuts: () => void;
 }
 
-/** Keys that mean the same on every page: mod+k, `?`, and mod+enter, which sends the form that is being filled in. */
+/** Handles the shortcuts of every page: mod+k, `?`, and mod+enter, which submits the focused form. */
 function useGeneralKeys(keys: GeneralKeys): void {
   const latest = useRef(keys);
   latest.current = keys;
-  // Before anything is painted: who sees a page may type.
+  // Before paint: users may type as soon as they see the page.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const isMod = event.metaKey || event.ctrlKey;

@@ -31,7 +31,7 @@ import { scopeLabels, scopes } from './activity-search.ts';
 
 const route = getRouteApi('/projects/$projectId/activity');
 
-/** Who changed what, newest first. */
+/** The audit log of a project, newest first. */
 export function ActivityPage() {
   const { id } = useProject();
   const { entry, ...filters } = route.useSearch();
@@ -57,10 +57,10 @@ export function ActivityPage() {
         onOpen={(row) => open(row.id)}
         openId={entry}
         empty={
-          <EmptyState title={isFiltered ? 'No change fits the filters' : 'Nothing has been changed yet'}>
+          <EmptyState title={isFiltered ? 'No matching changes' : 'No changes yet'}>
             {isFiltered
-              ? 'Clear them, or take a longer period.'
-              : 'What people and the service change in this project stands here from now on.'}
+              ? 'Clear the filters or choose a longer period.'
+              : 'Changes that users and the service make to this project appear here.'}
           </EmptyState>
         }
       />
@@ -77,19 +77,24 @@ interface ActivityFilterBarProps {
 function ActivityFilterBar({ filters, onChange }: ActivityFilterBarProps) {
   const { data: users } = useQuery(usersQuery);
   const bar = useMemo((): readonly Filter<keyof ActivityFilters>[] => {
-    const people = (users ?? []).map((user) => ({ value: String(user.id), label: userName(user) }));
+    const actors = (users ?? []).map((user) => ({ value: String(user.id), label: userName(user) }));
     return [
-      { kind: 'choice', name: 'by', label: 'Anybody', choices: [...people, { value: 'system', label: 'The service' }] },
+      {
+        kind: 'choice',
+        name: 'by',
+        label: 'Any user',
+        choices: [...actors, { value: 'system', label: 'The service' }],
+      },
       {
         kind: 'choice',
         name: 'scope',
-        label: 'Any kind of item',
+        label: 'Any type',
         choices: scopes.map((value) => ({ value, label: scopeLabels[value] })),
       },
       ...(filters.scope === undefined
         ? []
-        : [{ kind: 'text', name: 'item', label: 'Id of the item' } as const satisfies Filter<keyof ActivityFilters>]),
-      { kind: 'text', name: 'activity', label: 'What happened', placeholder: 'What happened, such as deleted' },
+        : [{ kind: 'text', name: 'item', label: 'Item id' } as const satisfies Filter<keyof ActivityFilters>]),
+      { kind: 'text', name: 'activity', label: 'Action', placeholder: 'Action, such as deleted' },
     ];
   }, [users, filters.scope]);
   return (
@@ -155,7 +160,7 @@ interface ActivityPanelProps {
   readonly onClose: () => void;
 }
 
-/** One change: every field before and after, and the item as it stood then. */
+/** One change: every field before and after, and the item at that time. */
 function ActivityPanel({ id, onClose }: ActivityPanelProps) {
   return id === undefined ? null : <OpenPanel id={id} onClose={onClose} />;
 }
@@ -167,7 +172,7 @@ function OpenPanel({ id, onClose }: { readonly id: string; readonly onClose: () 
   const title = data === undefined ? 'Change' : <UserText text={`${data.activity}: ${data.detail.name}`} short />;
   return (
     <SidePanel open onClose={onClose} title={title}>
-      {data === undefined && entry.error === null && <Loading label="Loading the change" />}
+      {data === undefined && entry.error === null && <Loading label="Loading change" />}
       {data === undefined && entry.error !== null && (
         <ErrorState error={entry.error} onRetry={() => void entry.refetch()} />
       )}
@@ -190,12 +195,12 @@ function EntryDetails({ entry }: { readonly entry: ActivityDetail }) {
       />
       <h3 className="text-sm font-semibold">Changed fields</h3>
       {changes.length === 0 ? (
-        <EmptyState title="No field was changed">It was something done with the item, not a change of it.</EmptyState>
+        <EmptyState title="No changed fields">This action did not change any field of the item.</EmptyState>
       ) : (
         <JsonDiff before={sideOf(changes, 'before')} after={sideOf(changes, 'after')} />
       )}
       <div className="flex flex-wrap items-center justify-between gap-2">
-        <h3 className="text-sm font-semibold">As it stood then</h3>
+        <h3 className="text-sm font-semibold">Item at that time</h3>
         <ConfigLink entry={entry} />
       </div>
       <JsonView value={entry.snapshot} />
@@ -217,7 +222,7 @@ function ConfigLink({ entry }: { readonly entry: ActivityDetail }) {
       params={{ projectId: String(id), configId: entry.item_id }}
       className="text-sm text-accent underline"
     >
-      Open the config as it is now
+      Open current config
     </Link>
   );
 }

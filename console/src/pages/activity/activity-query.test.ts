@@ -4,11 +4,11 @@ import { filtersOf, sideOf } from './activity-query.ts';
 import { scopes } from './activity-search.ts';
 
 describe('activity', () => {
-  it('offers every kind of item that the log has', () => {
+  it('offers every scope of the log', () => {
     expect(scopes.toSorted()).toEqual(activityScopes.toSorted());
   });
 
-  it('filters by whole days, the last one included, and by item only within a kind', () => {
+  it('filters by whole days including the last one, and by item only within a scope', () => {
     const days = filtersOf({ from: '2026-01-30', to: '2026-01-31', item: '5' });
     expect(days).toMatchObject({ after: '2026-01-30T00:00:00.000Z', before: '2026-02-01T00:00:00.000Z' });
     expect(days['item_id']).toBeUndefined();
@@ -16,12 +16,12 @@ describe('activity', () => {
     expect(filtersOf({ from: 'soon' })['after']).toBeUndefined();
   });
 
-  it('what the service did is no user', () => {
+  it('filters changes by the service separately from users', () => {
     expect(filtersOf({ by: 'system' })).toMatchObject({ is_system: true, user: undefined });
     expect(filtersOf({ by: '7' })).toMatchObject({ is_system: undefined, user: '7' });
   });
 
-  it('a side of a diff holds only what was there', () => {
+  it('a side of a diff contains only fields that existed at the time', () => {
     const changes = [
       { field: 'name', action: 'changed', before: 'a', after: 'b' },
       { field: 'settings.x', action: 'created', before: null, after: 1 },

@@ -9,7 +9,7 @@ export type ActivityDetail = ActivityEntry & { readonly snapshot: unknown };
 
 const dayMs = 86_400_000;
 
-/** The API's filters of what the address says. Days are of UTC; those that are none are no filter. */
+/** Builds the API query from the search parameters. Days are in UTC; invalid ones are ignored. */
 export function filtersOf({ scope, item, activity, by, from, to }: ActivityFilters): Query {
   const isSystem = by === 'system';
   return {
@@ -36,22 +36,22 @@ export function entryQuery(projectId: number, id: string) {
   return apiQuery<ActivityDetail>(projectPath(projectId, `activity_log/${encodeURIComponent(id)}`));
 }
 
-/** One side of all changed fields, for a diff; a field that was not there then is left out. */
+/** Returns one side of all changed fields, for a diff; fields that did not exist at the time are omitted. */
 export function sideOf(changes: readonly ActivityChange[], side: 'before' | 'after'): Record<string, unknown> {
   const absent = side === 'before' ? 'created' : 'deleted';
   return Object.fromEntries(changes.filter(({ action }) => action !== absent).map((each) => [each.field, each[side]]));
 }
 
-/** The page of a config, by the family that its snapshot names; undefined: the entry is about something else. */
+/** Returns the page of a config, from the family in its snapshot, or `undefined` for entries about other items. */
 export function configPageOf(entry: ActivityDetail): 'transformations' | 'imports' | undefined {
   if (entry.scope !== 'PluginConfig') return undefined;
   const { family } = (entry.snapshot ?? {}) as { readonly family?: unknown };
   return family === 'transformation' ? 'transformations' : 'imports';
 }
 
-/** Who did it, in a few words. */
+/** Returns the display name of the user or key that made the change. */
 export function actorOf({ user, is_system, key_label }: ActivityEntry): string {
-  const nobody = is_system ? 'the service' : 'unknown';
-  const name = user === null ? nobody : userName(user);
+  const withoutUser = is_system ? 'the service' : 'unknown';
+  const name = user === null ? withoutUser : userName(user);
   return key_label === null ? name : `${name} with key ${key_label}`;
 }

@@ -1,7 +1,7 @@
 import type { ActivityScope } from '../../../../src/wire/contract/activity.ts';
 import { oneOf, searchOf, text } from '../../search.ts';
 
-// The names only: the contract's own table would bring its schemas into the first load.
+// Names only: importing the contract's table would add its schemas to the initial bundle.
 export const scopeLabels = {
   PluginConfig: 'Configs',
   Plugin: 'Plugins',
@@ -10,24 +10,24 @@ export const scopeLabels = {
   PersonalApiKey: 'Keys',
   User: 'Users',
   HistoricalMigration: 'Agreements',
-  NoticeDestination: 'Notices',
+  NoticeDestination: 'Notifications',
   DeadLetter: 'Dead letters',
 } as const satisfies Readonly<Record<ActivityScope, string>>;
 
 export const scopes = Object.keys(scopeLabels) as readonly ActivityScope[];
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const activitySearch = searchOf({
   scope: oneOf(...scopes),
   /** Id of one item of the scope. */
   item: text,
-  /** What happened, as the log says it. */
+  /** Action, as recorded in the log. */
   activity: text,
-  /** Id of the user who did it, or `system`. */
+  /** Id of the user, or `system`. */
   by: text,
-  /** Days of UTC, the last one included: `2026-01-31`. */
+  /** UTC days, inclusive: `2026-01-31`. */
   from: text,
   to: text,
-  /** Id of the entry whose details are open. */
+  /** Id of the open entry. */
   entry: text,
 });

@@ -48,12 +48,12 @@ const tones: Readonly<Record<Agreement['state'], Tone>> = {
   ended: 'neutral',
 };
 
-interface Asked {
+interface PendingDecision {
   readonly decision: Decision;
   readonly agreement: Agreement;
 }
 
-/** Agreements for historical imports: what is in force, what waits. */
+/** Agreements for historical imports: current limits, requests and decisions. */
 export function AgreementsPage() {
   const { id } = useProject();
   const { state, file = false } = route.useSearch();
@@ -61,7 +61,7 @@ export function AgreementsPage() {
   const rules = useQuery(rulesQuery(id));
   const agreements = useInfiniteQuery(agreementsQuery(id, state));
   const table = usePageRows(agreements);
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setAsked] = useState<PendingDecision>();
   const may = { edit: useMay('editor'), decide: useMay('admin') };
   const columns = useMemo(() => columnsOf(setAsked, may.edit, may.decide), [may.edit, may.decide]);
   const openForm = (open: boolean): void =>
@@ -70,7 +70,7 @@ export function AgreementsPage() {
     <>
       <PageHeader
         title="Agreements"
-        description="How much history may come into this project from where, and how fast."
+        description="How much history this project may import, from which source and how fast."
         actions={
           may.edit && (
             <Button kind="primary" icon={<Plus aria-hidden="true" className="size-4" />} onClick={() => openForm(true)}>
@@ -93,8 +93,8 @@ export function AgreementsPage() {
             {...table}
             rowId={(row) => row.id}
             empty={
-              <EmptyState title={state === undefined ? 'No agreements yet' : 'No agreement is in this state'}>
-                Request one before a large import, if the rules above ask for it.
+              <EmptyState title={state === undefined ? 'No agreements yet' : 'No matching agreements'}>
+                Request one before a large import if the limits above require it.
               </EmptyState>
             }
           />
@@ -112,25 +112,31 @@ const decisions: Readonly<
   approve: {
     title: 'Approve this agreement?',
     confirm: 'Approve',
-    text: 'Its history may come in at the speed that it names.',
+    text: 'Its history can be imported at the agreed speed.',
   },
   reject: {
     title: 'Reject this agreement?',
     confirm: 'Reject',
-    text: 'Imports that wait for it go on waiting. A new request can be filed.',
+    text: 'Imports that need it keep waiting. A new request can be submitted.',
   },
   end: {
     title: 'End this agreement?',
     confirm: 'End agreement',
-    text: 'The project is bound as if it had none, from now on.',
+    text: 'From now on the limits apply as if there were no agreement.',
   },
 };
 
-function DecisionDialog({ asked, onClose }: { readonly asked: Asked | undefined; readonly onClose: () => void }) {
+function DecisionDialog({
+  asked,
+  onClose,
+}: {
+  readonly asked: PendingDecision | undefined;
+  readonly onClose: () => void;
+}) {
   const { id } = useProject();
   const client = useQueryClient();
   const change = useMutation({
-    mutationFn: ({ decision, agreement }: Asked) => decide(id, agreement.id, decision),
+    mutationFn: ({ decision, agreement }: PendingDecision) => decide(id, agreement.id, decision),
     onSuccess: async () => {
       onClose();
       await refresh(client, agreementsPath(id));
@@ -159,7 +165,11 @@ function DecisionDialog({ asked, onClose }: { readonly asked: Asked | undefined;
   );
 }
 
-function columnsOf(ask: (asked: Asked) => void, mayEdit: boolean, mayDecide: boolean): readonly Column<Agreement>[] {
+function columnsOf(
+  ask: (asked: PendingDecision) => void,
+  mayEdit: boolean,
+  mayDecide: boolean,
+): readonly Column<Agreement>[] {
   return [
     {
       id: 'source',
@@ -228,27 +238,22 @@ function decisionsFor({ state }: Agreement, mayEdit: boolean, mayDecide: boolean
 }
 
 const modes: Readonly<Record<Rules['mode'], string>> = {
-  optional: 'History needs no agreement here.',
-  required: 'History beyond a small amount needs an agreement that was approved.',
+  optional: 'Imports of history do not need an agreement.',
+  required: 'Imports of history beyond the free amount need an approved agreement.',
 };
 
-/** What bounds the history of this project now. */
+/** The limits for history that currently apply to this project. */
 function RulesSection({ rules }: { readonly rules: Rules }) {
   const { mode, events_per_second: speed } = rules;
   return (
-    <Section title="In force" description={modes[mode]}>
+    <Section title="Current limits" description={modes[mode]}>
       <Facts
         facts={[
           ['Historical events stored', <NumberText key="stored" value={rules.historical_events} />],
-          ['Free without an agreement', <NumberText key="free" value={rules.free_events_in_all} />],
-          [
-            'Highest speed now',
-            speed === null ? (
-              'as fast as the service takes them'
-            ) : (
-              <NumberText key="speed" value={speed} unit="per_second" />
-            ),
-          ],
+          ...(mode === 'required'
+            ? [['Free without an agreement', <NumberText key="free" value={rules.free_events_in_all} />] as const]
+            : []),
+          ['Maximum speed', speed === null ? 'unlimited' : <NumberText key="speed" value={speed} unit="per_second" />],
           ['Waiting for a decision', <NumberText key="filed" value={rules.filed} />],
         ]}
       />
@@ -261,7 +266,7 @@ interface FileAgreementDialogProps {
   readonly onClose: () => void;
 }
 
-/** A form that starts afresh each time it is opened. */
+/** Mounts the form when opened, so that it always starts empty. */
 function FileAgreementDialog({ open, onClose }: FileAgreementDialogProps) {
   return open ? <FileAgreementForm onClose={onClose} /> : null;
 }
@@ -286,7 +291,7 @@ function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) 
       }),
     onSuccess: async () => {
       onClose();
-      toast.done('Filed: it waits for an admin.');
+      toast.done('Request submitted. An administrator has to approve it.');
       await refresh(client, agreementsPath(id));
     },
   });
@@ -296,12 +301,12 @@ function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) 
       open
       onClose={onClose}
       title="Request an agreement"
-      description="How much history comes from where, and how fast."
+      description="How much history you want to import, from which source and how fast."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" busy={file.isPending} disabled={!complete} onClick={() => file.mutate()}>
-            File the request
+            Submit request
           </Button>
         </>
       }
@@ -309,15 +314,15 @@ function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) 
       <div className="flex flex-col gap-4">
         <TextInput
           label="Source"
-          hint="The tool that is left."
+          hint="The tool you are migrating from."
           value={source}
           onChange={setSource}
           maxLength={400}
           required
         />
-        <TextInput label="How it is sent" value={method} onChange={setMethod} maxLength={400} required />
-        <CountInput label="Events in all" value={total} onChange={setTotal} />
-        <CountInput label="Highest speed, events per second" value={speed} onChange={setSpeed} />
+        <TextInput label="Method" value={method} onChange={setMethod} maxLength={400} required />
+        <CountInput label="Total events" value={total} onChange={setTotal} />
+        <CountInput label="Maximum speed, events per second" value={speed} onChange={setSpeed} />
         <TextArea label="Note" value={note} onChange={setNote} maxLength={1000} rows={3} />
         <ErrorNote error={file.error} />
       </div>

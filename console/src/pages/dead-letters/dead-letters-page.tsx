@@ -43,7 +43,7 @@ const filters = [
   },
 ] as const satisfies readonly Filter[];
 
-/** Events that could not be stored, kept as they came. */
+/** Events that could not be stored, kept unchanged. */
 export function DeadLettersPage() {
   const { id } = useProject();
   const { reason, event, distinct_id, state = 'open', letter } = route.useSearch();
@@ -58,8 +58,8 @@ export function DeadLettersPage() {
     <>
       <PageHeader
         title="Dead letters"
-        description="Events that could not be stored, kept byte for byte as they came. Correct and replay them, or discard them."
-        actions={state === 'open' && <ManyActions filter={filter} />}
+        description="Events that could not be stored, kept byte for byte. Correct and replay them, or discard them."
+        actions={state === 'open' && <BulkActions filter={filter} />}
       />
       <FilterBar
         filters={filters}
@@ -89,14 +89,14 @@ export function DeadLettersPage() {
   );
 }
 
-/** What can be done to all that match: only under a filter, so that nobody does it to everything by accident. */
-function ManyActions({ filter }: { readonly filter: LetterFilter }) {
+/** Actions on all matching dead letters. Requires a filter, so that none applies to everything by accident. */
+function BulkActions({ filter }: { readonly filter: LetterFilter }) {
   const mayChange = useMay('editor');
   const { id } = useProject();
   const client = useQueryClient();
   const toast = useToast();
   const [asked, setAsked] = useState<'replay' | 'discard'>();
-  const putAway = useMutation({
+  const discardAll = useMutation({
     mutationFn: () => discard(id, { filter }),
     onSuccess: async ({ discarded }) => {
       setAsked(undefined);
@@ -107,31 +107,32 @@ function ManyActions({ filter }: { readonly filter: LetterFilter }) {
   if (!mayChange || !isFiltered(filter)) return null;
   return (
     <>
-      <Button onClick={() => setAsked('discard')}>Discard all that match</Button>
+      <Button onClick={() => setAsked('discard')}>Discard all matching</Button>
       <Button kind="primary" onClick={() => setAsked('replay')}>
-        Replay all that match
+        Replay all matching
       </Button>
       {asked === 'replay' && <ReplayDialog filter={filter} onClose={() => setAsked(undefined)} />}
       <ConfirmDialog
         open={asked === 'discard'}
         onClose={() => setAsked(undefined)}
-        onConfirm={() => putAway.mutate()}
-        title="Discard all that match?"
+        onConfirm={() => discardAll.mutate()}
+        title="Discard all matching?"
         confirm="Discard all"
-        busy={putAway.isPending}
-        error={putAway.error}
+        busy={discardAll.isPending}
+        error={discardAll.error}
       >
-        <p>They are not stored, and cannot be replayed any more. They stay readable among the discarded ones.</p>
+        <p>They are not stored and can no longer be replayed. You can still read them under Discarded.</p>
       </ConfirmDialog>
     </>
   );
 }
 
 function NoLetters({ filtered, state }: { readonly filtered: boolean; readonly state: DeadLetter['state'] }) {
-  if (filtered || state !== 'open') return <EmptyState title="No dead letter fits the filters">Clear them.</EmptyState>;
+  if (filtered || state !== 'open') return <EmptyState title="No matching dead letters">Clear the filters.</EmptyState>;
   return (
     <EmptyState title="No dead letters">
-      Every event that arrived could be stored. One that cannot be stands here, with the reason and its bytes.
+      All received events were stored. An event that cannot be stored appears here with the reason and its original
+      bytes.
     </EmptyState>
   );
 }
@@ -185,7 +186,7 @@ interface ReasonsSectionProps {
   readonly onChoose: (reason: string | undefined) => void;
 }
 
-/** How many there are of each reason; one can be chosen. */
+/** The number of dead letters by reason; selecting one filters the table. */
 function ReasonsSection({ counts, chosen, onChoose }: ReasonsSectionProps) {
   if (counts.results.length === 0) return null;
   return (

@@ -25,8 +25,8 @@ export interface LetterFilter {
   readonly distinct_id?: string | undefined;
 }
 
-/** Which dead letters a replay or a discard is about. The API refuses an empty filter: nobody does it to all by accident. */
-export type Chosen = { readonly ids: readonly string[] } | { readonly filter: LetterFilter };
+/** Selects the dead letters to replay or discard. The API refuses an empty filter, so that none applies to everything by accident. */
+export type Selection = { readonly ids: readonly string[] } | { readonly filter: LetterFilter };
 
 export const lettersPath = (projectId: number): string => projectPath(projectId, 'dead_letters');
 
@@ -46,26 +46,26 @@ export function replayQuery(projectId: number, id: string) {
   return apiQuery<Replay>(`${lettersPath(projectId)}/replays/${id}`);
 }
 
-export function dryRun(projectId: number, chosen: Chosen): Promise<DryRunResult> {
+export function dryRun(projectId: number, selection: Selection): Promise<DryRunResult> {
   return request<DryRunResult>(`${lettersPath(projectId)}/dry_run`, {
     method: 'POST',
-    body: { ...chosen, limit: 100 },
+    body: { ...selection, limit: 100 },
   });
 }
 
-export function startReplay(projectId: number, chosen: Chosen): Promise<Replay> {
-  return request<Replay>(`${lettersPath(projectId)}/replays`, { method: 'POST', body: chosen });
+export function startReplay(projectId: number, selection: Selection): Promise<Replay> {
+  return request<Replay>(`${lettersPath(projectId)}/replays`, { method: 'POST', body: selection });
 }
 
 export function cancelReplay(projectId: number, id: string): Promise<Replay> {
   return request<Replay>(`${lettersPath(projectId)}/replays/${id}/cancel`, { method: 'POST' });
 }
 
-export function discard(projectId: number, chosen: Chosen): Promise<{ readonly discarded: number }> {
-  return request(`${lettersPath(projectId)}/discard`, { method: 'POST', body: chosen });
+export function discard(projectId: number, selection: Selection): Promise<{ readonly discarded: number }> {
+  return request(`${lettersPath(projectId)}/discard`, { method: 'POST', body: selection });
 }
 
-/** `event` as JSON text, sent as it stands so that every digit arrives; undefined: the original. */
+/** Tries a replay. `event` is JSON text, sent unchanged to keep every digit; `undefined` means the original. */
 export function dryRunOne(projectId: number, id: string, event?: string): Promise<DryRunOneResult> {
   return request<DryRunOneResult>(`${lettersPath(projectId)}/${id}/dry_run`, withEvent(event));
 }

@@ -2,13 +2,13 @@ import { oneOf, searchOf, text } from '../../search.ts';
 
 export const states = ['open', 'replayed', 'discarded'] as const;
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const deadLettersSearch = searchOf({
   reason: text,
   event: text,
   distinct_id: text,
-  /** Absent: open ones. */
+  /** Defaults to open ones. */
   state: oneOf(...states),
-  /** Id of the dead letter that is open beside the table. */
+  /** Id of the open dead letter. */
   letter: text,
 });

@@ -1,44 +1,44 @@
-/** What a person made of a dead letter's event. */
+/** The state of a dead letter's event in the editor. */
 export type EditedEvent =
-  /** `json` is to be sent; undefined: the original, byte for byte. */
-  { readonly kind: 'ready'; readonly json: string | undefined } | { readonly kind: 'wrong'; readonly reason: string };
+  /** `json` will be sent; `undefined` means the original, byte for byte. */
+  { readonly kind: 'ready'; readonly json: string | undefined } | { readonly kind: 'invalid'; readonly reason: string };
 
-/** Reads what is in the editor; `shown` is what it began with. The text itself is kept: parsing and writing would lose digits. */
+/** Validates the text of the editor; `shown` is its initial text. The text is sent as is, since re-serialising would lose digits. */
 export function readEdited(text: string, shown: string): EditedEvent {
   if (text === shown) return { kind: 'ready', json: undefined };
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return { kind: 'wrong', reason: 'Expected one event: an object in braces.' };
+      return { kind: 'invalid', reason: 'Expected one event as a JSON object.' };
     }
     return { kind: 'ready', json: text };
   } catch (error) {
-    return { kind: 'wrong', reason: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { kind: 'invalid', reason: `Invalid JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 
 const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** JSON on several lines, to be read and edited: only white space differs, every digit and escape stays. No JSON: as it is. */
-export function layOutJson(text: string): string {
+/** Indents JSON without changing digits or escapes. Text that is not JSON is returned unchanged. */
+export function indentJson(text: string): string {
   if (!isJson(text)) return text;
   const parts = text.match(tokens) ?? [];
   let depth = 0;
-  let laid = '';
+  let indented = '';
   const line = (): string => `\n${'  '.repeat(depth)}`;
   for (const [index, part] of parts.entries()) {
     const isEmptyPair = (part === '}' && parts[index - 1] === '{') || (part === ']' && parts[index - 1] === '[');
     if (part === '{' || part === '[') {
       depth += 1;
       const next = parts[index + 1];
-      laid += next === '}' || next === ']' ? part : part + line();
+      indented += next === '}' || next === ']' ? part : part + line();
     } else if (part === '}' || part === ']') {
       depth -= 1;
-      laid += isEmptyPair ? part : line() + part;
-    } else if (part === ',') laid += part + line();
-    else laid += part === ':' ? ': ' : part;
+      indented += isEmptyPair ? part : line() + part;
+    } else if (part === ',') indented += part + line();
+    else indented += part === ':' ? ': ' : part;
   }
-  return laid;
+  return indented;
 }
 
 function isJson(text: string): boolean {

@@ -25,14 +25,14 @@ import {
   replayOne,
   type WholeDeadLetter,
 } from './dead-letters-query.ts';
-import { layOutJson, readEdited } from './edited-event.ts';
+import { indentJson, readEdited } from './edited-event.ts';
 
 interface LetterPanelProps {
   readonly id: string | undefined;
   readonly onClose: () => void;
 }
 
-/** One dead letter: why it is one, its event to correct, a dry run, replay, discard. */
+/** One dead letter: its reason, an editor for its event, dry run, replay and discard. */
 export function LetterPanel({ id, onClose }: LetterPanelProps) {
   const project = useProject();
   const letter = useQuery({ ...letterQuery(project.id, id ?? ''), enabled: id !== undefined });
@@ -46,7 +46,7 @@ export function LetterPanel({ id, onClose }: LetterPanelProps) {
       description={data && <UserText text={data.detail} />}
     >
       {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void letter.refetch()} />}
-      {data === undefined && error === null && <Loading rows={6} label="Loading the dead letter" />}
+      {data === undefined && error === null && <Loading rows={6} label="Loading dead letter" />}
       {data !== undefined && <LetterFacts letter={data} />}
       {data !== undefined && <LetterEvent key={data.id} letter={data} onDone={onClose} />}
     </SidePanel>
@@ -87,11 +87,11 @@ function LetterEvent({ letter, onDone }: LetterEventProps) {
       <>
         {letter.original_encoding === 'base64' && (
           <Notice tone="info">
-            The bytes are no text; they are shown in base64 and can only be replayed as they are.
+            The original is not text. It is shown in base64 and can only be replayed unchanged.
           </Notice>
         )}
-        <h3 className="text-sm font-semibold">As it was received</h3>
-        <CodeBlock code={letter.original} label="Copy the original" />
+        <h3 className="text-sm font-semibold">Original</h3>
+        <CodeBlock code={letter.original} label="Copy original" />
       </>
     );
   }
@@ -102,66 +102,64 @@ function LetterEditor({ letter, onDone }: LetterEventProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
   const toast = useToast();
-  const laidOut = useMemo(() => layOutJson(letter.original), [letter.original]);
-  const [text, setText] = useState(laidOut);
+  const indented = useMemo(() => indentJson(letter.original), [letter.original]);
+  const [text, setText] = useState(indented);
   const [asked, setAsked] = useState(false);
-  const edited = readEdited(text, laidOut);
+  const edited = readEdited(text, indented);
   const json = edited.kind === 'ready' ? edited.json : undefined;
   const finish = async (message: string): Promise<void> => {
     toast.done(message);
     onDone();
     await refresh(client, lettersPath(projectId));
   };
-  const trial = useMutation({ mutationFn: () => dryRunOne(projectId, letter.id, json) });
+  const dryRun = useMutation({ mutationFn: () => dryRunOne(projectId, letter.id, json) });
   const replay = useMutation({
     mutationFn: () => replayOne(projectId, letter.id, json),
-    onSuccess: () => finish('Replayed: the event is on its way.'),
+    onSuccess: () => finish('Replayed. The event will be stored shortly.'),
   });
-  const putAway = useMutation({
+  const discardOne = useMutation({
     mutationFn: () => discard(projectId, { ids: [letter.id] }),
     onSuccess: () => finish('Discarded.'),
   });
-  const wrong = edited.kind === 'wrong';
+  const invalid = edited.kind === 'invalid';
   return (
     <div className="flex flex-col gap-3">
-      <h3 className="text-sm font-semibold">Its event, to correct if need be</h3>
+      <h3 className="text-sm font-semibold">Event</h3>
       <CodeEditor
         label="Event"
         language="json"
         value={text}
         onChange={(next) => {
           setText(next);
-          trial.reset();
+          dryRun.reset();
           replay.reset();
         }}
         height="18rem"
       />
-      {wrong && <Notice tone="danger">{edited.reason}</Notice>}
+      {invalid && <Notice tone="danger">{edited.reason}</Notice>}
       <div className="flex flex-wrap gap-2">
-        <Button kind="primary" busy={replay.isPending} disabled={wrong} onClick={() => replay.mutate()}>
-          {json === undefined ? 'Replay' : 'Replay the corrected event'}
+        <Button kind="primary" busy={replay.isPending} disabled={invalid} onClick={() => replay.mutate()}>
+          {json === undefined ? 'Replay' : 'Replay corrected event'}
         </Button>
-        <Button busy={trial.isPending} disabled={wrong} onClick={() => trial.mutate()}>
+        <Button busy={dryRun.isPending} disabled={invalid} onClick={() => dryRun.mutate()}>
           Dry run
         </Button>
         <Button kind="quiet" onClick={() => setAsked(true)}>
           Discard
         </Button>
       </div>
-      <ErrorNote error={replay.error ?? trial.error} />
-      {trial.data !== undefined && <DryRunOutcome result={trial.data} />}
+      <ErrorNote error={replay.error ?? dryRun.error} />
+      {dryRun.data !== undefined && <DryRunOutcome result={dryRun.data} />}
       <ConfirmDialog
         open={asked}
         onClose={() => setAsked(false)}
-        onConfirm={() => putAway.mutate()}
+        onConfirm={() => discardOne.mutate()}
         title="Discard this event?"
         confirm="Discard"
-        busy={putAway.isPending}
-        error={putAway.error}
+        busy={discardOne.isPending}
+        error={discardOne.error}
       >
-        <p>
-          It is not stored, and cannot be replayed any more. Its dead letter stays readable among the discarded ones.
-        </p>
+        <p>It is not stored and can no longer be replayed. You can still read the dead letter under Discarded.</p>
       </ConfirmDialog>
     </div>
   );
@@ -169,12 +167,12 @@ function LetterEditor({ letter, onDone }: LetterEventProps) {
 
 const tones = { stored: 'ok', dropped: 'warn', refused: 'danger' } as const;
 const sentences = {
-  stored: 'It would be stored.',
-  dropped: 'A transformation would drop it.',
-  refused: 'It would still be refused.',
+  stored: 'The event would be stored.',
+  dropped: 'A transformation would drop the event.',
+  refused: 'The event would still be refused.',
 } as const;
 
-/** What would become of one dead letter. */
+/** The outcome of a dry run of one dead letter. */
 function DryRunOutcome({ result }: { readonly result: DryRunOneResult }) {
   const { outcome, detail, chain } = result;
   return (
@@ -183,12 +181,7 @@ function DryRunOutcome({ result }: { readonly result: DryRunOneResult }) {
         {sentences[outcome]} {detail !== null && <UserText text={detail} />}
       </Notice>
       {chain !== null && chain.steps.length > 0 && (
-        <JsonDiff
-          before={chain.before}
-          after={chain.after}
-          beforeLabel="As sent"
-          afterLabel="After the transformations"
-        />
+        <JsonDiff before={chain.before} after={chain.after} beforeLabel="As sent" afterLabel="After transformations" />
       )}
     </div>
   );

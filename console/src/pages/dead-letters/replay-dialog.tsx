@@ -26,11 +26,11 @@ interface ReplayDialogProps {
 
 const pollMs = 500;
 
-/** Replays all open dead letters that match: first what would happen, then how far it is. It goes on when this is closed. */
+/** Replays all matching open dead letters: shows a dry run, then the progress. The replay continues when the dialog is closed. */
 export function ReplayDialog({ filter, onClose }: ReplayDialogProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
-  const trial = useQuery({
+  const preview = useQuery({
     queryKey: ['dry run of a replay', projectId, filter],
     queryFn: () => dryRun(projectId, { filter }),
     gcTime: 0,
@@ -52,8 +52,8 @@ export function ReplayDialog({ filter, onClose }: ReplayDialogProps) {
     <Dialog
       open
       onClose={onClose}
-      title="Replay all that match"
-      description="Events that are acceptable now are stored; the others stay open."
+      title="Replay all matching"
+      description="Events that are valid now are stored; the others stay open."
       footer={
         replay === undefined ? (
           <>
@@ -61,10 +61,10 @@ export function ReplayDialog({ filter, onClose }: ReplayDialogProps) {
             <Button
               kind="primary"
               busy={start.isPending}
-              disabled={(trial.data?.matched ?? 0) === 0}
+              disabled={(preview.data?.matched ?? 0) === 0}
               onClick={() => start.mutate()}
             >
-              {trial.data === undefined ? 'Replay' : `Replay ${trial.data.matched.toLocaleString('en')}`}
+              {preview.data === undefined ? 'Replay' : `Replay ${preview.data.matched.toLocaleString('en')}`}
             </Button>
           </>
         ) : (
@@ -82,10 +82,10 @@ export function ReplayDialog({ filter, onClose }: ReplayDialogProps) {
       }
     >
       <div className="flex flex-col gap-3 text-sm">
-        {replay === undefined && trial.isPending && <Loading rows={3} label="Trying them" />}
-        {replay === undefined && trial.data !== undefined && <TrialSummary result={trial.data} />}
+        {replay === undefined && preview.isPending && <Loading rows={3} label="Running the dry run" />}
+        {replay === undefined && preview.data !== undefined && <DryRunSummary result={preview.data} />}
         {replay !== undefined && <Progress replay={replay} />}
-        <ErrorNote error={start.error ?? trial.error ?? cancel.error} />
+        <ErrorNote error={start.error ?? preview.error ?? cancel.error} />
       </div>
     </Dialog>
   );
@@ -95,19 +95,19 @@ function isEnded(replay: Replay | undefined): boolean {
   return replay?.state === 'done' || replay?.state === 'cancelled';
 }
 
-function TrialSummary({ result }: { readonly result: DryRunResult }) {
+function DryRunSummary({ result }: { readonly result: DryRunResult }) {
   const { matched, examined, stored, dropped, refused, results } = result;
-  if (matched === 0) return <Notice tone="info">No open dead letter matches.</Notice>;
+  if (matched === 0) return <Notice tone="info">No matching open dead letters.</Notice>;
   const first = results.find(({ outcome }) => outcome === 'refused');
   return (
     <>
       <p>
-        {matched.toLocaleString('en')} match. Of the {examined === matched ? 'ones' : `oldest ${examined}`} that were
-        tried: {stored} would be stored, {dropped} dropped by a transformation, {refused} still refused.
+        {matched.toLocaleString('en')} match. Dry run of {examined === matched ? 'all' : `the oldest ${examined}`}:{' '}
+        {stored} would be stored, {dropped} dropped by a transformation, {refused} still refused.
       </p>
       {first?.detail !== null && first?.detail !== undefined && (
         <Notice tone="warn">
-          The first that is refused: <UserText text={first.detail} />
+          First refusal: <UserText text={first.detail} />
         </Notice>
       )}
     </>
@@ -126,8 +126,8 @@ function Progress({ replay }: { readonly replay: Replay }) {
       />
       <p role="status">
         {state === 'done' ? 'Done: ' : ''}
-        {replayed.toLocaleString('en')} replayed, {failed.toLocaleString('en')} still not acceptable
-        {remaining > 0 && `, ${remaining.toLocaleString('en')} to go`}.
+        {replayed.toLocaleString('en')} replayed, {failed.toLocaleString('en')} still refused
+        {remaining > 0 && `, ${remaining.toLocaleString('en')} remaining`}.
       </p>
       {error !== '' && (
         <Notice tone="warn">

@@ -15,9 +15,9 @@ import { needsValue, type Operator, operators, type PropertyFilter } from './pro
 
 interface EventFiltersProps {
   readonly search: EventsSearch;
-  /** Whose clocks show `after` and `before`. */
+  /** Time zone of `after` and `before`. */
   readonly zone: string;
-  /** Whether names are asked for already. */
+  /** Whether to load suggestions. */
   readonly suggests: boolean;
   readonly onChange: (change: Partial<EventsSearch>) => void;
 }
@@ -43,7 +43,7 @@ const choices: readonly Filter<FilterName>[] = [
 ];
 type FilterName = 'event' | 'distinct_id' | 'person_id' | 'period' | 'historical' | 'import_run' | 'after' | 'before';
 
-/** Which events: all of it stands in the address. */
+/** The filters of the events page, all kept in the URL. */
 export function EventFilters({ search, zone, suggests, onChange }: EventFiltersProps) {
   const { id } = useProject();
   const names = useQuery({ ...eventNamesQuery(id), enabled: suggests });
@@ -51,7 +51,7 @@ export function EventFilters({ search, zone, suggests, onChange }: EventFiltersP
   const filters: readonly Filter<FilterName>[] = [
     { kind: 'text', name: 'event', label: 'Event', suggestions: names.data?.results.map(({ name }) => name) ?? [] },
     { kind: 'text', name: 'distinct_id', label: 'Distinct id' },
-    // Who comes from a person's page brings it; nobody types a uuid.
+    // Set by links from a person's page; not offered otherwise, since users do not type UUIDs.
     ...(search.person_id === undefined ? [] : [{ kind: 'text', name: 'person_id', label: 'Person' } as const]),
     ...choices,
     ...(search.period === undefined ? timesOf(zone) : []),
@@ -73,8 +73,9 @@ export function EventFilters({ search, zone, suggests, onChange }: EventFiltersP
         }}
         onChange={(change) => {
           const { historical: kind, ...rest } = change;
-          const own = 'historical' in change ? { historical: kind === undefined ? undefined : kind === 'true' } : {};
-          onChange({ ...(rest as Partial<EventsSearch>), ...own });
+          const historicalChange =
+            'historical' in change ? { historical: kind === undefined ? undefined : kind === 'true' } : {};
+          onChange({ ...(rest as Partial<EventsSearch>), ...historicalChange });
         }}
       />
       <PropertyFilterBar
@@ -95,12 +96,12 @@ function timesOf(timezone: string): Filter<FilterName>[] {
 
 interface PropertyFilterBarProps {
   readonly filters: readonly PropertyFilter[];
-  /** Names to choose from; others may be typed. */
+  /** Suggested names; others are accepted too. */
   readonly names: readonly string[];
   readonly onChange: (filters: readonly PropertyFilter[]) => void;
 }
 
-/** Conditions on properties, all of which must hold, and a line that adds one. */
+/** Property filters, combined with AND, and a form that adds one. */
 function PropertyFilterBar({ filters, names, onChange }: PropertyFilterBarProps) {
   return (
     <div className="flex flex-wrap items-center gap-2 pb-3">
@@ -112,7 +113,7 @@ function PropertyFilterBar({ filters, names, onChange }: PropertyFilterBarProps)
         >
           <UserText text={sentenceOf(filter)} charsMax={80} short />
           <IconButton
-            label={`Remove the condition on ${filter.key}`}
+            label={`Remove filter on ${filter.key}`}
             size="small"
             icon={<X aria-hidden="true" className="size-3.5" />}
             onClick={() => onChange(filters.filter((_each, place) => place !== index))}
@@ -135,10 +136,10 @@ function AddFilter({
   const [key, setKey] = useState('');
   const [operator, setOperator] = useState<Operator>('exact');
   const [value, setValue] = useState('');
-  const isWhole = key !== '' && (!needsValue(operator) || value !== '');
+  const isComplete = key !== '' && (!needsValue(operator) || value !== '');
   const add = (event: FormEvent): void => {
     event.preventDefault();
-    if (!isWhole) return;
+    if (!isComplete) return;
     onAdd(needsValue(operator) ? { key, operator, value } : { key, operator });
     setKey('');
     setValue('');
@@ -172,8 +173,8 @@ function AddFilter({
           />
         </span>
       )}
-      <Button type="submit" disabled={!isWhole} icon={<Plus aria-hidden="true" className="size-4" />}>
-        Add condition
+      <Button type="submit" disabled={!isComplete} icon={<Plus aria-hidden="true" className="size-4" />}>
+        Add filter
       </Button>
     </form>
   );

@@ -25,7 +25,7 @@ import { VolumeChart } from './volume-chart.tsx';
 
 const route = getRouteApi('/projects/$projectId/events');
 
-/** Stored events: filters, columns, volume, one event whole, export. */
+/** Stored events with filters, columns, volume chart, details and export. */
 export function EventsPage() {
   const { id, timezone } = useProject();
   const search = route.useSearch();
@@ -36,7 +36,7 @@ export function EventsPage() {
   const filter = useMemo(() => filterOf(search, now), [search, now]);
   const pages = useInfiniteQuery(eventPages(id, filter));
   const table = usePageRows(pages);
-  // The rows first: what stands around them asks the same store.
+  // Rows load first; the chart and suggestions query the same store afterwards.
   const isListed = pages.isFetched;
   const zone = zoneOf(search.zone, timezone);
   const columnsKey = JSON.stringify(search.columns ?? []);
@@ -55,7 +55,7 @@ export function EventsPage() {
     <>
       <PageHeader
         title="Events"
-        description="Stored events, newest first. Each stands here once, however often it was sent."
+        description="Stored events, newest first, without duplicates."
         actions={<ExportMenu rows={table.rows ?? []} />}
       />
       <EventFilters search={search} zone={zone} suggests={isListed} onChange={change} />
@@ -66,7 +66,7 @@ export function EventsPage() {
         zone={zone}
         counts={isListed}
         now={now}
-        onShow={(times) => change(times, false)}
+        onRange={(times) => change(times, false)}
       />
       <Toolbar
         search={search}
@@ -99,14 +99,14 @@ export function EventsPage() {
 
 interface ToolbarProps {
   readonly search: EventsSearch;
-  /** Whether names are asked for already. */
+  /** Whether to load suggestions. */
   readonly suggests: boolean;
   readonly onChange: (change: Partial<EventsSearch>) => void;
   readonly isRefreshing: boolean;
   readonly onRefresh: () => void;
 }
 
-/** How the events are shown. */
+/** Options of the table. */
 function Toolbar({ search, suggests, onChange, isRefreshing, onRefresh }: ToolbarProps) {
   const { id, timezone } = useProject();
   const names = useQuery({ ...propertyNamesQuery(id, search.event), enabled: suggests });
@@ -140,7 +140,7 @@ function ZoneSelect({ value = 'project', projectZone, onChange }: ZoneSelectProp
   const choices = [
     { value: 'project', label: `Times in ${projectZone}` },
     { value: 'utc', label: 'Times in UTC' },
-    { value: 'browser', label: 'Times of this browser' },
+    { value: 'browser', label: 'Times in browser time zone' },
   ] as const;
   return (
     <span className="w-56">
@@ -163,7 +163,7 @@ function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
           Export
         </Button>
       }
-      heading={<p className="text-xs text-soft">The {count} events that are loaded in the table</p>}
+      heading={<p className="text-xs text-soft">The {count} events loaded in the table</p>}
       groups={[
         [
           { label: 'NDJSON', onSelect: () => saveFile('events.ndjson', 'application/x-ndjson', toNdjson(rows)) },
@@ -175,12 +175,9 @@ function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
 }
 
 function NoEvents({ filtered }: { readonly filtered: boolean }) {
-  if (filtered)
-    return <EmptyState title="No event fits the filters">Clear some of them, or take a longer time.</EmptyState>;
+  if (filtered) return <EmptyState title="No matching events">Clear a filter or choose a longer period.</EmptyState>;
   return (
-    <EmptyState title="No events are stored yet">
-      The home page has code that sends a first one, and imports bring in history.
-    </EmptyState>
+    <EmptyState title="No events yet">See Home for sample code that sends an event, or import your history.</EmptyState>
   );
 }
 
@@ -192,7 +189,7 @@ interface ColumnChooserProps {
 
 const columnsMax = 12;
 
-/** Which properties have a column of their own. */
+/** Selects the properties that have a separate column. */
 function ColumnChooser({ chosen, names, onChange }: ColumnChooserProps) {
   const [open, setOpen] = useState(false);
   const [wanted, setWanted] = useState('');
@@ -209,7 +206,7 @@ function ColumnChooser({ chosen, names, onChange }: ColumnChooserProps) {
         open={open}
         onClose={() => setOpen(false)}
         title="Columns"
-        description={`Properties with a column of their own, at most ${columnsMax}. Without any, one column has them all.`}
+        description={`Properties with a separate column, up to ${columnsMax}. With none selected, one column shows all properties.`}
         footer={
           <>
             <Button onClick={() => onChange([])} disabled={chosen.length === 0}>
@@ -229,7 +226,7 @@ function ColumnChooser({ chosen, names, onChange }: ColumnChooserProps) {
             value={wanted}
             onChange={(event) => setWanted(event.target.value)}
           />
-          {found.length === 0 && <EmptyState title="No stored event has such a property" />}
+          {found.length === 0 && <EmptyState title="No matching properties" />}
           {found.slice(0, 200).map((name) => (
             <Checkbox
               key={name}
@@ -245,12 +242,12 @@ function ColumnChooser({ chosen, names, onChange }: ColumnChooserProps) {
   );
 }
 
-/** One event a line, as the API gives it; every digit of large integers is kept. */
+/** Writes one event per line in the format of the API, with every digit of large integers. */
 function toNdjson(events: readonly StoredEvent[]): string {
   return events.map((event) => `${JSON.stringify(event)}\n`).join('');
 }
 
-/** The events with a column for each property that one of them has. */
+/** Writes events as CSV, with a column for every property found. */
 function toCsv(events: readonly StoredEvent[]): string {
   const names = [...new Set(events.flatMap(({ properties }) => Object.keys(properties)))].sort();
   const head = ['uuid', 'event', 'distinct_id', 'timestamp', 'historical_migration', ...names];
@@ -265,7 +262,7 @@ function toCsv(events: readonly StoredEvent[]): string {
   return [head, ...lines].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
 }
 
-/** RFC 4180. Texts that a spreadsheet would run as a formula get an apostrophe before them. */
+/** Writes a cell by RFC 4180. Strings that a spreadsheet would run as a formula get a leading apostrophe. */
 function csvCell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const plain = valueText(value);
@@ -273,7 +270,7 @@ function csvCell(value: unknown): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Gives the text to the browser as a file. */
+/** Downloads text as a file. */
 function saveFile(name: string, type: string, content: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');

@@ -19,7 +19,7 @@ const periodMs: Readonly<Record<(typeof periods)[number], number>> = {
   '30d': 30 * dayMs,
 };
 
-/** The filters as the API takes them. A period begins on a minute: the same request for a minute. */
+/** Builds the API filter. The start of a period is rounded to the minute, so that the request can be cached. */
 export function filterOf(search: EventsSearch, now: number): Query {
   const { event, distinct_id, person_id, period, before, historical, import_run, properties } = search;
   const start = period && new Date(Math.floor((now - periodMs[period]) / minuteMs) * minuteMs).toISOString();
@@ -35,7 +35,7 @@ export function filterOf(search: EventsSearch, now: number): Query {
   };
 }
 
-/** How fine the volume is drawn. */
+/** Returns the interval of the volume chart. */
 export function intervalOf({ period, after, before }: EventsSearch, now: number): Interval {
   const end = Date.parse(before ?? '') || now;
   const start = period === undefined ? Date.parse(after ?? '') : now - periodMs[period];
@@ -45,7 +45,7 @@ export function intervalOf({ period, after, before }: EventsSearch, now: number)
   return days <= 120 ? 'day' : days <= 800 ? 'week' : 'month';
 }
 
-/** Of the most frequent events; the others together. */
+/** Counts events over time: the most frequent names separately, the others combined. */
 export function countsQuery(projectId: number, filter: Query, interval: Interval, timezone: string) {
   return apiQuery<EventCounts>(projectPath(projectId, 'events/counts'), { ...filter, interval, timezone, top: 5 });
 }

@@ -4,25 +4,25 @@ import { propertyFilters } from './property-filter.ts';
 export const periods = ['1h', '24h', '7d', '30d'] as const;
 export const zones = ['utc', 'browser'] as const;
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const eventsSearch = searchOf({
   event: text,
   distinct_id: text,
-  /** Uuid of a person: its events, of whatever id. */
+  /** UUID of a person; matches events of all its distinct ids. */
   person_id: text,
-  /** Absent: `after` and `before`, or all there are. */
+  /** If absent, `after` and `before` apply. */
   period: oneOf(...periods),
-  /** Times or days, as the API takes them. */
+  /** Times or days in the format of the API. */
   after: text,
   before: text,
   historical: flag,
   import_run: text,
   properties: propertyFilters,
-  /** Properties that have a column of their own. */
+  /** Properties with a separate column. */
   columns: texts,
-  /** Absent: the project's. */
+  /** Defaults to the project's time zone. */
   zone: oneOf(...zones),
-  /** Event whose details are open. */
+  /** UUID of the open event. */
   uuid: text,
 });
 

@@ -1,8 +1,8 @@
-/** One condition on a property, as the API takes it. */
+/** One property filter in the format of the API. */
 export interface PropertyFilter {
   readonly key: string;
   readonly operator: Operator;
-  /** Numbers and truth values as JSON writes them; absent for `is_set` and `is_not_set`. */
+  /** Numbers and booleans as JSON text; absent for `is_set` and `is_not_set`. */
   readonly value?: string;
 }
 
@@ -25,7 +25,7 @@ export function needsValue(operator: Operator): boolean {
   return operator !== 'is_set' && operator !== 'is_not_set';
 }
 
-/** Reads the search parameter; what is no condition is left out. */
+/** Reads the search parameter; drops invalid filters. */
 export function propertyFilters(raw: unknown): readonly PropertyFilter[] | undefined {
   if (!Array.isArray(raw)) return undefined;
   const filters = raw.flatMap((each: unknown) => {
@@ -44,7 +44,7 @@ function readFilter(raw: unknown): PropertyFilter | undefined {
   return typeof value === 'string' ? { key, operator: known, value } : undefined;
 }
 
-/** The parameter `properties` of the API; undefined without conditions. */
+/** Builds the `properties` parameter of the API, or `undefined` without filters. */
 export function filtersParameter(filters: readonly PropertyFilter[] | undefined): string | undefined {
   return filters === undefined || filters.length === 0 ? undefined : JSON.stringify(filters);
 }

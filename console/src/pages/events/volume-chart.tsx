@@ -15,17 +15,17 @@ interface VolumeChartProps {
   readonly filter: Query;
   readonly interval: Interval;
   readonly zone: string;
-  /** Whether it counts already. */
+  /** Whether to load the counts. */
   readonly counts: boolean;
   readonly now: number;
-  readonly onShow: (change: Pick<EventsSearch, 'period' | 'after' | 'before'>) => void;
+  readonly onRange: (change: Pick<EventsSearch, 'period' | 'after' | 'before'>) => void;
 }
 
 const dayMs = 86_400_000;
 
-/** How many events fit the filters over time, by event and by live or historical. */
-export function VolumeChart({ counts, now, onShow, ...asked }: VolumeChartProps) {
-  const { total, outliers, range, interval, isPending, error } = useVolume({ ...asked, now, enabled: counts });
+/** The number of matching events over time, by event name and lane. */
+export function VolumeChart({ counts, now, onRange, ...options }: VolumeChartProps) {
+  const { total, outliers, range, interval, isPending, error } = useVolume({ ...options, now, enabled: counts });
   const { times, series } = volumeOf(range?.results ?? [], interval);
   const tomorrow = new Date(now + dayMs).toISOString();
   return (
@@ -42,17 +42,17 @@ export function VolumeChart({ counts, now, onShow, ...asked }: VolumeChartProps)
         {times.length > 0 && (
           <Chart label={`Events by ${interval}`} kind="steps" times={times} series={series} height={140} />
         )}
-        {!isPending && times.length === 0 && <p className="text-soft">Nothing to count.</p>}
+        {!isPending && times.length === 0 && <p className="text-soft">No events.</p>}
       </div>
       <Outliers
         count={outliers?.before2000}
         where="before the year 2000"
-        onShow={() => onShow({ period: undefined, after: undefined, before: '2000-01-01' })}
+        onShow={() => onRange({ period: undefined, after: undefined, before: '2000-01-01' })}
       />
       <Outliers
         count={outliers?.inFuture}
         where="in the future"
-        onShow={() => onShow({ period: undefined, after: tomorrow, before: undefined })}
+        onShow={() => onRange({ period: undefined, after: tomorrow, before: undefined })}
       />
     </Section>
   );
@@ -64,12 +64,12 @@ interface OutliersProps {
   readonly onShow: () => void;
 }
 
-/** Events that the chart leaves out, so that the others can be seen. */
+/** Reports events excluded from the chart, because they would compress all others. */
 function Outliers({ count = 0, where, onShow }: OutliersProps) {
   if (count === 0) return null;
   return (
     <p className="flex items-center gap-2 pt-1 text-sm text-soft">
-      Not in the chart: {count.toLocaleString('en')} {count === 1 ? 'event' : 'events'} {where}.
+      Not shown: {count.toLocaleString('en')} {count === 1 ? 'event' : 'events'} {where}.
       <Button size="small" aria-label={`Show events ${where}`} onClick={onShow}>
         Show
       </Button>
@@ -80,7 +80,7 @@ function Outliers({ count = 0, where, onShow }: OutliersProps) {
 interface VolumeOptions {
   readonly projectId: number;
   readonly filter: Query;
-  /** By the filter alone. */
+  /** Initial interval, from the filter alone. */
   readonly interval: Interval;
   readonly zone: string;
   readonly enabled: boolean;
@@ -88,8 +88,8 @@ interface VolumeOptions {
 }
 
 /**
- * The counts as fine as where the events are permits: what was counted coarsely says where that is. A day of them takes three
- * questions, each of fewer events.
+ * Counts events with the finest interval that suits their range. A coarse count finds the range first; events within one day take
+ * three requests, each over fewer events.
  */
 function useVolume({ interval, ...options }: VolumeOptions) {
   const whole = useRange(options, interval);

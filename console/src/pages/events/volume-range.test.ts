@@ -5,8 +5,8 @@ import { volumeOf } from './volume.ts';
 const now = Date.parse('2026-11-26T12:00:00Z');
 const row = (time: string, count: number) => ({ time, event: 'seen', historical_migration: true, count });
 
-describe('the range of the chart of events', () => {
-  it('events of 1970 and of the far future are counted beside it, and do not squash a month', () => {
+describe('the range of the events chart', () => {
+  it('events of 1970 and the far future are counted separately and do not compress a month', () => {
     const rows = [row('1970-01-01T00:00:00Z', 59), row('2026-10-01T00:00:00Z', 900), row('2037-01-01T00:00:00Z', 2)];
     const range = rangeOf(rows, 'month', now);
     expect(range).toMatchObject({ before2000: 59, inFuture: 2, results: [row('2026-10-01T00:00:00Z', 900)] });
@@ -14,16 +14,16 @@ describe('the range of the chart of events', () => {
     expect(range && intervalFor(range)).toBe('day');
   });
 
-  it('a month of a zone east of UTC that begins in 1999 is one of 2000', () => {
+  it('January 2000 in a zone east of UTC is not before 2000', () => {
     expect(rangeOf([row('1999-12-31T13:00:00Z', 1)], 'month', now)).toMatchObject({ before2000: 0 });
   });
 
-  it('events that all are of 1970 are its range', () => {
+  it('if all events are of 1970, they are the range', () => {
     expect(rangeOf([row('1970-01-01T00:00:00Z', 59)], 'month', now)).toMatchObject({ before2000: 0, from: 0 });
     expect(rangeOf([], 'month', now)).toBeUndefined();
   });
 
-  it('160 events of one minute are one hour, with nothing before and after', () => {
+  it('160 events of one minute are one hour between empty hours', () => {
     const range = rangeOf([row('2026-11-26T00:00:00Z', 160)], 'day', now);
     expect(range && intervalFor(range)).toBe('hour');
     const { times, series } = volumeOf([row('2026-11-26T10:00:00Z', 160)], 'hour');
@@ -31,13 +31,13 @@ describe('the range of the chart of events', () => {
     expect(series[0]?.values).toEqual([0, 160, 0]);
   });
 
-  it('a month of events is drawn by day, a year by week, many years by month', () => {
+  it('a month is shown by day, a year by week, several years by month', () => {
     const from = Date.parse('2024-01-01');
     const after = (days: number) => intervalFor({ from, to: from + days * 86_400_000 });
     expect([1, 31, 365, 1500].map(after)).toEqual(['hour', 'day', 'week', 'month']);
   });
 
-  it('a month ends where the next begins', () => {
+  it('a month ends where the next one begins', () => {
     const { times } = volumeOf([row('2026-10-01T00:00:00Z', 5)], 'month');
     expect(times.at(-1)).toBe(Date.parse('2026-11-01') / 1000);
   });

@@ -2,24 +2,24 @@ import type { EventCounts, Interval } from './events-query.ts';
 
 const dayMs = 86_400_000;
 const year2000 = Date.UTC(2000, 0, 1);
-/** A clock in another zone may be so far ahead. */
-const aheadMs = dayMs;
+/** Tolerance for clocks in zones ahead of this one. */
+const futureToleranceMs = dayMs;
 
-/** Where the events are: times that no event of a product has would squash all others. */
+/** The time range of the events, without outliers that would compress all others. */
 export interface VolumeRange {
-  /** ms since the epoch: start of the first interval, end of the last. */
+  /** Unix ms of the start of the first interval and the end of the last. */
   readonly from: number;
   readonly to: number;
   readonly results: EventCounts['results'];
-  /** Events that are not in `results`. */
+  /** Number of events not in `results`. */
   readonly before2000: number;
   readonly inFuture: number;
 }
 
-/** Undefined: nothing was counted. Where all events have such times, they are the range. */
+/** Returns the range, or `undefined` without events. If all events are outliers, they are the range. */
 export function rangeOf(results: EventCounts['results'], interval: Interval, now: number): VolumeRange | undefined {
   const early = results.filter(({ time }) => (Date.parse(time) + endOf(time, interval)) / 2 < year2000);
-  const late = results.filter(({ time }) => Date.parse(time) > now + aheadMs);
+  const late = results.filter(({ time }) => Date.parse(time) > now + futureToleranceMs);
   const usual = results.filter((row) => !early.includes(row) && !late.includes(row));
   const shown = usual.length === 0 ? results : usual;
   if (shown.length === 0) return undefined;
@@ -33,20 +33,20 @@ export function rangeOf(results: EventCounts['results'], interval: Interval, now
   };
 }
 
-/** How fine a range is drawn. */
+/** Returns the interval for a range. */
 export function intervalFor({ from, to }: Pick<VolumeRange, 'from' | 'to'>): Interval {
   const days = (to - from) / dayMs;
   if (days <= 4) return 'hour';
   return days <= 120 ? 'day' : days <= 800 ? 'week' : 'month';
 }
 
-/** End of the interval that begins then, in ms. */
+/** Returns the end of the interval that starts at `time`, in ms. */
 export function endOf(time: string, interval: Interval): number {
   const start = Date.parse(time);
   if (interval === 'hour') return start + dayMs / 24;
   if (interval === 'day') return start + dayMs;
   if (interval === 'week') return start + 7 * dayMs;
-  // It begins at midnight of the zone that was asked for: half a day later it is that month everywhere.
+  // It starts at midnight of the requested zone; half a day later it is the same month in every zone.
   const inside = new Date(start + dayMs / 2);
   return start + new Date(Date.UTC(inside.getUTCFullYear(), inside.getUTCMonth() + 1, 0)).getUTCDate() * dayMs;
 }

@@ -7,20 +7,20 @@ const tones: readonly ChartTone[] = ['accent', 'info', 'ok', 'warn', 'danger', '
 const seconds: Readonly<Record<Interval, number>> = { hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000 };
 
 export interface Volume {
-  /** Seconds since 1970, ascending. */
+  /** Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
 }
 
-/** Counts as series: the largest by event and kind have their own, the others share the last one. Nothing counted is 0. */
+/** Converts counts to series: one for each of the largest events and lanes, the others combined in the last one. */
 export function volumeOf(results: EventCounts['results'], interval: Interval): Volume {
   const sums = new Map<string, number>();
   for (const row of results) sums.set(labelOf(row), (sums.get(labelOf(row)) ?? 0) + row.count);
   const ranked = [...sums].sort(([, left], [, right]) => right - left).map(([label]) => label);
-  const own = ranked.length > tones.length ? ranked.slice(0, tones.length - 1) : ranked;
+  const named = ranked.length > tones.length ? ranked.slice(0, tones.length - 1) : ranked;
   const times = withGaps([...new Set(results.map(({ time }) => Date.parse(time) / 1000))].sort(byNumber), interval);
   const place = new Map(times.map((time, index) => [time, index]));
-  const labels = own.length < ranked.length ? [...own, 'all others'] : own;
+  const labels = named.length < ranked.length ? [...named, 'all others'] : named;
   const values = new Map(labels.map((label) => [label, times.map(() => 0)]));
   for (const row of results) {
     const line = values.get(labelOf(row)) ?? values.get('all others');
@@ -41,7 +41,7 @@ function labelOf({ event, historical_migration }: EventCounts['results'][number]
   return historical_migration ? `${name} (historical)` : name;
 }
 
-/** Intervals without events are left out of the answer: zeros beside each gap, so that lines go down between. */
+/** Adds zeros around gaps: the API omits intervals without events. */
 function withGaps(times: readonly number[], interval: Interval): number[] {
   const step = seconds[interval];
   const filled = times.flatMap((time, index) => {

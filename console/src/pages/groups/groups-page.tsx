@@ -20,13 +20,13 @@ import { type Group, groupPages, groupQuery, type GroupType, groupTypesQuery } f
 
 const route = getRouteApi('/projects/$projectId/groups');
 
-/** Groups (companies, teams …), as their events tell. */
+/** Groups such as companies and teams, from `$groupidentify` events. */
 export function GroupsPage() {
   const { id } = useProject();
   const types = useQuery(groupTypesQuery(id));
   return (
     <>
-      <PageHeader title="Groups" description="Companies, teams and other groups, as events tell of them." />
+      <PageHeader title="Groups" description="Companies, teams and other groups that events refer to." />
       {types.data === undefined && types.error !== null && (
         <ErrorState error={types.error} onRetry={() => void types.refetch()} busy={types.isFetching} />
       )}
@@ -41,8 +41,7 @@ function NoGroups() {
   return (
     <div className="rounded-lg border border-line bg-surface">
       <EmptyState title="No groups yet">
-        An event with <code>$groups</code>, or a <code>$groupidentify</code>, makes a group type: client libraries do it
-        with <code>group()</code>.
+        Call <code>group()</code> in a client library, or send an event with <code>$groups</code>.
       </EmptyState>
     </div>
   );
@@ -69,7 +68,7 @@ function Types({ types }: { readonly types: readonly GroupType[] }) {
 
 const filters = [{ kind: 'text', name: 'q', label: 'Search keys' }] as const satisfies readonly Filter[];
 
-/** The groups of one type, and one of them whole. */
+/** The groups of one type, and the details of the open one. */
 function GroupsOfType({ type }: { readonly type: GroupType }) {
   const { id } = useProject();
   const { q, group } = route.useSearch();
@@ -98,10 +97,10 @@ function GroupsOfType({ type }: { readonly type: GroupType }) {
         empty={
           q === undefined ? (
             <EmptyState title="No groups of this type have properties yet">
-              A <code>$groupidentify</code> event makes one.
+              Send a <code>$groupidentify</code> event to set them.
             </EmptyState>
           ) : (
-            <EmptyState title="No key contains this text" />
+            <EmptyState title="No matching groups" />
           )
         }
       />
@@ -118,7 +117,7 @@ interface GroupPanelProps {
 
 function GroupPanel({ type, groupKey, onClose }: GroupPanelProps) {
   const { id } = useProject();
-  const asked = useQuery(groupQuery(id, type.group_type_index, groupKey));
+  const fetched = useQuery(groupQuery(id, type.group_type_index, groupKey));
   return (
     <SidePanel
       open
@@ -126,14 +125,14 @@ function GroupPanel({ type, groupKey, onClose }: GroupPanelProps) {
       title={<UserText text={groupKey} charsMax={120} short />}
       description={<UserText text={type.group_type} charsMax={80} short />}
     >
-      {asked.error !== null && asked.data === undefined && (
-        <ErrorState error={asked.error} onRetry={() => void asked.refetch()} busy={asked.isFetching} />
+      {fetched.error !== null && fetched.data === undefined && (
+        <ErrorState error={fetched.error} onRetry={() => void fetched.refetch()} busy={fetched.isFetching} />
       )}
-      {asked.data !== undefined && (
+      {fetched.data !== undefined && (
         <>
-          <Facts facts={[['First seen', <TimeText key="first" time={asked.data.created_at} />]]} />
+          <Facts facts={[['First seen', <TimeText key="first" time={fetched.data.created_at} />]]} />
           <h3 className="text-sm font-semibold">Properties</h3>
-          <JsonView label="Properties" value={asked.data.group_properties} />
+          <JsonView label="Properties" value={fetched.data.group_properties} />
         </>
       )}
     </SidePanel>

@@ -1,11 +1,11 @@
 import { integer, searchOf, text } from '../../search.ts';
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const groupsSearch = searchOf({
-  /** Index of the group type; absent: the first. */
+  /** Index of the group type; defaults to the first. */
   type: integer,
   /** Part of a key. */
   q: text,
-  /** Key of the group whose details are open. */
+  /** Key of the open group. */
   group: text,
 });

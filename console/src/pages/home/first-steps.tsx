@@ -12,21 +12,21 @@ import { importCommand, snippet } from './snippets.ts';
 interface FirstStepsProps {
   readonly sender: Sender;
   readonly onSender: (sender: Sender) => void;
-  /** Whether an event has arrived, one of history, and whether anything transforms them. */
+  /** Whether a live event and a historical event have arrived, and whether a transformation is enabled. */
   readonly done: { readonly event: boolean; readonly history: boolean; readonly transformation: boolean };
 }
 
 const names: Readonly<Record<Sender, string>> = { curl: 'curl', node: 'Node.js', python: 'Python', browser: 'Browser' };
 
-/** For a project that is new: each step turns green when the service has seen it. */
+/** Onboarding for a new project; each step turns green when the service detects it. */
 export function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
   const { id, api_token: key } = useProject();
   const params = { projectId: String(id) };
   const site = location.origin;
   return (
-    <Section title="First steps" description="Each turns green by itself when the service has seen it.">
+    <Section title="First steps" description="Each step turns green when the service detects it.">
       <ol className="flex flex-col gap-6">
-        <Step title="Send a first event" done={done.event} waiting="Waiting for the first event">
+        <Step title="Send your first event" done={done.event} waiting="Waiting for the first event">
           <Tabs
             tabs={senders.map((value) => ({ value, label: names[value] }))}
             value={sender}
@@ -35,9 +35,9 @@ export function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
             <CodeBlock code={snippet(sender, site, key)} />
           </Tabs>
         </Step>
-        <Step title="Bring in your history" done={done.history} waiting="No history has arrived yet">
+        <Step title="Import your history" done={done.history} waiting="Waiting for the first historical event">
           <p className="pb-2 text-sm">
-            From another tool, files, a bucket or a database: checked before it is sent, stored exactly once.
+            From another tool, files, a bucket or a database. Checked before it is loaded, stored exactly once.
           </p>
           <CodeBlock code={importCommand(site, key)} />
           <p className="pt-2">
@@ -47,10 +47,10 @@ export function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
           </p>
         </Step>
         <Step
-          title="Change events on their way"
+          title="Transform events"
           done={done.transformation}
-          waiting="No transformation is enabled yet"
-          doneWord="Enabled"
+          waiting="No transformation enabled yet"
+          doneLabel="Enabled"
         >
           <p className="flex flex-wrap gap-2">
             <Link to="/projects/$projectId/live" params={params} className={buttonStyle('plain')}>
@@ -70,11 +70,11 @@ interface StepProps {
   readonly title: string;
   readonly done: boolean;
   readonly waiting: string;
-  readonly doneWord?: string;
+  readonly doneLabel?: string;
   readonly children: ReactNode;
 }
 
-function Step({ title, done, waiting, doneWord = 'Arrived', children }: StepProps) {
+function Step({ title, done, waiting, doneLabel = 'Received', children }: StepProps) {
   const Icon = done ? CircleCheck : CircleDashed;
   return (
     <li className="flex gap-3">
@@ -85,7 +85,7 @@ function Step({ title, done, waiting, doneWord = 'Arrived', children }: StepProp
       <div className="min-w-0 flex-1">
         <h3 className="text-sm font-semibold">{title}</h3>
         <p role="status" className={done ? 'pb-2 text-xs text-ok' : 'pb-2 text-xs text-soft'}>
-          {done ? doneWord : waiting}
+          {done ? doneLabel : waiting}
         </p>
         {children}
       </div>

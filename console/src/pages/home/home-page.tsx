@@ -35,7 +35,7 @@ const route = getRouteApi('/projects/$projectId/home');
 const pollMs = 5_000;
 const firstEventPollMs = 1_500;
 
-/** What flows now, what needs attention, and for a new project what to do first. */
+/** Current traffic, imports, items that need attention, and the first steps of a new project. */
 export function HomePage() {
   const { id, name } = useProject();
   const status = useQuery({ ...projectStatusQuery(id), refetchInterval: pollMs });
@@ -44,14 +44,14 @@ export function HomePage() {
       <PageHeader
         title="Home"
         heading={<UserText text={name} charsMax={120} short />}
-        description="What flows now, and what needs attention."
+        description="Current traffic and items that need attention."
       />
       {status.data === undefined && status.error !== null && (
         <ErrorState error={status.error} onRetry={() => void status.refetch()} />
       )}
       <div className="flex flex-col gap-4">
         <FlowTiles status={status.data} />
-        <ImportsNow />
+        <RecentImports />
         <NewProject />
         <AttentionList attention={status.data?.attention} />
         <VolumeChart />
@@ -60,14 +60,14 @@ export function HomePage() {
   );
 }
 
-/** The first steps, until an event has been seen; whoever watched the first one arrive sees them to the end of the visit. */
+/** Shows the first steps until an event has arrived, or until the end of the visit if that happens while the page is open. */
 function NewProject() {
   const { id } = useProject();
   const { sender = 'curl' } = route.useSearch();
   const navigate = route.useNavigate();
   const [wasNew, setWasNew] = useState(false);
-  const live = useFirst(id, false);
-  const history = useFirst(id, true);
+  const live = useAnyEvent(id, false);
+  const history = useAnyEvent(id, true);
   const transformations = useQuery({ ...transformationsQuery(id), refetchInterval: pollMs, enabled: wasNew });
   const transformation = transformations.data?.results.some(({ enabled }) => enabled) === true;
   const isKnown = live !== undefined && history !== undefined;
@@ -83,8 +83,8 @@ function NewProject() {
   );
 }
 
-/** Whether there is an event of the kind; undefined: not known yet. Asks until there is one. */
-function useFirst(projectId: number, historical: boolean): boolean | undefined {
+/** Tells whether any live or historical event exists, `undefined` while unknown. Polls until there is one. */
+function useAnyEvent(projectId: number, historical: boolean): boolean | undefined {
   const { data } = useQuery({
     ...anyEventQuery(projectId, historical),
     refetchInterval: ({ state }) => ((state.data?.results.length ?? 0) > 0 ? false : firstEventPollMs),
@@ -98,7 +98,7 @@ function VolumeChart() {
   const { data } = useQuery({ ...countsQuery(id, now), refetchInterval: pollMs * 4 });
   const { times, live, historical } = hourlySums(data?.results ?? [], chartStart(now));
   return (
-    <Section title="Events by hour" description="By the time of the event, the last two days.">
+    <Section title="Events by hour" description="By event time, last two days.">
       {data === undefined ? (
         <Loading label="Counting events" />
       ) : (
@@ -119,8 +119,8 @@ function VolumeChart() {
 const recentMs = 24 * 3_600_000;
 const shownMax = 5;
 
-/** Imports at work, and those that ended within a day: how far, how fast, with what result. */
-function ImportsNow() {
+/** Running imports and those that ended within a day, with progress, rate and result. */
+function RecentImports() {
   const { id } = useProject();
   const { data } = useQuery({ ...runsQuery(id), refetchInterval: pollMs });
   const since = Date.now() - recentMs;
@@ -176,7 +176,7 @@ function factsOf({ stage, done, unit, rate, eta_seconds: eta }: ListedRun['stage
   ].filter((text) => text !== '');
 }
 
-/** What flows now: rates of the project, and what waits in the whole service. */
+/** Rates of the project, and the backlog of the whole service. */
 function FlowTiles({ status }: { readonly status: ProjectStatus | undefined }) {
   const isAdmin = useMay('admin');
   return (
@@ -184,12 +184,12 @@ function FlowTiles({ status }: { readonly status: ProjectStatus | undefined }) {
       <StatTile
         label="Live events"
         value={<NumberText value={status?.received_per_second.live} unit="per_second" />}
-        note="received, mean of a minute"
+        note="received, one-minute average"
       />
       <StatTile
         label="Historical events"
         value={<NumberText value={status?.received_per_second.historical} unit="per_second" />}
-        note="received, mean of a minute"
+        note="received, one-minute average"
       />
       <StatTile
         label="Waiting to be stored"
@@ -216,15 +216,15 @@ function DiskTile() {
 }
 
 function lagText(live: LaneStatus, historical: LaneStatus): string {
-  if (live.is_full || historical.is_full) return 'full: new events are refused';
+  if (live.is_full || historical.is_full) return 'full, refusing new events';
   const oldest = Math.max(live.oldest_seconds, historical.oldest_seconds);
-  if (oldest > 0) return `the oldest for ${formatDuration(oldest * 1000)}`;
-  return 'nothing is late';
+  if (oldest > 0) return `oldest waiting ${formatDuration(oldest * 1000)}`;
+  return 'up to date';
 }
 
 const tones = { error: 'danger', warning: 'warn' } as const;
 
-/** What waits for a person, each with the way to where it is repaired. */
+/** Items that need an action by a user, each with a link to the page for it. */
 function AttentionList({ attention }: { readonly attention: readonly Attention[] | undefined }) {
   return (
     <Section title="Needs attention" flush>

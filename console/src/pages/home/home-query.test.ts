@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { chartStart, hours, hourlySums } from './home-query.ts';
 
-it('events by hour have no gaps, and the present hour is the last', () => {
+it('events by hour have no gaps and end with the current hour', () => {
   const now = Date.parse('2026-11-22T16:45:10Z');
   const start = chartStart(now);
   const count = (time: string, historical: boolean, many: number) => ({

@@ -9,7 +9,7 @@ import { apiQuery, projectPath } from '../../api/queries.ts';
 export type Counts = Static<typeof eventCountsSchema>;
 
 const hourMs = 3_600_000;
-/** Of the chart. */
+/** Number of hours in the chart. */
 export const hours = 48;
 
 export const projectStatusQuery = (projectId: number) => apiQuery<ProjectStatus>(projectPath(projectId, 'status'));
@@ -17,7 +17,7 @@ export const projectStatusQuery = (projectId: number) => apiQuery<ProjectStatus>
 /** For admins only. */
 export const serviceStatusQuery = apiQuery<ServiceStatus>('/api/status');
 
-/** First hour of the chart. */
+/** Returns the first hour of the chart. */
 export function chartStart(now: number): number {
   return (Math.floor(now / hourMs) - hours + 1) * hourMs;
 }
@@ -39,20 +39,20 @@ export function transformationsQuery(projectId: number) {
   return apiQuery<Page<PluginConfigRecord>>(projectPath(projectId, 'pipeline_transformation_configs'), { limit: 1000 });
 }
 
-/** Whether there is any event of this kind: asks for one. */
+/** Fetches one live or historical event, to find out whether any exists. */
 export function anyEventQuery(projectId: number, historical: boolean) {
   const query = { limit: 1, historical_migration: historical };
   return apiQuery<Static<typeof eventPageSchema>>(projectPath(projectId, 'events'), query);
 }
 
 export interface HourlySums {
-  /** Seconds since 1970. */
+  /** Unix seconds. */
   readonly times: readonly number[];
   readonly live: readonly number[];
   readonly historical: readonly number[];
 }
 
-/** Events by hour, without gaps. */
+/** Sums events by hour, without gaps. */
 export function hourlySums(counts: Counts['results'], start: number): HourlySums {
   const zeros = (): number[] => Array.from({ length: hours }, () => 0);
   const sums = { live: zeros(), historical: zeros() };

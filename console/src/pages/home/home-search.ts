@@ -3,8 +3,8 @@ import { oneOf, searchOf } from '../../search.ts';
 export const senders = ['curl', 'node', 'python', 'browser'] as const;
 export type Sender = (typeof senders)[number];
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const homeSearch = searchOf({
-  /** How the first event is to be sent. */
+  /** Language of the sample code. */
   sender: oneOf(...senders),
 });

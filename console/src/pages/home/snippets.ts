@@ -1,6 +1,6 @@
 import type { Sender } from './home-search.ts';
 
-/** Code that sends a first event, ready to be pasted. `site` is the address of the service. */
+/** Returns sample code that sends a first event. `site` is the URL of the service. */
 export function snippet(sender: Sender, site: string, projectKey: string): string {
   switch (sender) {
     case 'curl': {
@@ -40,7 +40,7 @@ export function snippet(sender: Sender, site: string, projectKey: string): strin
   }
 }
 
-/** The command that brings history in; the personal key lets it check that everything arrived. */
+/** Returns an import command. The personal API key lets it verify that every event was stored. */
 export function importCommand(site: string, projectKey: string): string {
   return [
     'npx millrace import mixpanel export.ndjson.gz \\',

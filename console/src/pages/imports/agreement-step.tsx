@@ -26,12 +26,12 @@ interface AgreementStepProps {
   readonly onDone: () => void;
 }
 
-/** How fast history may come into the project, and how to ask for more. */
+/** Shows the limits for history and requests an agreement. */
 export function AgreementStep({ projectId, source, events, onBack, onDone }: AgreementStepProps) {
   const settings = useQuery(apiQuery<HistoricalSettings>(projectPath(projectId, 'historical_migrations/settings')));
   if (settings.data === undefined) {
     return settings.error === null ? (
-      <Loading label="Loading the agreement" />
+      <Loading label="Loading agreement" />
     ) : (
       <ErrorState error={settings.error} onRetry={() => void settings.refetch()} />
     );
@@ -40,50 +40,48 @@ export function AgreementStep({ projectId, source, events, onBack, onDone }: Agr
     <div className="flex flex-col gap-4">
       <Section title="Historical agreement">
         <div className="flex flex-col gap-3 text-sm">
-          <Stands settings={settings.data} events={events} />
-          <AskFor projectId={projectId} source={source} events={events} />
+          <CurrentLimits settings={settings.data} events={events} />
+          <RequestForm projectId={projectId} source={source} events={events} />
         </div>
       </Section>
-      <WizardFooter onBack={onBack} onNext={onDone} next="Continue to the start" />
+      <WizardFooter onBack={onBack} onNext={onDone} next="Continue to start" />
     </div>
   );
 }
 
-function Stands({ settings, events }: { readonly settings: HistoricalSettings; readonly events: number }) {
+function CurrentLimits({ settings, events }: { readonly settings: HistoricalSettings; readonly events: number }) {
   const { mode, agreement_in_force: inForce, events_per_second: speed, filed } = settings;
   const amount = (
     <>
-      This import brings <NumberText value={events} /> events; the project has{' '}
-      <NumberText value={settings.historical_events} /> historical events so far.
+      This import has <NumberText value={events} /> events; the project has{' '}
+      <NumberText value={settings.historical_events} /> historical events.
     </>
   );
   if (mode === 'optional')
-    return <Notice tone="ok">This service does not limit history: no agreement is needed. {amount}</Notice>;
+    return <Notice tone="ok">No agreement is needed: this service does not limit history. {amount}</Notice>;
   return (
     <>
       {inForce === null ? (
         <Notice tone="warn">
-          No agreement is in force: the import runs at up to <NumberText value={settings.free_events_per_minute} />{' '}
-          events a minute, up to <NumberText value={settings.free_events_in_all} /> in all. {amount}
+          Without an agreement the import is limited to <NumberText value={settings.free_events_per_minute} /> events
+          per minute and <NumberText value={settings.free_events_in_all} /> events in total. {amount}
         </Notice>
       ) : (
         <Notice tone="ok">
-          An agreement is in force: up to <NumberText value={speed} /> events a second. {amount}
+          An agreement is in force: up to <NumberText value={speed} /> events per second. {amount}
         </Notice>
       )}
-      {filed > 0 && (
-        <Notice tone="info">{filed} filed: waiting for an operator. The import can start meanwhile.</Notice>
-      )}
+      {filed > 0 && <Notice tone="info">{filed} waiting for approval. The import can start in the meantime.</Notice>}
     </>
   );
 }
 
-function AskFor({ projectId, source, events }: Pick<AgreementStepProps, 'projectId' | 'source' | 'events'>) {
+function RequestForm({ projectId, source, events }: Pick<AgreementStepProps, 'projectId' | 'source' | 'events'>) {
   const client = useQueryClient();
   const [speed, setSpeed] = useState('1000');
   const path = projectPath(projectId, 'historical_migrations');
   const perSecond = Number(speed);
-  const ask = useMutation({
+  const submit = useMutation({
     mutationFn: () =>
       request(path, {
         method: 'POST',
@@ -93,17 +91,17 @@ function AskFor({ projectId, source, events }: Pick<AgreementStepProps, 'project
   });
   return (
     <details>
-      <summary className="cursor-pointer font-medium">Ask for an agreement</summary>
+      <summary className="cursor-pointer font-medium">Request an agreement</summary>
       <div className="flex flex-col items-start gap-3 pt-3">
         <TextInput label="Events per second" inputMode="numeric" value={speed} onChange={setSpeed} />
-        <ErrorNote error={ask.error} />
-        {ask.isSuccess && <Notice tone="ok">It is filed: an operator decides on it.</Notice>}
+        <ErrorNote error={submit.error} />
+        {submit.isSuccess && <Notice tone="ok">Request submitted. An administrator has to approve it.</Notice>}
         <Button
-          busy={ask.isPending}
-          disabled={!Number.isSafeInteger(perSecond) || perSecond < 1 || ask.isSuccess}
-          onClick={() => ask.mutate()}
+          busy={submit.isPending}
+          disabled={!Number.isSafeInteger(perSecond) || perSecond < 1 || submit.isSuccess}
+          onClick={() => submit.mutate()}
         >
-          File the request
+          Submit request
         </Button>
       </div>
     </details>

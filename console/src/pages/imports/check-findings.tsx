@@ -9,10 +9,10 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
 import { unusualValueFields } from './choice-fields.ts';
-import { CheckHeld } from './check-held.tsx';
+import { CheckProblems } from './check-held.tsx';
 import type { Run } from './imports-query.ts';
 import { isHeldByCheck } from '../../components/run-state-badge.tsx';
-import { plainWarnings, type CheckResult, type OddFinding } from './run-results.ts';
+import { otherWarnings, type CheckResult, type UnusualFinding } from './run-results.ts';
 
 const columns: readonly Column<EventSummary>[] = [
   { id: 'event', header: 'Event', sortBy: (row) => row.event, cell: (row) => <EventName row={row} /> },
@@ -32,23 +32,23 @@ function EventName({ row }: { readonly row: EventSummary }) {
   return (
     <span className="flex items-center gap-2">
       <UserText text={row.event} charsMax={100} short />
-      {row.is_new === true && <StatusBadge tone="info">new here</StatusBadge>}
+      {row.is_new === true && <StatusBadge tone="info">new</StatusBadge>}
     </span>
   );
 }
 
-/** What the check of a run found: whether it may be loaded, and what somebody should look at first. */
+/** The result of a check: whether the run can be loaded, and what to review first. */
 export function CheckFindings({ check, run }: { readonly check: CheckResult; readonly run: Run }) {
   const isHeld = isHeldByCheck(run);
   return (
     <div className="flex flex-col gap-4">
       <Notice tone={check.verdict === 'passed' ? 'ok' : 'danger'}>
-        {check.verdict === 'passed' ? 'The check has passed. ' : 'The check has failed. '}
-        <NumberText value={check.identity.distinct_ids} /> ids of persons, <NumberText value={check.duplicates} />{' '}
+        {check.verdict === 'passed' ? 'Check passed. ' : 'Check failed. '}
+        <NumberText value={check.identity.distinct_ids} /> distinct ids, <NumberText value={check.duplicates} />{' '}
         duplicates, from <TimeText time={check.first_time} /> to <TimeText time={check.last_time} />.
       </Notice>
-      {isHeld && <CheckHeld run={run} />}
-      {plainWarnings(check).map((text) => (
+      {isHeld && <CheckProblems run={run} />}
+      {otherWarnings(check).map((text) => (
         <Notice key={text} tone="warn">
           <UserText text={text} charsMax={600} />
         </Notice>
@@ -63,20 +63,22 @@ export function CheckFindings({ check, run }: { readonly check: CheckResult; rea
         rowId={(row) => row.event}
         maxHeight="24rem"
         empty={
-          <EmptyState title="The records become no events">Look at the preview and change the mapping.</EmptyState>
+          <EmptyState title="No events">
+            The records do not produce events. Check the mapping in the preview.
+          </EmptyState>
         }
       />
     </div>
   );
 }
 
-/** Each with its rule, and the field of the preview that chooses another. */
-function UnusualValues({ findings }: { readonly findings: readonly OddFinding[] }) {
+/** Unusual values with their rules, and where to change them. */
+function UnusualValues({ findings }: { readonly findings: readonly UnusualFinding[] }) {
   if (findings.length === 0) return null;
   return (
     <Section
       title="Unusual values"
-      description="Choose other rules in the preview: What is taken, and what is changed on the way › Rules for unusual ids, names and times."
+      description="To change these rules, go to the preview: Selection and changes › Rules for unusual ids, names and times."
     >
       <dl className="flex flex-col gap-3 text-sm">
         {findings.map(({ of, outcome, detail }) => (
@@ -94,7 +96,7 @@ function UnusualValues({ findings }: { readonly findings: readonly OddFinding[] 
 
 function RejectedReasons({ errors }: { readonly errors: readonly ErrorGroup[] }) {
   return (
-    <Section title="Rejected, by reason">
+    <Section title="Rejected by reason">
       <ul className="flex flex-col gap-3">
         {errors.map(({ code, reason, count, example }) => (
           <li key={`${code} ${reason}`} className="flex flex-col gap-1 text-sm">
@@ -118,8 +120,8 @@ function Unmapped({ unmapped }: Pick<CheckResult, 'unmapped'>) {
   if (names.length === 0) return null;
   return (
     <Section
-      title="Names without a translation"
-      description="They look like the source's own and keep their names. The preview has a table where they can be given others."
+      title="Unmapped names"
+      description="These names look specific to the source and are kept. You can rename them in the preview."
     >
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
         {names.slice(0, 200).map(([name, count]) => (

@@ -9,8 +9,8 @@ import { percentOf } from './choice-fields.ts';
 
 type Problem = NonNullable<Run['check_problems']>[number];
 
-/** Why a checked run must not be loaded as it is, and what to do. */
-export function CheckHeld({ run }: { readonly run: Run }) {
+/** Explains why a checked run cannot be loaded and what to do. */
+export function CheckProblems({ run }: { readonly run: Run }) {
   return (run.check_problems ?? []).map((problem) => (
     <Notice key={problem} tone="danger">
       {sentences[problem](run)}
@@ -21,21 +21,21 @@ export function CheckHeld({ run }: { readonly run: Run }) {
 const sentences: Readonly<Record<Problem, (run: Run) => ReactNode>> = {
   no_events: ({ totals }) => (
     <>
-      The check found no event to load in <NumberText value={totals.records} /> records. Change the range, the format or
-      the rules.
+      The check found no events in <NumberText value={totals.records} /> records. Change the range, the format or the
+      rules.
     </>
   ),
   too_many_rejected: ({ totals, options }) => (
     <>
       <NumberText value={totals.rejected} /> of <NumberText value={totals.records} /> records are rejected; this run
-      permits {percentOf(options.rejected_max)} %. Skip them, or change the rules so that they can be read.
+      allows {percentOf(options.rejected_max)} %. Skip them, or change the rules so that they can be read.
     </>
   ),
   unclear_replace: () => <>It is unclear which earlier run to replace. Undo that run, then import again.</>,
   stored_before: () => (
     <>
-      An earlier run stored other events of the same records. Undo that run first, or load these beside its events. The
-      check has the numbers.
+      An earlier run stored different events for the same records. Undo that run first, or load these events in
+      addition. See the check for the numbers.
     </>
   ),
 };
@@ -45,7 +45,7 @@ interface RejectedLinkProps {
   readonly rejected: number;
 }
 
-/** Every rejected record, byte for byte, with its reason. */
+/** Downloads every rejected record, byte for byte, with its reason. */
 export function RejectedLink({ place, rejected }: RejectedLinkProps) {
   if (rejected === 0) return null;
   return (
@@ -55,7 +55,7 @@ export function RejectedLink({ place, rejected }: RejectedLinkProps) {
   );
 }
 
-/** To the wizard's preview of the same import: format, names, ranges and the rules for values. */
+/** Opens the wizard's preview of the import, where format, names, ranges and rules are set. */
 export function ChangeRulesLink({ projectId, configId }: Pick<RunPlace, 'projectId' | 'configId'>) {
   return (
     <Link
@@ -64,7 +64,7 @@ export function ChangeRulesLink({ projectId, configId }: Pick<RunPlace, 'project
       search={{ step: 'preview', config: configId }}
       className={buttonStyle('plain')}
     >
-      Change the rules
+      Change rules
     </Link>
   );
 }

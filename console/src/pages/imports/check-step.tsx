@@ -26,7 +26,7 @@ interface CheckStepProps {
   readonly onDone: () => void;
 }
 
-/** Everything is fetched, converted and examined; nothing is sent. */
+/** Reads, converts and checks all records without loading them. */
 export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }: CheckStepProps) {
   const preflight = useQuery({
     queryKey: [`${configPath(projectId, configId)}/preflight`],
@@ -51,8 +51,8 @@ export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }:
   }
   return (
     <div className="flex flex-col gap-4">
-      <Section title="Preflight" description="What a run would need, looked at without fetching or sending." flush>
-        {preflight.isPending && <Loading rows={4} label="Looking" />}
+      <Section title="Preflight" description="Requirements of a run, checked without reading or loading data." flush>
+        {preflight.isPending && <Loading rows={4} label="Running preflight" />}
         {preflight.error !== null && (
           <div className="p-4">
             <ErrorNote error={preflight.error} />
@@ -68,7 +68,7 @@ export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }:
         busy={start.isPending}
         disabled={preflight.data?.verdict === 'failed'}
       >
-        {preflight.data?.verdict === 'failed' && <Button onClick={() => void preflight.refetch()}>Look again</Button>}
+        {preflight.data?.verdict === 'failed' && <Button onClick={() => void preflight.refetch()}>Run again</Button>}
       </WizardFooter>
     </div>
   );
@@ -84,13 +84,13 @@ interface CheckedProps {
 function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
   const run = useRun(place);
   const state = run.data?.state;
-  const isOver = state === 'completed' || state === 'failed';
-  const isThere = run.data !== undefined && isChecked(run.data);
-  const check = useQuery({ ...checkQuery(place), enabled: isOver && isThere, retry: false });
+  const isEnded = state === 'completed' || state === 'failed';
+  const hasResult = run.data !== undefined && isChecked(run.data);
+  const check = useQuery({ ...checkQuery(place), enabled: isEnded && hasResult, retry: false });
   return (
     <div className="flex flex-col gap-4">
       <ErrorNote error={run.error} />
-      {run.data !== undefined && !isOver && <RunStages run={run.data} />}
+      {run.data !== undefined && !isEnded && <RunStages run={run.data} />}
       {run.data?.reason !== undefined && run.data.reason !== '' && (
         <Notice tone="danger">
           <UserText text={run.data.reason} charsMax={1000} />
@@ -98,7 +98,7 @@ function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
       )}
       {check.data !== undefined && run.data !== undefined && <CheckFindings check={check.data} run={run.data} />}
       <ErrorNote error={check.error} />
-      {isOver && !isThere && <EmptyState title="The check did not run">See the error above.</EmptyState>}
+      {isEnded && !hasResult && <EmptyState title="The check did not run">See the error above.</EmptyState>}
       <CheckedFooter {...{ place, onAgain, onBack, onDone }} run={run.data} verdict={check.data?.verdict} />
     </div>
   );
@@ -106,26 +106,26 @@ function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
 
 interface CheckedFooterProps extends CheckedProps {
   readonly run: Run | undefined;
-  /** Undefined: not known yet. */
+  /** `undefined` while unknown. */
   readonly verdict: 'passed' | 'failed' | undefined;
 }
 
-/** A check that failed can be continued with what it needs; where nothing helps but other rules, these are the way on. */
+/** Offers to continue, or after a failed check the action that resolves it: skip rejected records, load anyway or change the rules. */
 function CheckedFooter({ place, run, verdict, onAgain, onBack, onDone }: CheckedFooterProps) {
   if (run === undefined || !isHeldByCheck(run)) {
     const isPassed = run?.state === 'completed' && verdict === 'passed';
     return (
-      <WizardFooter onBack={onBack} onNext={onDone} next="Continue to the agreement" disabled={!isPassed}>
+      <WizardFooter onBack={onBack} onNext={onDone} next="Continue" disabled={!isPassed}>
         <Button onClick={onAgain}>Check again</Button>
       </WizardFooter>
     );
   }
-  const [way] = actionsOf(run);
+  const [action] = actionsOf(run);
   const rejected = run.totals.rejected.toLocaleString('en');
   const rejectedLink = <RejectedLink place={place} rejected={run.totals.rejected} />;
-  if (way !== 'skip_rejected' && way !== 'load_beside') {
+  if (action !== 'skip_rejected' && action !== 'load_in_addition') {
     return (
-      <WizardFooter onNext={onBack} next="Change the rules">
+      <WizardFooter onNext={onBack} next="Change rules">
         {rejectedLink}
       </WizardFooter>
     );
@@ -133,10 +133,12 @@ function CheckedFooter({ place, run, verdict, onAgain, onBack, onDone }: Checked
   return (
     <WizardFooter
       onNext={onDone}
-      next={way === 'skip_rejected' ? `Skip ${rejected} rejected and continue` : 'Load beside the earlier run'}
+      next={
+        action === 'skip_rejected' ? `Skip ${rejected} rejected and continue` : 'Load in addition to the earlier run'
+      }
     >
       {rejectedLink}
-      <Button onClick={onBack}>Change the rules</Button>
+      <Button onClick={onBack}>Change rules</Button>
     </WizardFooter>
   );
 }

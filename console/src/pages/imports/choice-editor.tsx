@@ -14,14 +14,14 @@ import { choiceSetting, unusualValueFields, percentOf, readChoice, shareOf } fro
 import { JsonText } from './json-text.tsx';
 
 interface ChoiceEditorProps {
-  /** The setting `choose`. */
+  /** Value of the setting `choose`. */
   readonly setting: unknown;
-  /** Names of the first records, to choose from. */
+  /** Names found in the first records. */
   readonly known: { readonly events: readonly string[]; readonly properties: readonly string[] };
   readonly onChange: (setting: unknown) => void;
 }
 
-/** What of the source is imported, and as what. What the fields do not show (tables, values) is edited as JSON, and stays. */
+/** Edits what is imported and under which names. Parts without a field (joins, value tables) are kept and can be edited as JSON. */
 export function ChoiceEditor({ setting, known, onChange }: ChoiceEditorProps) {
   const [asJson, setAsJson] = useState(false);
   const choice = readChoice(setting);
@@ -29,7 +29,7 @@ export function ChoiceEditor({ setting, known, onChange }: ChoiceEditorProps) {
   if (asJson || choice === undefined) {
     return (
       <div className="flex flex-col items-start gap-3 *:w-full">
-        <JsonText label="Choice as JSON" value={choice ?? setting} onChange={onChange} />
+        <JsonText label="Selection as JSON" value={choice ?? setting} onChange={onChange} />
         {choice !== undefined && (
           <Button kind="quiet" className="w-fit!" onClick={() => setAsJson(false)}>
             Edit as a form
@@ -54,10 +54,10 @@ export function ChoiceEditor({ setting, known, onChange }: ChoiceEditorProps) {
         onChange={(rename) => change({ properties: { ...choice.properties, rename } })}
       />
       <Persons choice={choice} onChange={change} />
-      <UnusualValues choice={choice} onChange={change} />
+      <UnusualValueRules choice={choice} onChange={change} />
       <div>
         <Button size="small" onClick={() => setAsJson(true)}>
-          Joins and tables of values: edit as JSON
+          Edit joins and value tables as JSON
         </Button>
       </div>
     </div>
@@ -83,13 +83,13 @@ interface TimeInputProps {
 
 const dayForm = /^\d{4}-\d\d-\d\d$/;
 
-/** A day from the browser's calendar; a time of day, from JSON, as text. */
+/** A date picker, or a text field if the value has a time of day. */
 function TimeInput({ label, value = '', onChange }: TimeInputProps) {
   return (
     <TextInput
       label={label}
       type={value === '' || dayForm.test(value) ? 'date' : 'text'}
-      hint="By the event's own time, UTC."
+      hint="Event time, UTC."
       value={value}
       onChange={onChange}
     />
@@ -109,13 +109,13 @@ function Lists({ what, lists, names, onChange }: ListsProps) {
     <div className="grid items-start gap-3 sm:grid-cols-2">
       <NameList
         label={`Only these ${what}`}
-        hint="Empty: all."
+        hint="Leave empty for all."
         names={only}
         suggestions={names}
         onChange={(next) => onChange({ ...lists, only: [...next] })}
       />
       <NameList
-        label={`Never these ${what}`}
+        label={`Exclude these ${what}`}
         names={except}
         suggestions={names}
         onChange={(next) => onChange({ ...lists, except: [...next] })}
@@ -132,8 +132,8 @@ interface PartProps {
 const identities = [
   { value: 'first_user', label: 'A device belongs to its first user' },
   { value: 'merge', label: 'All users of a device are one person' },
-  { value: 'never_merge', label: 'Never: every id stays a person' },
-  { value: 'device_only', label: 'By device only; nobody is identified' },
+  { value: 'never_merge', label: 'Never merge: every id is a separate person' },
+  { value: 'device_only', label: 'Devices only: no identified persons' },
 ] as const;
 
 function Persons({ choice, onChange }: PartProps) {
@@ -142,34 +142,34 @@ function Persons({ choice, onChange }: PartProps) {
   return (
     <div className="grid items-start gap-3 sm:grid-cols-2">
       <TextInput
-        label="Share of the persons (%)"
-        hint="10 takes all events of a tenth of the ids, always the same ones."
+        label="Sample of persons (%)"
+        hint="10 imports all events of one tenth of the ids. The sample is always the same."
         inputMode="decimal"
         placeholder="100"
         value={percent}
-        error={isPercent ? undefined : 'Expected a percentage above 0, up to 100.'}
+        error={isPercent ? undefined : 'Expected a percentage above 0 and up to 100.'}
         onChange={(next) => {
           setPercent(next);
           onChange({ sample: shareOf(next) });
         }}
       />
       <Select
-        label="Ids of one person"
+        label="Identity"
         value={choice.identity ?? 'first_user'}
         choices={identities}
         onChange={(identity) => onChange({ identity: identity === 'first_user' ? undefined : identity })}
       />
       <Checkbox
-        label="Read browser and system from the user agent"
+        label="Derive browser and operating system from the user agent"
         checked={choice.user_agent === true}
-        onChange={(is) => onChange({ user_agent: is || undefined })}
+        onChange={(checked) => onChange({ user_agent: checked || undefined })}
       />
     </div>
   );
 }
 
-/** The rules for values that are not what they look like; the first rule of each holds without a choice. */
-function UnusualValues({ choice, onChange }: PartProps) {
+/** The rules for unusual values; the first rule of each is the default. */
+function UnusualValueRules({ choice, onChange }: PartProps) {
   return (
     <details>
       <summary className="cursor-pointer text-sm font-medium">Rules for unusual ids, names and times</summary>
@@ -201,12 +201,12 @@ interface NameListProps {
   readonly label: string;
   readonly hint?: string;
   readonly names: readonly string[];
-  /** Known names, offered while typing. */
+  /** Suggested names. */
   readonly suggestions: readonly string[];
   readonly onChange: (names: readonly string[]) => void;
 }
 
-/** Names and patterns, each added and taken away by itself. */
+/** Edits a list of names and patterns. */
 function NameList({ label, hint, names, suggestions, onChange }: NameListProps) {
   const list = useId();
   const [typed, setTyped] = useState('');
@@ -257,7 +257,11 @@ function NameList({ label, hint, names, suggestions, onChange }: NameListProps) 
                 <option key={each} value={each} />
               ))}
             </datalist>
-            <Button aria-label={`Add to: ${label}`} icon={<Plus aria-hidden="true" className="size-4" />} onClick={add}>
+            <Button
+              aria-label={`Add to “${label}”`}
+              icon={<Plus aria-hidden="true" className="size-4" />}
+              onClick={add}
+            >
               Add
             </Button>
           </div>
@@ -271,12 +275,12 @@ type Renames = Readonly<Record<string, string>>;
 
 interface RenamesEditorProps {
   readonly renames: Renames;
-  /** Properties of the first records. */
+  /** Properties found in the first records. */
   readonly names: readonly string[];
   readonly onChange: (renames: Renames) => void;
 }
 
-/** Old names of properties and their new ones. */
+/** Edits new names for properties. */
 function RenamesEditor({ renames, names, onChange }: RenamesEditorProps) {
   const list = useId();
   const [from, setFrom] = useState('');
@@ -315,7 +319,7 @@ function RenamesEditor({ renames, names, onChange }: RenamesEditorProps) {
           onChange={({ target }) => setFrom(target.value)}
         />
         <Input
-          aria-label="Its new name"
+          aria-label="New name"
           placeholder="New name"
           value={to}
           onChange={({ target }) => setTo(target.value)}

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { choiceSetting, choiceWords, percentOf, readChoice, shareOf } from './choice-fields.ts';
 
-describe('what is chosen of a source', () => {
-  it('is read from JSON and from text that holds it', () => {
+describe('the selection of an import', () => {
+  it('is read from JSON and from JSON text', () => {
     expect(readChoice('{"sample":0.1}')).toEqual({ sample: 0.1 });
     expect(readChoice({ sample: 0.1 })).toEqual({ sample: 0.1 });
     expect(readChoice('')).toEqual({});
     expect(readChoice('[')).toBeUndefined();
   });
 
-  it('says nothing of what was emptied again, and clears the setting when all of it was', () => {
+  it('omits empty parts, and clears the setting when all parts are empty', () => {
     expect(choiceSetting({ events: { only: [] }, time: { from: '' }, properties: { rename: {} } })).toBe('');
     expect(choiceSetting({ events: { only: ['a'], except: [] }, sample: 0.5 })).toEqual({
       events: { only: ['a'] },
@@ -17,7 +17,7 @@ describe('what is chosen of a source', () => {
     });
   });
 
-  it('keeps null and empty texts where they are values', () => {
+  it('keeps null and empty strings in value tables', () => {
     const values = { plan: { '1': null, '2': '' } };
     expect(choiceSetting({ properties: { values, except: [] } })).toEqual({ properties: { values } });
   });
@@ -30,16 +30,16 @@ describe('what is chosen of a source', () => {
     ['', undefined, ''],
     ['0', undefined, ''],
     ['x', undefined, ''],
-  ])('a share of persons as a percentage: %s', (percent, share, shown) => {
+  ])('a sample of persons as a percentage: %s', (percent, share, shown) => {
     expect(shareOf(percent)).toBe(share);
     expect(percentOf(share)).toBe(shown);
   });
 
-  it('is told in a few words', () => {
+  it('is summarised', () => {
     expect(choiceWords({ time: { from: '2024-01-01' }, events: { only: ['a', 'b'] }, sample: 0.1 })).toEqual([
       'from 2024-01-01',
       'events: only 2',
-      '10% of the persons',
+      '10% of persons',
     ]);
     expect(choiceWords({})).toEqual([]);
   });

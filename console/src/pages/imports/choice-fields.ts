@@ -2,11 +2,11 @@ import type { ImportChoice, NameLists } from '../../../../src/wire/contract/impo
 import type { UnusualValue } from '../../../../src/wire/contract/unusual-values.ts';
 import { isJsonObject } from '../../components/json-value.ts';
 
-/** The setting `choose` of an import: as JSON, or as text that holds it. undefined: text that is none. */
+/** Reads the setting `choose`, given as JSON or JSON text. Returns `undefined` for invalid JSON. */
 export function readChoice(setting: unknown): ImportChoice | undefined {
   if (setting === undefined || setting === null || setting === '') return {};
   const value = typeof setting === 'string' ? parsed(setting) : setting;
-  // Sound enough to be shown: what is wrong in it the service says, by field.
+  // Good enough to display; the API validates the fields.
   return isJsonObject(value) ? (value as ImportChoice) : undefined;
 }
 
@@ -18,7 +18,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What is not chosen is not said: no empty lists, texts or tables. `''`, which clears the setting, when nothing is left. */
+/** Removes empty lists, strings and tables. Returns `''`, which clears the setting, if nothing remains. */
 export function choiceSetting(choice: ImportChoice): ImportChoice | '' {
   const kept = withoutEmpty(choice);
   return kept === undefined ? '' : (kept as ImportChoice);
@@ -29,50 +29,50 @@ function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value;
   if (!isJsonObject(value)) return value;
   const kept = Object.entries(value).flatMap(([key, item]) => {
-    // In a table of values null and "" are values.
+    // In a value table, null and "" are values.
     const inner = key === 'values' && isJsonObject(item) && Object.keys(item).length > 0 ? item : withoutEmpty(item);
     return inner === undefined ? [] : [[key, inner] as const];
   });
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** The share as the percentage that people type, without the dust of binary fractions. */
+/** Formats a share as a percentage, without binary rounding errors. */
 export function percentOf(share: number | undefined): string {
   return share === undefined ? '' : String(Number((share * 100).toPrecision(12)));
 }
 
-/** undefined: everybody, or not a percentage. */
+/** Parses a percentage. Returns `undefined` for 100 % and for invalid input. */
 export function shareOf(percent: string): number | undefined {
   const number = Number(percent.trim().replace(/%$/, ''));
   if (percent.trim() === '' || !(number > 0) || number >= 100) return undefined;
   return Number((number / 100).toPrecision(12));
 }
 
-/** As the fields for their rules are called. */
+/** Labels of the rules for unusual values. */
 export const unusualValueFields: Readonly<Record<UnusualValue, string>> = {
-  padded_ids: 'Ids with white space at an end',
+  padded_ids: 'Ids with leading or trailing white space',
   long_ids: 'Ids of more than 200 characters',
   long_names: 'Event names of more than 200 characters',
   long_properties: 'Property names of more than 200 characters',
   odd_times: 'Times before 2000, in the future, or unreadable',
 };
 
-/** What is chosen, in a few words for a closed panel. */
+/** Summarises the selection for a collapsed panel. */
 export function choiceWords(choice: ImportChoice): readonly string[] {
   const { time, events, properties, identity, user_agent, sample, join, ...rules } = choice;
-  const said = [
+  const parts = [
     timeWords(time),
     listWords('events', events),
     listWords('properties', properties),
     countWords(Object.keys(properties?.rename ?? {}).length, 'renamed'),
-    countWords(Object.keys(properties?.values ?? {}).length, 'with other values'),
+    countWords(Object.keys(properties?.values ?? {}).length, 'with mapped values'),
     identity === undefined || identity === 'first_user' ? '' : identity.replace('_', ' '),
     user_agent === true ? 'user agents read' : '',
-    sample === undefined ? '' : `${percentOf(sample)}% of the persons`,
+    sample === undefined ? '' : `${percentOf(sample)}% of persons`,
     countWords(join?.length ?? 0, 'joined'),
     countWords(Object.keys(rules).length, 'rules for unusual values'),
   ];
-  return said.filter((words) => words !== '');
+  return parts.filter((words) => words !== '');
 }
 
 function timeWords({ from, to }: NonNullable<ImportChoice['time']> = {}): string {

@@ -21,7 +21,7 @@ import { UploadFiles } from './upload-files.tsx';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
-/** What the preview is for. */
+/** Settings that the preview step edits. */
 const mappingKeys: ReadonlySet<string> = new Set(['format', 'format_options', 'names', 'choose', 'transform']);
 const loadKeys: ReadonlySet<string> = new Set([
   'events_per_second',
@@ -41,7 +41,7 @@ interface ConnectionStepProps {
   readonly onDone: (configId: number) => void;
 }
 
-/** How the source is reached. The import is stored here for the first time. */
+/** Edits the connection to the source. Continuing saves the import. */
 export function ConnectionStep(props: ConnectionStepProps) {
   const { projectId, plugin, configId, stored, onBack, onDone } = props;
   const client = useQueryClient();
@@ -83,11 +83,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
       <Section title={<UserText text={plugin.name} charsMax={100} short />}>
         <div className="flex flex-col gap-4">
           {configId === undefined && (
-            <TextInput
-              label="Name of the import"
-              value={String(name)}
-              onChange={(text) => change({ [nameKey]: text })}
-            />
+            <TextInput label="Import name" value={String(name)} onChange={(text) => change({ [nameKey]: text })} />
           )}
           {plugin.slug === 'files' && (
             <UploadFiles paths={String(values['paths'] ?? '')} onPaths={(paths) => change({ paths })} {...uploads} />
@@ -110,16 +106,16 @@ export function ConnectionStep(props: ConnectionStepProps) {
   );
 }
 
-/** An import with half of its files would be taken for the whole. */
+/** Uploads must finish first: an import with some of its files would look complete. */
 function nextLabel(waiting: number): string {
-  if (waiting === 0) return 'Continue to the preview';
+  if (waiting === 0) return 'Continue to preview';
   return `Waiting for ${waiting} ${waiting === 1 ? 'file' : 'files'}`;
 }
 
 function LoadSettings({ children }: { readonly children: ReactNode }) {
   return (
     <details className="rounded-lg border border-line bg-surface p-4">
-      <summary className="cursor-pointer text-sm font-semibold">Speed, tolerance and target</summary>
+      <summary className="cursor-pointer text-sm font-semibold">Speed, error tolerance and target</summary>
       <div className="pt-4">{children}</div>
     </details>
   );

@@ -16,35 +16,35 @@ import { type Format, formatQuery, type Formats, formatsQuery } from './imports-
 
 interface FormatSectionProps {
   readonly projectId: number;
-  /** Formats that the source allows; empty: it has one of its own. */
+  /** Formats that the source supports; empty if it has a fixed one. */
   readonly choices: readonly string[];
   readonly settings: SettingValues;
-  readonly isRecognising: boolean;
-  /** Somebody chose the format. */
-  readonly isStated: boolean;
+  readonly isDetecting: boolean;
+  /** Whether the user selected the format. */
+  readonly isSelected: boolean;
   readonly records: readonly unknown[];
   readonly onFormat: (format: string) => void;
   readonly onChange: (change: SettingValues) => void;
 }
 
-/** What the records look like, and how they become events. */
+/** Selects the format of the records and their mapping to events. */
 export function FormatSection(props: FormatSectionProps) {
-  const { projectId, choices, settings, isRecognising, isStated, records, onFormat, onChange } = props;
+  const { projectId, choices, settings, isDetecting, isSelected, records, onFormat, onChange } = props;
   const formats = useQuery(formatsQuery(projectId));
   const format = String(settings['format'] ?? '');
   return (
-    <Section title="How records become events">
+    <Section title="Format and mapping">
       <div className="flex flex-col gap-4">
-        {isRecognising && <Loading label="Looking at the first records" />}
-        {choices.length > 0 && !isRecognising && (
+        {isDetecting && <Loading label="Detecting the format" />}
+        {choices.length > 0 && !isDetecting && (
           <Select
             label="Format"
             value={format}
             choices={formatChoices(choices, formats.data)}
             hint={
-              isStated
-                ? 'What the records look like; rules of your own take any.'
-                : 'Recognised by the first records; any other can be chosen.'
+              isSelected
+                ? 'The format of the records. Use your own mapping rules for any other.'
+                : 'Detected from the first records. You can select another.'
             }
             onChange={onFormat}
           />
@@ -79,7 +79,7 @@ interface FormatSettingsProps {
   readonly onChange: (change: SettingValues) => void;
 }
 
-/** The options of a ready-made format, and its names of events and properties. */
+/** The options of a built-in format, and its event and property names. */
 function FormatSettings({ projectId, format, settings, onChange }: FormatSettingsProps) {
   const formats = useQuery(formatsQuery(projectId));
   const detail = useQuery(formatQuery(projectId, format));
@@ -116,7 +116,7 @@ function FormatSettings({ projectId, format, settings, onChange }: FormatSetting
       )}
       {names !== undefined && (
         <details>
-          <summary className="cursor-pointer text-sm font-semibold">Names of events and properties</summary>
+          <summary className="cursor-pointer text-sm font-semibold">Event and property names</summary>
           <div className="pt-3">
             <NamesEditor names={names} onChange={(next) => onChange({ names: next })} />
           </div>
@@ -131,7 +131,7 @@ function namesOf(value: unknown): Names | undefined {
   return Object.keys(parsed).length === 0 ? undefined : (parsed as unknown as Names);
 }
 
-/** Without the marks that documentation sets around code. */
+/** Removes Markdown code marks. */
 function plain(text: string): string {
   return text.replaceAll('`', '');
 }
@@ -142,7 +142,7 @@ type Part = keyof Names;
 const parts = [
   { value: 'events', label: 'Events' },
   { value: 'properties', label: 'Properties' },
-  { value: 'person_properties', label: 'Properties of persons' },
+  { value: 'person_properties', label: 'Person properties' },
 ] as const satisfies readonly { readonly value: Part; readonly label: string }[];
 
 interface NamesEditorProps {
@@ -150,7 +150,7 @@ interface NamesEditorProps {
   readonly onChange: (names: Names) => void;
 }
 
-/** How events and properties of the source are called here; an empty name leaves one out. */
+/** Edits the names of events and properties; an empty name skips one. */
 function NamesEditor({ names, onChange }: NamesEditorProps) {
   const [part, setPart] = useState<Part>('events');
   const [added, setAdded] = useState('');
@@ -158,20 +158,20 @@ function NamesEditor({ names, onChange }: NamesEditorProps) {
   const set = (from: string, to: string | null): void => onChange({ ...names, [part]: { ...names[part], [from]: to } });
   return (
     <div className="flex flex-col gap-2">
-      <BareSelect aria-label="Names of" value={part} choices={parts} onChange={setPart} />
+      <BareSelect aria-label="Type of name" value={part} choices={parts} onChange={setPart} />
       <ul className="flex max-h-80 flex-col gap-1.5 overflow-auto p-1">
         {entries.map(([from, to]) => (
           <li key={from} className="grid grid-cols-2 items-center gap-2 text-sm">
             <code className="wrap-anywhere">{from}</code>
             <Input
               aria-label={`New name of ${plainText(from)}`}
-              placeholder="left out"
+              placeholder="skipped"
               value={to ?? ''}
               onChange={({ target }) => set(from, target.value === '' ? null : target.value)}
             />
           </li>
         ))}
-        {entries.length === 0 && <li className="text-sm text-soft">No name is changed.</li>}
+        {entries.length === 0 && <li className="text-sm text-soft">No renamed entries.</li>}
       </ul>
       <form
         className="flex gap-2"
@@ -182,8 +182,8 @@ function NamesEditor({ names, onChange }: NamesEditorProps) {
         }}
       >
         <Input
-          aria-label="Name at the source"
-          placeholder="Name at the source"
+          aria-label="Source name"
+          placeholder="Source name"
           value={added}
           onChange={({ target }) => setAdded(target.value)}
         />

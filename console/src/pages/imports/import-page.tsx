@@ -108,7 +108,7 @@ function Actions({ config }: { readonly config: ImportConfig }) {
         busy={remove.isPending}
         error={remove.error}
       >
-        <p>It goes to the bin. What its runs have stored stays.</p>
+        <p>The import moves to the bin. Events stored by its runs are kept.</p>
       </ConfirmDialog>
     </>
   );
@@ -121,12 +121,12 @@ function Runs({ projectId, configId }: { readonly projectId: number; readonly co
     <RunsTable
       projectId={projectId}
       {...table}
-      empty={<EmptyState title="It has not run yet">Check it first: that sends nothing.</EmptyState>}
+      empty={<EmptyState title="No runs yet">Start with a check, which does not load anything.</EmptyState>}
     />
   );
 }
 
-/** As they are stored: secrets are masked. */
+/** The stored settings; secrets are masked. */
 function Settings({ projectId, configId }: { readonly projectId: number; readonly configId: number }) {
   const settings = useQuery(settingsQuery(projectId, configId));
   const entries = Object.entries(settings.data ?? {}).filter(([, value]) => value !== '' && value !== null);
@@ -134,7 +134,7 @@ function Settings({ projectId, configId }: { readonly projectId: number; readonl
     <Section title="Settings">
       {settings.error !== null && <ErrorState error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.isPending && <Loading rows={3} />}
-      {settings.data !== undefined && entries.length === 0 && <p className="text-sm text-soft">None are set.</p>}
+      {settings.data !== undefined && entries.length === 0 && <p className="text-sm text-soft">No settings.</p>}
       <Facts
         facts={entries.map(([key, value]) => [
           key,

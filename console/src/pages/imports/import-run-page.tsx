@@ -18,13 +18,21 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { CheckFindings } from './check-findings.tsx';
-import { CheckHeld } from './check-held.tsx';
+import { CheckProblems } from './check-held.tsx';
 import type { RunTab } from './imports-search.ts';
-import { configQuery, ofCommands, type Preflight, type Run, runPath, type RunPlace, useRun } from './imports-query.ts';
+import {
+  configQuery,
+  commandLineConfigId,
+  type Preflight,
+  type Run,
+  runPath,
+  type RunPlace,
+  useRun,
+} from './imports-query.ts';
 import { PreflightList } from './preflight-list.tsx';
 import { Reconciliation, ReportLink, Verdict } from './reconciliation.tsx';
 import { RejectedRecords } from './rejected-records.tsx';
-import { checkQuery, isChecked, isPreflown } from './run-results.ts';
+import { checkQuery, hasPreflight, isChecked } from './run-results.ts';
 import { RunStages } from './run-stages.tsx';
 import { RunSteering } from './run-steering.tsx';
 
@@ -38,7 +46,7 @@ const tabs: readonly { readonly value: RunTab; readonly label: string }[] = [
   { value: 'preflight', label: 'Preflight' },
 ];
 
-/** One run: how far it is, what it found, and what one may do with it. */
+/** One run: its progress, results and actions. */
 export function ImportRunPage() {
   const { id: projectId } = useProject();
   const { configId, runId } = route.useParams();
@@ -46,7 +54,7 @@ export function ImportRunPage() {
   const navigate = route.useNavigate();
   const place = { projectId, configId: Number(configId), runId };
   const run = useRun(place);
-  const isCommand = place.configId === ofCommands;
+  const isCommand = place.configId === commandLineConfigId;
   const config = useQuery({ ...configQuery(projectId, place.configId), enabled: !isCommand });
   const name = isCommand ? 'Command line' : (config.data?.name ?? 'Import');
   if (run.data === undefined) {
@@ -79,7 +87,7 @@ export function ImportRunPage() {
           </>
         }
       />
-      <WhatHolds run={run.data} />
+      <RunNotices run={run.data} />
       {isCommand ? (
         <CommandRun run={run.data} />
       ) : (
@@ -88,14 +96,14 @@ export function ImportRunPage() {
           value={tab}
           onChange={(next) => void navigate({ search: next === 'progress' ? {} : { tab: next }, replace: true })}
         >
-          <Shown tab={tab} place={place} run={run.data} />
+          <TabContent tab={tab} place={place} run={run.data} />
         </Tabs>
       )}
     </>
   );
 }
 
-/** Runs of the command line have no import of their own to lead to. */
+/** Links to the import; runs of the command line have none. */
 function Breadcrumb({ place: { projectId, configId }, name }: { readonly place: RunPlace; readonly name: string }) {
   const params = { projectId: String(projectId), configId: String(configId) };
   return (
@@ -104,7 +112,7 @@ function Breadcrumb({ place: { projectId, configId }, name }: { readonly place: 
         Imports
       </Link>
       {' / '}
-      {configId === ofCommands ? (
+      {configId === commandLineConfigId ? (
         name
       ) : (
         <Link to="/projects/$projectId/imports/$configId" params={params} className="hover:underline">
@@ -115,12 +123,12 @@ function Breadcrumb({ place: { projectId, configId }, name }: { readonly place: 
   );
 }
 
-/** The service knows how far it is; what it found is kept by its command. */
+/** A run of the command line: the service has its progress, but its results stay where the command ran. */
 function CommandRun({ run }: { readonly run: Run }) {
   return (
     <div className="flex flex-col gap-4">
       <Progress run={run} />
-      <Section title="Check, rejected records and report" description="Kept where the command was started.">
+      <Section title="Check, rejected records and report" description="Stored where the command was started.">
         <CodeBlock code={`millrace import report --run ${run.id}\nmillrace import rejected --run ${run.id}`} />
       </Section>
     </div>
@@ -136,13 +144,13 @@ function Progress({ run }: { readonly run: Run }) {
   );
 }
 
-/** Why it does not move, when it does not. */
-function WhatHolds({ run }: { readonly run: Run }) {
+/** Explains why a run is waiting, paused or failed. */
+function RunNotices({ run }: { readonly run: Run }) {
   return (
     <div className="flex flex-col gap-2 pb-3 empty:hidden">
       {run.waiting !== null && (
         <Notice tone="info">
-          It waits and continues by itself: <UserText text={run.waiting.reason} />
+          Waiting, will continue automatically: <UserText text={run.waiting.reason} />
           {run.waiting.until !== null && (
             <>
               {' '}
@@ -151,10 +159,10 @@ function WhatHolds({ run }: { readonly run: Run }) {
           )}
         </Notice>
       )}
-      {isHeldByCheck(run) ? <CheckHeld run={run} /> : <Reason run={run} />}
+      {isHeldByCheck(run) ? <CheckProblems run={run} /> : <Reason run={run} />}
       {run.command !== null && (run.state === 'paused' || run.state === 'failed') && run.stage !== 'undo' && (
         <div className="text-sm">
-          <p className="pb-1 text-soft">Resume it with this command, where it was started:</p>
+          <p className="pb-1 text-soft">To resume, run this command where it was started:</p>
           <CodeBlock code={run.command} label="Copy command" />
         </div>
       )}
@@ -171,7 +179,7 @@ function Reason({ run: { reason, state } }: { readonly run: Run }) {
   );
 }
 
-function Shown({ tab, place, run }: { readonly tab: RunTab; readonly place: RunPlace; readonly run: Run }) {
+function TabContent({ tab, place, run }: { readonly tab: RunTab; readonly place: RunPlace; readonly run: Run }) {
   switch (tab) {
     case 'progress':
       return (
@@ -200,36 +208,36 @@ function CheckTab({ place, run }: { readonly place: RunPlace; readonly run: Run 
   const check = useQuery({ ...checkQuery(place), enabled: isDone, retry: false });
   if (check.data !== undefined) return <CheckFindings check={check.data} run={run} />;
   if (check.error !== null) return <ErrorState error={check.error} onRetry={() => void check.refetch()} />;
-  if (isDone) return <Loading label="Loading the check" />;
-  return <EmptyState title="Not checked yet">What the check finds stands here as soon as it is done.</EmptyState>;
+  if (isDone) return <Loading label="Loading check" />;
+  return <EmptyState title="Not checked yet">Results appear here when the check is done.</EmptyState>;
 }
 
 function PreflightTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
-  const isThere = isPreflown(run);
+  const hasResult = hasPreflight(run);
   const query = apiQuery<Preflight>(`${runPath(place)}/preflight`);
-  const preflight = useQuery({ ...query, enabled: isThere, retry: false });
-  if (!isThere) {
+  const preflight = useQuery({ ...query, enabled: hasResult, retry: false });
+  if (!hasResult) {
     return run.options.preflight ? (
-      <EmptyState title="Not looked yet">What the preflight finds stands here as soon as it is done.</EmptyState>
+      <EmptyState title="No preflight yet">Results appear here when the preflight is done.</EmptyState>
     ) : (
       <EmptyState title="No preflight">This run was started without one.</EmptyState>
     );
   }
   if (preflight.data === undefined) {
     return preflight.error === null ? (
-      <Loading label="Loading the preflight" />
+      <Loading label="Loading preflight" />
     ) : (
       <ErrorState error={preflight.error} onRetry={() => void preflight.refetch()} />
     );
   }
   return (
-    <Section title="Looked at before anything was fetched" flush>
+    <Section title="Preflight" flush>
       <PreflightList preflight={preflight.data} />
     </Section>
   );
 }
 
-/** What has come of the records so far. */
+/** Counts of records and events so far, and the settings of the run. */
 function RunTotals({ run }: { readonly run: Run }) {
   const { totals, options } = run;
   return (
@@ -244,7 +252,7 @@ function RunTotals({ run }: { readonly run: Run }) {
             ],
             ['Rejected', <NumberText key="n" value={totals.rejected} />],
             ['Events', <NumberText key="n" value={totals.events} />],
-            ['Skipped by choice', <Counts key="n" counts={totals.left_out} />],
+            ['Excluded by selection', <Counts key="n" counts={totals.left_out} />],
             ['Duplicates', <NumberText key="n" value={totals.duplicates} />],
             ...outcomeOf(run),
           ]}
@@ -260,9 +268,9 @@ function RunTotals({ run }: { readonly run: Run }) {
             ['Target', options.target.url === null ? 'this project' : <UserText key="t" text={options.target.url} />],
             ...(options.target.kind === 'project'
               ? []
-              : [['Undo', 'not from here: only the other service can take the events back'] as const]),
-            ['Speed', options.events_per_second === 0 ? 'as fast as it goes' : `${options.events_per_second} events/s`],
-            ['May be rejected', `${(options.rejected_max * 100).toLocaleString('en')} %`],
+              : [['Undo', 'not available: the events are in another service'] as const]),
+            ['Speed', options.events_per_second === 0 ? 'unlimited' : `${options.events_per_second} events/s`],
+            ['Error tolerance', `${(options.rejected_max * 100).toLocaleString('en')} %`],
             ['Transform', options.transform === null ? 'none' : <UserText key="x" text={options.transform.name} />],
             ['Started', <TimeText key="made" time={run.started_at} />],
             ['Finished', <TimeText key="over" time={run.finished_at} />],
@@ -273,7 +281,7 @@ function RunTotals({ run }: { readonly run: Run }) {
   );
 }
 
-/** After an undo nothing of it is loaded any more. */
+/** Returns the loaded and verified counts; after an undo nothing is loaded. */
 function outcomeOf({ state, totals, stages }: Run): (readonly [string, ReactNode])[] {
   if (state === 'undone') {
     return [
@@ -283,7 +291,7 @@ function outcomeOf({ state, totals, stages }: Run): (readonly [string, ReactNode
   }
   return [
     ['Loaded', <NumberText key="n" value={totals.loaded} />],
-    ['Found in the store', <NumberText key="n" value={totals.verified} />],
+    ['Verified', <NumberText key="n" value={totals.verified} />],
   ];
 }
 

@@ -22,7 +22,7 @@ import { sourceName } from './source-name.ts';
 const route = getRouteApi('/projects/$projectId/imports');
 const pollMs = 5_000;
 
-/** Runs across all imports, and the imports themselves. */
+/** Runs of all imports, the imports and their schedules. */
 export function ImportsPage() {
   const { tab = 'runs' } = route.useSearch();
   const navigate = route.useNavigate();
@@ -30,7 +30,7 @@ export function ImportsPage() {
     <>
       <PageHeader
         title="Imports"
-        description="History from files, stores and other tools: checked before anything is sent, compared afterwards, and taken back when it was wrong."
+        description="Import history from files, databases and other tools. Each run is checked before loading, verified afterwards and can be undone."
         actions={<NewImport />}
       />
       <Tabs
@@ -121,10 +121,10 @@ function filtersOf(
 }
 
 function NoRuns({ filtered }: { readonly filtered: boolean }) {
-  if (filtered) return <EmptyState title="No run fits the filters">Clear them to see all runs.</EmptyState>;
+  if (filtered) return <EmptyState title="No matching runs">Clear the filters to see all runs.</EmptyState>;
   return (
-    <EmptyState title="Nothing was imported yet" action={<NewImport />}>
-      Choose where your history is, look at its first records as events, and start when the check has passed.
+    <EmptyState title="No imports yet" action={<NewImport />}>
+      Select a source, preview its first records as events, and start the import when the check has passed.
     </EmptyState>
   );
 }
@@ -139,7 +139,7 @@ function Configs() {
       {...table}
       empty={
         <EmptyState title="No imports" action={<NewImport />}>
-          An import is a source with its settings. It stays, so that it can be run again.
+          An import is a source with its settings, which you can run repeatedly.
         </EmptyState>
       }
     />
@@ -186,10 +186,10 @@ function columnsOf(projectId: number): readonly Column<ImportConfig>[] {
     { id: 'source', header: 'Source', width: '12rem', cell: (row) => <UserText text={sourceName(row)} short /> },
     {
       id: 'error',
-      header: 'What is missing',
+      header: 'Problem',
       cell: (row) =>
         row.error === '' ? (
-          <span className="text-soft">nothing</span>
+          <span className="text-soft">none</span>
         ) : (
           <span className="text-danger">
             <UserText text={row.error} charsMax={160} short />

@@ -19,7 +19,7 @@ import { readStream } from '../../api/event-stream.ts';
 import { parseExact } from '../../api/exact-json.ts';
 import { apiPages, apiQuery, type NextPage, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
-import { untilSignedIn } from '../../api/until-signed-in.ts';
+import { waitForSignIn } from '../../api/wait-for-sign-in.ts';
 import { isUnfinished } from '../../components/run-state-badge.tsx';
 import { settingsBody, type SettingValues } from '../../components/schema-values.ts';
 
@@ -43,8 +43,8 @@ export function configPath(projectId: number, configId: number): string {
   return `${configsPath(projectId)}/${configId}`;
 }
 
-/** In place of the id of a config: runs of the command line. */
-export const ofCommands = 0;
+/** Takes the place of a config id for runs of the command line. */
+export const commandLineConfigId = 0;
 
 export interface RunPlace {
   readonly projectId: number;
@@ -62,7 +62,7 @@ export function runsPath(projectId: number): string {
 
 type RunsPage = NextPage<ListedRun> & Pick<ImportRunsRecord, 'by_state'>;
 
-/** Runs of all imports, newest first, page after page. */
+/** Lists runs of all imports, newest first. */
 export function runsQuery(
   projectId: number,
   filter: { readonly state?: string; readonly source?: string; readonly config?: string | number } = {},
@@ -79,7 +79,7 @@ export function configQuery(projectId: number, configId: number) {
   return apiQuery<ImportConfig>(configPath(projectId, configId));
 }
 
-/** Transformations of the project, on or off. */
+/** Lists the transformations of the project, enabled or not. */
 export function transformationsQuery(projectId: number) {
   return apiQuery<Page<PluginConfigRecord>>(projectPath(projectId, 'pipeline_transformation_configs'), { limit: 1000 });
 }
@@ -92,7 +92,7 @@ export function runQuery(place: RunPlace) {
   return apiQuery<Run>(runPath(place));
 }
 
-/** Import apps that can be chosen as a source. */
+/** Lists import apps that can be used as a source. */
 export function sourcesQuery(projectId: number) {
   return apiQuery<{ readonly results: readonly Plugin[] }>(projectPath(projectId, 'plugins'), {
     kind: 'import-app',
@@ -153,7 +153,7 @@ export function formatQuery(projectId: number, slug: string) {
   return apiQuery<Format>(projectPath(projectId, `import_formats/${encodeURIComponent(slug)}`));
 }
 
-/** The first records of a stored import as events, with some of its settings replaced. */
+/** Converts the first records of a saved import to events, with some settings replaced. */
 export function readPreview(
   projectId: number,
   body: { readonly config_id: number; readonly settings: SettingValues; readonly records: number },
@@ -175,7 +175,7 @@ export function changeSettings(projectId: number, configId: number, settings: Se
   return request<SettingValues>(path, { method: 'PATCH', body: settingsBody(settings) });
 }
 
-/** A run as it is now: while it is not over, its stream of progress keeps it fresh. */
+/** Returns a run; until it ends, the progress stream keeps it up to date. */
 export function useRun({ projectId, configId, runId }: RunPlace): UseQueryResult<Run> {
   const client = useQueryClient();
   const query = useQuery(runQuery({ projectId, configId, runId }));
@@ -184,17 +184,17 @@ export function useRun({ projectId, configId, runId }: RunPlace): UseQueryResult
   useEffect(() => {
     if (!isOpen) return undefined;
     const place = { projectId, configId, runId };
-    const gone = new AbortController();
+    const abort = new AbortController();
     const read = readStream(`${runPath(place)}/progress`, {
-      signal: gone.signal,
-      untilSignedIn: (signal) => untilSignedIn(client, signal),
+      signal: abort.signal,
+      waitForSignIn: (signal) => waitForSignIn(client, signal),
       onMessage: ({ event, data }) => {
         if (event === 'progress') client.setQueryData(runQuery(place).queryKey, parseExact(data) as Run);
       },
     });
-    // What the stream is refused for, the record says as well, and shows it.
+    // If the stream is refused, the run itself reports the same error.
     read.catch(() => client.invalidateQueries({ queryKey: runQuery(place).queryKey }));
-    return () => gone.abort();
+    return () => abort.abort();
   }, [client, isOpen, projectId, configId, runId]);
   return query;
 }

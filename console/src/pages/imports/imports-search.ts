@@ -2,34 +2,34 @@ import { integer, oneOf, searchOf, text } from '../../search.ts';
 
 export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the imports page. */
 export const importsSearch = searchOf({
   tab: oneOf('runs', 'imports', 'schedules'),
   state: oneOf(...runStates),
-  /** Slug of the import app whose runs are shown. */
+  /** Filter by slug of the import app. */
   source: text,
-  /** Id of the import whose runs are shown. */
+  /** Filter by id of the import. */
   config: text,
-  /** The schedule whose form is open: `new`, or the id of its import. */
+  /** The open schedule form: `new`, or the id of the import. */
   set: text,
 });
 
 const runTabs = ['progress', 'check', 'rejected', 'reconciliation', 'preflight'] as const;
 export type RunTab = (typeof runTabs)[number];
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the run page. */
 export const importRunSearch = searchOf({ tab: oneOf(...runTabs) });
 
 export const wizardSteps = ['source', 'connection', 'preview', 'check', 'agreement', 'start'] as const;
 export type WizardStep = (typeof wizardSteps)[number];
 
-/** Where the wizard stands: the address is enough to go on after a reload. */
+/** State of the wizard, complete enough to continue after a reload. */
 export const newImportSearch = searchOf({
   step: oneOf(...wizardSteps),
-  /** Slug of the chosen source. */
+  /** Slug of the selected source. */
   source: text,
-  /** The import, as soon as it is stored. */
+  /** Id of the import, once saved. */
   config: integer,
-  /** Run that checks it. */
+  /** Id of the check run. */
   run: text,
 });

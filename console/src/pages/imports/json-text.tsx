@@ -4,11 +4,11 @@ import { TextArea } from '../../components/text-area.tsx';
 interface JsonTextProps {
   readonly label: string;
   readonly value: unknown;
-  /** Only with what is JSON. */
+  /** Called only with valid JSON. */
   readonly onChange: (value: unknown) => void;
 }
 
-/** A value edited as JSON; text that is none yet stays where it is typed. */
+/** Edits a value as JSON text. Invalid text is kept in the field. */
 export function JsonText({ label, value, onChange }: JsonTextProps) {
   const [text, setText] = useState(() => (typeof value === 'string' ? value : JSON.stringify(value, null, 2)));
   return (
@@ -22,12 +22,12 @@ export function JsonText({ label, value, onChange }: JsonTextProps) {
         const parsed = parsedOrText(next);
         if (typeof parsed !== 'string') onChange(parsed);
       }}
-      error={typeof parsedOrText(text) === 'string' ? 'This is not JSON yet.' : undefined}
+      error={typeof parsedOrText(text) === 'string' ? 'Invalid JSON.' : undefined}
     />
   );
 }
 
-/** Half-typed JSON is the text that it is. */
+/** Parses JSON, or returns the text itself if it is invalid. */
 export function parsedOrText(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

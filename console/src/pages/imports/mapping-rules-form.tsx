@@ -25,7 +25,7 @@ interface MappingRulesFormProps {
   readonly onChange: (mapping: unknown) => void;
 }
 
-/** The rules of the format "mapping"; a first guess until they are taken. */
+/** Edits the rules of the format "mapping"; shows a guess until rules are saved. */
 export function MappingRulesForm({ columns, options, onChange }: MappingRulesFormProps) {
   const mapping = optionsOf(options)['mapping'] ?? JSON.stringify(openMapping);
   const isOpen = mapping === JSON.stringify(openMapping);
@@ -54,7 +54,7 @@ export function MappingRulesForm({ columns, options, onChange }: MappingRulesFor
       <div className="flex flex-wrap gap-2">
         {isOpen && (
           <Button kind="primary" disabled={!isComplete(rows)} onClick={() => onChange(mappingOf(rows))}>
-            Take these rules
+            Use these rules
           </Button>
         )}
         <Button kind="quiet" onClick={() => setAsJson(true)}>
@@ -68,7 +68,7 @@ export function MappingRulesForm({ columns, options, onChange }: MappingRulesFor
 interface MappingEditorProps {
   readonly rows: MappingRows;
   readonly onChange: (rows: MappingRows) => void;
-  /** Columns and paths of the records, to choose from. */
+  /** Columns and paths found in the records. */
   readonly columns: readonly string[];
 }
 
@@ -79,7 +79,7 @@ const kinds = [
 
 const labels = { event: 'Event', distinct_id: 'Person (distinct_id)', timestamp: 'Time' } as const;
 
-/** Which column is the event, the person, the time, and what becomes a property. */
+/** Maps columns to event name, person, time and properties. */
 function MappingEditor({ rows, onChange, columns }: MappingEditorProps) {
   const list = useId();
   const { timestamp, properties } = rows;
@@ -101,14 +101,14 @@ function MappingEditor({ rows, onChange, columns }: MappingEditorProps) {
       ))}
       <div className="grid gap-3 sm:grid-cols-2">
         <TextInput
-          label="Form of the time"
-          placeholder="any of the usual ones"
+          label="Time format"
+          placeholder="detect automatically"
           hint="iso, s, ms, us, ns, or a pattern such as dd.MM.yyyy HH:mm:ss"
           value={timestamp.format}
           onChange={(format) => onChange({ ...rows, timestamp: { ...timestamp, format } })}
         />
         <TextInput
-          label="Zone of times that state none"
+          label="Time zone of times without one"
           placeholder="UTC"
           value={timestamp.zone}
           onChange={(zone) => onChange({ ...rows, timestamp: { ...timestamp, zone } })}
@@ -140,7 +140,7 @@ function RuleRow({ label, rule, list, onChange }: RuleRowProps) {
         {label} <span className="text-danger">*</span>
       </span>
       <BareSelect
-        aria-label={`${label}: where from`}
+        aria-label={`${label}: source`}
         value={rule.kind}
         choices={kinds}
         onChange={(kind) => onChange({ kind, value: rule.value })}
@@ -197,7 +197,7 @@ function PropertyRows({ rows, list, onChange }: PropertyRowsProps) {
           icon={<Plus aria-hidden="true" className="size-3.5" />}
           onClick={() => onChange([...rows, { name: '', path: '' }])}
         >
-          Add a property
+          Add property
         </Button>
       </div>
     </div>

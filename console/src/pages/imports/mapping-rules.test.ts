@@ -16,8 +16,8 @@ const rows: MappingRows = {
   properties: [{ name: 'total', path: 'sum.gross' }],
 };
 
-describe('the rows of a mapping', () => {
-  it('become rules, and the rules become the same rows', () => {
+describe('mapping rows', () => {
+  it('convert to rules and back to the same rows', () => {
     const mapping = mappingOf(rows);
     expect(mapping).toEqual({
       event: { constant: 'Order' },
@@ -28,13 +28,13 @@ describe('the rows of a mapping', () => {
     expect(rowsOfMapping(mapping)).toEqual(rows);
   });
 
-  it('leave a mapping alone that says more than rows can show', () => {
+  it('are not available for mappings that rows cannot represent', () => {
     expect(rowsOfMapping({ ...mappingOf(rows), skip: [] })).toBeUndefined();
     expect(rowsOfMapping({ ...mappingOf(rows), event: { path: 'kind', table: { 1: 'a' } } })).toBeUndefined();
     expect(rowsOfMapping({ ...mappingOf(rows), properties: { a: { constant: 1 } } })).toBeUndefined();
   });
 
-  it('are guessed from the columns of the records, and are not complete without all three', () => {
+  it('are guessed from the columns, and are complete only with event, person and time', () => {
     const columns = columnsOf([{ kind: 'a', user: { id: 1, plan: {} } }, { at: 5 }]);
     expect(columns).toEqual(['kind', 'user', 'user.id', 'user.plan', 'at']);
     const guessed = guessRows(columns);

@@ -1,11 +1,11 @@
 import { isJsonObject } from '../../components/json-value.ts';
 
-/** What the rows of the mapping editor hold: columns, paths or templates; empty: not given. */
+/** Rows of the mapping editor: columns, paths or templates; empty if not set. */
 export interface MappingRows {
   readonly event: Rule;
   readonly distinct_id: Rule;
   readonly timestamp: Rule & { readonly format: string; readonly zone: string };
-  /** undefined: every column that no rule takes. */
+  /** `undefined` means every column not used by another rule. */
   readonly properties: readonly { readonly name: string; readonly path: string }[] | undefined;
 }
 
@@ -22,14 +22,14 @@ export const emptyRows: MappingRows = {
   properties: undefined,
 };
 
-/** Lets any record through, so that its columns can be seen before there are rules. */
+/** Accepts any record, so that the preview can show the columns before there are rules. */
 export const openMapping = {
   event: { constant: 'record' },
-  distinct_id: { constant: 'nobody' },
+  distinct_id: { constant: 'preview' },
   timestamp: { constant: '2020-01-01T00:00:00Z' },
 } as const;
 
-/** Rules of the format "mapping" as it takes them. */
+/** Converts rows to rules of the format "mapping". */
 export function mappingOf({ event, distinct_id, timestamp, properties }: MappingRows): Record<string, unknown> {
   const { format, zone } = timestamp;
   const time = { ...ruleOf(timestamp), ...(format !== '' && { format }), ...(zone !== '' && { zone }) };
@@ -51,7 +51,7 @@ export function isComplete({ event, distinct_id, timestamp }: MappingRows): bool
   return [event, distinct_id, timestamp].every(({ value }) => value.trim() !== '');
 }
 
-/** The rows of a mapping; undefined: it says more than rows can show, and is edited as JSON. */
+/** Converts rules to rows, or returns `undefined` if rows cannot represent them and they must be edited as JSON. */
 export function rowsOfMapping(mapping: unknown): MappingRows | undefined {
   if (!isJsonObject(mapping)) return undefined;
   const { event, distinct_id, timestamp, properties, ...others } = mapping;
@@ -74,7 +74,7 @@ function readRule(rule: unknown): Rule | undefined {
   return typeof constant === 'string' ? { kind: 'constant', value: constant } : undefined;
 }
 
-/** null: not to be shown in rows. */
+/** Returns `null` if rows cannot represent the properties. */
 function readProperties(bag: unknown): MappingRows['properties'] | null {
   if (bag === undefined) return undefined;
   if (Array.isArray(bag)) return bag.map(String).map((name) => ({ name, path: name }));
@@ -86,7 +86,7 @@ function readProperties(bag: unknown): MappingRows['properties'] | null {
 
 const columnsMax = 500;
 
-/** Columns and paths of records, in the order in which they come: `user`, `user.id`. */
+/** Returns columns and paths of records in order of appearance: `user`, `user.id`. */
 export function columnsOf(records: readonly unknown[]): string[] {
   const found = new Set<string>();
   const visit = (value: unknown, prefix: string, depth: number): void => {
@@ -101,7 +101,7 @@ export function columnsOf(records: readonly unknown[]): string[] {
   return [...found];
 }
 
-const usual = {
+const commonNames = {
   event: ['event', 'event_name', 'event_type', 'action', 'name', 'type', 'kind'],
   distinct_id: [
     'distinct_id',
@@ -117,16 +117,16 @@ const usual = {
   timestamp: ['timestamp', 'time', 'event_time', 'ts', 'created_at', 'createdAt', 'at', 'date'],
 } as const;
 
-/** A first guess by the usual names; nothing where none of them is there. */
+/** Guesses rows from common column names; a row without a match stays empty. */
 export function guessRows(columns: readonly string[]): MappingRows {
   const pick = (names: readonly string[]): Rule => ({
     kind: 'path',
     value: names.find((name) => columns.includes(name)) ?? '',
   });
   return {
-    event: pick(usual.event),
-    distinct_id: pick(usual.distinct_id),
-    timestamp: { ...pick(usual.timestamp), format: '', zone: '' },
+    event: pick(commonNames.event),
+    distinct_id: pick(commonNames.distinct_id),
+    timestamp: { ...pick(commonNames.timestamp), format: '', zone: '' },
     properties: undefined,
   };
 }

@@ -37,18 +37,18 @@ import { WizardFooter } from './wizard-footer.tsx';
 
 const route = getRouteApi('/projects/$projectId/imports/new');
 
-/** From the choice of a source to the start of its import; the address says how far one is. */
+/** The import wizard, from source to start. The current step is in the URL. */
 export function NewImportPage() {
   const { step = 'source' } = route.useSearch();
   const mayEdit = useMay('editor');
   return (
     <>
-      <PageHeader title="New import" description="Nothing is sent before you start it at the end." />
+      <PageHeader title="New import" description="Nothing is loaded until you start the import in the last step." />
       <Steps current={step} />
       {mayEdit ? (
         <Step step={step} />
       ) : (
-        <EmptyState title="You may look, not import">An administrator can make you an editor.</EmptyState>
+        <EmptyState title="No permission to import">Ask an administrator for the editor role.</EmptyState>
       )}
     </>
   );
@@ -63,7 +63,7 @@ const stepNames = {
   start: 'Start',
 } as const satisfies Record<WizardStep, string>;
 
-/** How far one is; what lies behind can be gone back to. */
+/** The steps of the wizard; completed ones are links. */
 function Steps({ current }: { readonly current: WizardStep }) {
   const at = wizardSteps.indexOf(current);
   return (
@@ -103,10 +103,10 @@ function Step({ step }: { readonly step: WizardStep }) {
     config === undefined ? slug === source : id === stored.data?.plugin,
   );
   if (plugin === undefined || (config !== undefined && settings.data === undefined)) {
-    // Only while there is nothing yet: a form that is being filled in outlives a request that fails.
+    // Only before the first data arrives: a failed refetch must not replace a form with input.
     const error = sources.error ?? stored.error ?? settings.error;
-    const again = (): void => void Promise.all([sources, stored, settings].map((query) => query.refetch()));
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={again} />;
+    const retry = (): void => void Promise.all([sources, stored, settings].map((query) => query.refetch()));
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={retry} />;
   }
   const values = settings.data ?? {};
   if (step === 'connection' || config === undefined) {
@@ -187,7 +187,7 @@ function LastSteps({ projectId, configId, runId, source, step, onStep }: LastSte
   );
 }
 
-/** Formats that a source lets choose. */
+/** Returns the formats that a source supports. */
 function formatsOf(plugin: Plugin): readonly string[] {
   const field = readSchema(plugin.config_schema)
     .filter(isField)
@@ -200,7 +200,7 @@ interface SourceStepProps {
   readonly onChoose: (slug: string) => void;
 }
 
-/** Where the history is. */
+/** Selects the source of the history. */
 function SourceStep({ projectId, onChoose }: SourceStepProps) {
   const sources = useQuery(sourcesQuery(projectId));
   const [search, setSearch] = useState('');
@@ -226,7 +226,7 @@ function SourceStep({ projectId, onChoose }: SourceStepProps) {
         onChange={({ target }) => setSearch(target.value)}
       />
       {shown.length === 0 && (
-        <EmptyState title="No source has this name">Files can take the export of any tool.</EmptyState>
+        <EmptyState title="No matching sources">Use Files to import an export of any tool.</EmptyState>
       )}
       <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
         {shown.map(({ id, slug, name, description }) => (
@@ -253,15 +253,15 @@ function SourceStep({ projectId, onChoose }: SourceStepProps) {
 interface StartStepProps {
   readonly projectId: number;
   readonly configId: number;
-  /** The run that was checked. */
+  /** The check run. */
   readonly run: Run;
-  /** Events that will be sent. */
+  /** Number of events to load. */
   readonly events: number;
   readonly onBack: () => void;
   readonly onStarted: (run: Run) => void;
 }
 
-/** The load, as a whole or as a trial first. */
+/** Starts the load, optionally as a trial first. */
 function StartStep({ projectId, configId, run, events, onBack, onStarted }: StartStepProps) {
   const client = useQueryClient();
   const [records, setRecords] = useState('1000');
@@ -273,7 +273,7 @@ function StartStep({ projectId, configId, run, events, onBack, onStarted }: Star
         ? steerRun(place, 'resume', loadBody(run))
         : startRun(projectId, configId, { last: 'report', limit }),
     onSuccess: (started) => {
-      // The page of the run would take the one that was checked for it, which is over.
+      // Without this the run page would show the cached check run, which has ended.
       client.setQueryData(runQuery({ ...place, runId: started.id }).queryKey, started);
       onStarted(started);
     },
@@ -283,13 +283,13 @@ function StartStep({ projectId, configId, run, events, onBack, onStarted }: Star
     <div className="flex flex-col gap-4">
       <Section title="Start">
         <p className="text-sm">
-          <NumberText value={events} /> events of <NumberText value={run.totals.records} /> records will be sent;{' '}
+          <NumberText value={events} /> events of <NumberText value={run.totals.records} /> records will be loaded;{' '}
           <NumberText value={run.totals.duplicates} /> duplicates and <NumberText value={run.totals.rejected} />{' '}
-          rejected are skipped. You can pause the run, and undo it afterwards.
+          rejected records are skipped. You can pause the run at any time and undo it afterwards.
         </p>
       </Section>
       <details className="rounded-lg border border-line bg-surface p-4 text-sm">
-        <summary className="cursor-pointer font-semibold">Try it with a few records first</summary>
+        <summary className="cursor-pointer font-semibold">Start with a trial of a few records</summary>
         <div className="flex flex-wrap items-end gap-3 pt-3">
           <TextInput label="Records" inputMode="numeric" value={records} onChange={setRecords} />
           <Button
@@ -297,7 +297,7 @@ function StartStep({ projectId, configId, run, events, onBack, onStarted }: Star
             busy={start.isPending && start.variables === 'trial'}
             onClick={() => start.mutate('trial')}
           >
-            Start a trial
+            Start trial
           </Button>
         </div>
       </details>
@@ -305,7 +305,7 @@ function StartStep({ projectId, configId, run, events, onBack, onStarted }: Star
       <WizardFooter
         onBack={onBack}
         onNext={() => start.mutate('all')}
-        next="Start the import"
+        next="Start import"
         busy={start.isPending && start.variables === 'all'}
       />
     </div>

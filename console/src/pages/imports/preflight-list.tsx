@@ -4,7 +4,7 @@ import type { Preflight } from './imports-query.ts';
 
 const tones = { problem: 'danger', warning: 'warn', fine: 'ok' } as const;
 
-/** What stands in the way of a run, problems first. */
+/** The findings of a preflight, problems first. */
 export function PreflightList({ preflight }: { readonly preflight: Preflight }) {
   return (
     <ul className="divide-y divide-line">

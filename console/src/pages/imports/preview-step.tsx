@@ -24,7 +24,7 @@ import { WizardFooter } from './wizard-footer.tsx';
 interface PreviewStepProps {
   readonly projectId: number;
   readonly configId: number;
-  /** Formats that the source allows; empty: it has one of its own. */
+  /** Formats that the source supports; empty if it has a fixed one. */
   readonly choices: readonly string[];
   readonly stored: SettingValues;
   readonly onBack: () => void;
@@ -32,61 +32,62 @@ interface PreviewStepProps {
 }
 
 const recordsMax = 20;
-const settleMs = 400;
+const debounceMs = 400;
 
-/** Records beside the events that they become, anew with every change of the mapping. */
+/** Shows records and the resulting events, updated with every change of the mapping. */
 export function PreviewStep(props: PreviewStepProps) {
   const { projectId, configId, onBack } = props;
-  const { draft, setDraft, takeFormat, settings, isRecognising, isStated, preview, save } = usePreviewState(props);
+  const { draft, setDraft, selectFormat, settings, isDetecting, isSelected, preview, save } = usePreviewState(props);
   const better = preview.data?.better_format ?? null;
   return (
     <div className="flex flex-col gap-4">
       <FormatSection
         {...props}
         settings={settings}
-        isRecognising={isRecognising}
-        isStated={isStated}
+        isDetecting={isDetecting}
+        isSelected={isSelected}
         records={preview.data?.results.map(({ record }) => record) ?? []}
-        onFormat={takeFormat}
+        onFormat={selectFormat}
         onChange={(change) => setDraft({ ...draft, ...change })}
       />
       {better !== null && (
-        <Button className="self-start" onClick={() => takeFormat(better)}>
-          Take the format {better}
+        <Button className="self-start" onClick={() => selectFormat(better)}>
+          Use format {better}
         </Button>
       )}
-      <ChosenPart
+      <SelectionSection
         projectId={projectId}
         settings={settings}
         preview={preview.data}
         onChange={(change) => setDraft({ ...draft, ...change })}
       />
       <ErrorNote error={preview.error} />
-      {preview.isPending && !isRecognising && <Loading label="Reading the first records" />}
+      {preview.isPending && !isDetecting && <Loading label="Reading the first records" />}
       {preview.data !== undefined && <PreviewRecords key={configId} preview={preview.data} />}
       <ErrorNote error={save.error} />
       <WizardFooter
         onBack={onBack}
         onNext={() => save.mutate()}
-        next="Continue to the check"
+        next="Continue to check"
         busy={save.isPending}
-        // What is chosen may leave out all of the first ones.
+        // The selection may exclude all previewed records.
         disabled={preview.data === undefined || preview.data.events + preview.data.skipped === 0}
       />
     </div>
   );
 }
 
-/** What is stored, what was typed over it, and what the first records become with both. */
+/** Returns the stored settings with unsaved changes, and the preview for both. */
 function usePreviewState({ projectId, configId, choices, stored, onDone }: PreviewStepProps) {
   const client = useQueryClient();
   const [draft, setDraft, forget] = useDraft(`import mapping ${projectId} ${configId}`, []);
-  const stated: SettingValues = { ...mappingSettings(stored), ...draft };
-  const isStated = stated['format'] !== undefined;
-  const recognised = useRecognised({ projectId, configId, choices, isNeeded: !isStated });
-  const settings: SettingValues = { ...startSettings(recognised.format), ...stated };
-  const used = useSettled(settings);
-  const preview = usePreview(projectId, configId, used, choices.length === 0 || used['format'] !== undefined);
+  const given: SettingValues = { ...mappingSettings(stored), ...draft };
+  const isSelected = given['format'] !== undefined;
+  const detected = useDetectedFormat({ projectId, configId, choices, isNeeded: !isSelected });
+  const settings: SettingValues = { ...initialSettings(detected.format), ...given };
+  const debounced = useDebounced(settings);
+  const hasFormat = choices.length === 0 || debounced['format'] !== undefined;
+  const preview = usePreview(projectId, configId, debounced, hasFormat);
   const save = useMutation({
     mutationFn: () => changeSettings(projectId, configId, settings),
     onSuccess: async () => {
@@ -95,13 +96,13 @@ function usePreviewState({ projectId, configId, choices, stored, onDone }: Previ
       onDone();
     },
   });
-  // What is chosen of the events stays: it is the same for every format.
-  const takeFormat = (next: string): void =>
-    setDraft({ ...draft, format_options: '', names: '', ...startSettings(next) });
-  return { draft, setDraft, takeFormat, settings, isStated, isRecognising: recognised.isPending, preview, save };
+  // The selection of events is kept, because it applies to every format.
+  const selectFormat = (next: string): void =>
+    setDraft({ ...draft, format_options: '', names: '', ...initialSettings(next) });
+  return { draft, setDraft, selectFormat, settings, isSelected, isDetecting: detected.isPending, preview, save };
 }
 
-/** The first records as events; what was shown stays until the next answer. */
+/** Fetches the preview; the previous one stays visible until the next arrives. */
 function usePreview(projectId: number, configId: number, settings: SettingValues, enabled: boolean) {
   return useQuery({
     enabled,
@@ -117,43 +118,43 @@ function mappingSettings({ format, format_options, names, choose, transform }: S
   return Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== ''));
 }
 
-/** A mapping begins with rules that let every record through, so that there is something to look at. */
-function startSettings(format: string | undefined): SettingValues {
+/** Returns the initial settings of a format. A mapping starts with rules that accept every record, so that the preview has rows. */
+function initialSettings(format: string | undefined): SettingValues {
   if (format === undefined) return {};
   return format === 'mapping' ? { format, format_options: { mapping: JSON.stringify(openMapping) } } : { format };
 }
 
-/** Typing is over when nothing was typed for a moment. */
-function useSettled(value: SettingValues): SettingValues {
+/** Debounces settings while the user types. */
+function useDebounced(value: SettingValues): SettingValues {
   const text = JSON.stringify(value);
   const [settled, setSettled] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), settleMs);
+    const timer = setTimeout(() => setSettled(text), debounceMs);
     return () => clearTimeout(timer);
   }, [text]);
   return JSON.parse(settled) as SettingValues;
 }
 
-interface ChosenPartProps {
+interface SelectionSectionProps {
   readonly projectId: number;
   readonly settings: SettingValues;
   readonly preview: Preview | undefined;
   readonly onChange: (change: SettingValues) => void;
 }
 
-/** Less than everything, and made into something else; closed it says in a few words what is chosen. */
-function ChosenPart({ projectId, settings, preview, onChange }: ChosenPartProps) {
+/** Edits which events are imported and how they are changed; shows a summary while collapsed. */
+function SelectionSection({ projectId, settings, preview, onChange }: SelectionSectionProps) {
   const known = useMemo(() => knownNames(preview), [preview]);
   const transform = String(settings['transform'] ?? '');
-  const words = [
+  const summary = [
     ...choiceWords(readChoice(settings['choose']) ?? {}),
-    ...(transform === '' ? [] : [`through transformation ${transform}`]),
+    ...(transform === '' ? [] : [`transformation ${transform}`]),
   ];
   return (
     <details className="rounded-lg border border-line bg-surface">
       <summary className="cursor-pointer px-4 py-2.5 text-sm font-semibold">
-        What is taken, and what is changed on the way{' '}
-        <span className="font-normal text-soft">{words.length === 0 ? 'all, as it is' : words.join(' · ')}</span>
+        Selection and changes{' '}
+        <span className="font-normal text-soft">{summary.length === 0 ? 'all, unchanged' : summary.join(' · ')}</span>
       </summary>
       <div className="flex flex-col gap-4 border-t border-line p-4">
         <ChoiceEditor setting={settings['choose']} known={known} onChange={(choose) => onChange({ choose })} />
@@ -178,12 +179,12 @@ function knownNames(preview: Preview | undefined) {
 
 interface TransformSelectProps {
   readonly projectId: number;
-  /** The setting `transform`: the id of a config, empty for none. */
+  /** Value of the setting `transform`: the id of a config, or empty. */
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
-/** A transformation through which each event goes before the check; its code says what rules cannot. */
+/** Selects a transformation that runs on each event before the check, for changes that rules cannot express. */
 function TransformSelect({ projectId, value, onChange }: TransformSelectProps) {
   const chain = useQuery(transformationsQuery(projectId));
   const configs = chain.data?.results ?? [];
@@ -191,7 +192,7 @@ function TransformSelect({ projectId, value, onChange }: TransformSelectProps) {
     { value: '', label: 'None' },
     ...configs.map(({ id, name, enabled }) => ({
       value: String(id),
-      label: `${name.slice(0, 60)} (${id})${enabled ? ', switched on' : ''}`,
+      label: `${name.slice(0, 60)} (${id})${enabled ? ', enabled' : ''}`,
     })),
   ];
   const listed = choices.some((each) => each.value === value) ? choices : [...choices, { value, label: value }];
@@ -204,19 +205,19 @@ function TransformSelect({ projectId, value, onChange }: TransformSelectProps) {
       onChange={onChange}
       error={
         chosen?.enabled === true
-          ? 'It is switched on: events of this import would go through it twice. Switch it off, or take another.'
+          ? 'This transformation is enabled, so it would run twice on imported events. Disable it or select another.'
           : undefined
       }
       hint={
         <>
-          Each event goes through it before the check: what it makes is compared. It need not be switched on.{' '}
+          Runs on each event before the check, which compares its output. It does not have to be enabled.{' '}
           <Link
             to="/projects/$projectId/transformations"
             params={{ projectId: String(projectId) }}
             search={{ add: 'code' }}
             className="underline"
           >
-            Write one
+            Write a transformation
           </Link>
         </>
       }
@@ -226,17 +227,17 @@ function TransformSelect({ projectId, value, onChange }: TransformSelectProps) {
 
 const tones = { events: 'ok', skipped: 'neutral', rejected: 'danger' } as const;
 
-/** Records of the source, each beside the events that it becomes. */
+/** Records of the source, each next to its events. */
 function PreviewRecords({ preview }: { readonly preview: Preview }) {
   if (preview.results.length === 0)
-    return <EmptyState title="The source has no records">Look at the connection: nothing was found there.</EmptyState>;
+    return <EmptyState title="No records">The source is empty. Check the connection settings.</EmptyState>;
   const files = [...new Set(preview.results.map(({ part }) => part))];
   return (
     <div className="flex flex-col gap-3">
       <Notice tone={preview.rejected > 0 ? 'warn' : preview.events > 0 ? 'ok' : 'info'}>
-        <Shown preview={preview} files={files} />: <NumberText value={preview.events} /> events,{' '}
+        <PreviewScope preview={preview} files={files} />: <NumberText value={preview.events} /> events,{' '}
         <NumberText value={preview.skipped} /> skipped, <NumberText value={preview.rejected} /> rejected.
-        {preview.better_format !== null && ` The format ${preview.better_format} reads them.`}
+        {preview.better_format !== null && ` Format ${preview.better_format} can read them.`}
       </Notice>
       <ol className="flex flex-col gap-3">
         {preview.results.map((record, index) => (
@@ -250,7 +251,7 @@ function PreviewRecords({ preview }: { readonly preview: Preview }) {
               )}
               {record.reason !== null && <UserText text={record.reason} />}
               {record.left_out.some((why) => why !== record.reason) && (
-                <span className="text-soft">left out: {record.left_out.join(', ')}</span>
+                <span className="text-soft">excluded: {record.left_out.join(', ')}</span>
               )}
             </p>
             <div className="grid gap-3 lg:grid-cols-2">
@@ -264,7 +265,7 @@ function PreviewRecords({ preview }: { readonly preview: Preview }) {
                       </p>
                     )}
                     {event === null ? (
-                      <p className="text-sm text-soft">The transform drops it.</p>
+                      <p className="text-sm text-soft">Dropped by the transformation.</p>
                     ) : (
                       <JsonView label={`Event ${at + 1} of record ${index + 1}`} value={event} openDepth={1} />
                     )}
@@ -279,14 +280,14 @@ function PreviewRecords({ preview }: { readonly preview: Preview }) {
   );
 }
 
-interface ShownProps {
+interface PreviewScopeProps {
   readonly preview: Preview;
-  /** That the records come from. */
+  /** Files with previewed records. */
   readonly files: readonly string[];
 }
 
-/** Which of the source is looked at: a mapping that fits one file may not fit another. */
-function Shown({ preview: { results, part, parts }, files }: ShownProps) {
+/** Shows which part of the source the preview covers, since a mapping that fits one file may not fit another. */
+function PreviewScope({ preview: { results, part, parts }, files }: PreviewScopeProps) {
   if (files.length > 1) {
     return (
       <>
@@ -306,35 +307,35 @@ function Shown({ preview: { results, part, parts }, files }: ShownProps) {
   );
 }
 
-interface RecognisedOptions {
+interface DetectionOptions {
   readonly projectId: number;
   readonly configId: number;
-  /** Formats that the source allows. */
+  /** Formats that the source supports. */
   readonly choices: readonly string[];
-  /** Nobody has chosen one yet. */
+  /** Whether no format is selected yet. */
   readonly isNeeded: boolean;
 }
 
-const recordsLooked = 5;
+const recordsProbed = 5;
 
 /**
- * The format that the first records have; where none of the ready-made ones reads them, the one for rules of one's own. Undefined:
- * it is not known yet, not needed, or the source has a format of its own.
+ * Detects the format of the first records; falls back to custom mapping rules if no built-in format can read them. Returns
+ * `undefined` while unknown, if not needed, or if the source has a fixed format.
  */
-function useRecognised({ projectId, configId, choices, isNeeded }: RecognisedOptions) {
+function useDetectedFormat({ projectId, configId, choices, isNeeded }: DetectionOptions) {
   const [first] = choices;
   const isOpen = isNeeded && choices.length > 1;
-  const look = useQuery({
+  const probe = useQuery({
     queryKey: ['import format', projectId, configId],
     queryFn: ({ signal }) =>
-      readPreview(projectId, { config_id: configId, settings: { format: first }, records: recordsLooked }, signal),
+      readPreview(projectId, { config_id: configId, settings: { format: first }, records: recordsProbed }, signal),
     enabled: isOpen,
     retry: false,
   });
   if (!isNeeded || !isOpen) return { format: isNeeded ? first : undefined, isPending: false };
-  // Whatever is wrong with the source, the preview itself says it.
-  if (look.data === undefined) return { format: look.isPending ? undefined : first, isPending: look.isPending };
-  const { events, skipped, better_format: better } = look.data;
+  // If the source fails, the preview shows the error.
+  if (probe.data === undefined) return { format: probe.isPending ? undefined : first, isPending: probe.isPending };
+  const { events, skipped, better_format: better } = probe.data;
   const fallback = choices.includes('mapping') ? 'mapping' : first;
   const format = better ?? (events + skipped > 0 ? first : fallback);
   return { format, isPending: false };

@@ -17,20 +17,20 @@ import { reportQuery, type Report, type ReportCell, type ReportDay } from './run
 
 type Row = ReportDay & { readonly counts: readonly ReportCell[] };
 
-interface ReportOf {
+interface ReportOptions {
   readonly place: RunPlace;
-  /** A run that has moved on has another report. */
+  /** Changes whenever the report of the run may have changed. */
   readonly stamp: string;
 }
 
-function useReport({ place, stamp }: ReportOf) {
+function useReport({ place, stamp }: ReportOptions) {
   const query = reportQuery(place);
   return useQuery({ queryKey: [...query.queryKey, stamp], queryFn: query.queryFn as () => Promise<Report> });
 }
 
-/** What the run has come to, in a sentence; nothing until that is known. */
-export function Verdict(of: ReportOf) {
-  const { data } = useReport(of);
+/** Shows the verdict of the run as a sentence. Renders nothing until it is known. */
+export function Verdict(options: ReportOptions) {
+  const { data } = useReport(options);
   return data === undefined ? null : <VerdictNotice report={data} />;
 }
 
@@ -42,12 +42,12 @@ function VerdictNotice({ report: { verdict, summary } }: { readonly report: Pick
   );
 }
 
-/** Source against store, by day and event, with the sums that have to agree. */
-export function Reconciliation({ place, stamp }: ReportOf) {
+/** Compares source and store by day and event, with control totals. */
+export function Reconciliation({ place, stamp }: ReportOptions) {
   const report = useReport({ place, stamp });
   if (report.data === undefined) {
     return report.error === null ? (
-      <Loading label="Loading the report" />
+      <Loading label="Loading report" />
     ) : (
       <ErrorState error={report.error} onRetry={() => void report.refetch()} />
     );
@@ -61,7 +61,7 @@ export function Reconciliation({ place, stamp }: ReportOf) {
       {differences.list.length > 0 && (
         <Section
           title="Differences"
-          description={differences.more > 0 ? `${differences.more} more are in the report.` : ''}
+          description={differences.more > 0 ? `${differences.more} more in the report.` : ''}
         >
           <ul className="flex flex-col gap-1 text-sm">
             {differences.list.slice(0, 200).map(({ kind, day, event, detail }, index) => (
@@ -76,7 +76,7 @@ export function Reconciliation({ place, stamp }: ReportOf) {
   );
 }
 
-/** The page of its own that goes into an archive. */
+/** Opens the report as a standalone page, for archiving. */
 export function ReportLink({ place }: { readonly place: RunPlace }) {
   return (
     <a href={`${runPath(place)}/report?format=html`} target="_blank" rel="noreferrer" className={buttonStyle('plain')}>
@@ -102,7 +102,7 @@ function Days({ report }: { readonly report: Report }) {
         rows={rows}
         rowId={(row) => row.day}
         maxHeight="28rem"
-        empty={<EmptyState title="No day has events yet">Days stand here as soon as the check is done.</EmptyState>}
+        empty={<EmptyState title="No days yet">Days appear here when the check is done.</EmptyState>}
       />
     </div>
   );
@@ -116,7 +116,7 @@ interface EventNamePagerProps {
   readonly onFrom: (from: number) => void;
 }
 
-/** A history may have hundreds of names: their columns come a few at a time. */
+/** Pages through event names, of which there may be hundreds, a few columns at a time. */
 function EventNamePager({ count, from, onFrom }: EventNamePagerProps) {
   if (count <= eventsShown) return null;
   const last = Math.min(from + eventsShown, count);
@@ -126,14 +126,14 @@ function EventNamePager({ count, from, onFrom }: EventNamePagerProps) {
         Event names {from + 1} to {last} of {count.toLocaleString('en')}
       </span>
       <IconButton
-        label="Event names before these"
+        label="Previous event names"
         size="small"
         disabled={from === 0}
         icon={<ChevronLeft aria-hidden="true" className="size-4" />}
         onClick={() => onFrom(Math.max(0, from - eventsShown))}
       />
       <IconButton
-        label="Event names after these"
+        label="Next event names"
         size="small"
         disabled={last === count}
         icon={<ChevronRight aria-hidden="true" className="size-4" />}
@@ -169,7 +169,7 @@ function columnsOf(events: readonly string[], from: number): readonly Column<Row
   ];
 }
 
-/** Where the three numbers of a cell differ, all of them with their names. */
+/** Shows all three counts of a cell if they differ. */
 function CellText({ cell }: { readonly cell: ReportCell | undefined }) {
   if (cell === undefined || typeof cell === 'number') return <NumberText value={cell} />;
   const [toLoad, loaded, found] = cell;
@@ -186,7 +186,7 @@ function CellText({ cell }: { readonly cell: ReportCell | undefined }) {
 
 function Sums({ balance }: Pick<Report, 'balance'>) {
   return (
-    <Section title="Sums that have to agree" flush>
+    <Section title="Control totals" flush>
       <ul className="divide-y divide-line text-sm">
         {balance.map(({ name, left, right, holds }) => (
           <li key={name} className="flex flex-wrap items-center gap-x-4 px-4 py-2">

@@ -12,7 +12,7 @@ import { readRejected, type Rejected } from './run-results.ts';
 
 const shownMax = 100;
 
-/** Records that did not become events, as the source has them. */
+/** Rejected records, unchanged from the source. */
 export function RejectedRecords({ place, count }: { readonly place: RunPlace; readonly count: number }) {
   const path = `${runPath(place)}/rejected`;
   const rejected = useQuery({
@@ -29,15 +29,15 @@ export function RejectedRecords({ place, count }: { readonly place: RunPlace; re
   const { records, more } = rejected.data;
   if (records.length === 0) {
     return (
-      <EmptyState title="No record was rejected">
-        A record that cannot become an event stands here, byte for byte as the source has it.
+      <EmptyState title="No rejected records">
+        Records that cannot be converted to events appear here, byte for byte.
       </EmptyState>
     );
   }
   return (
     <Section
       title="Rejected records"
-      description={more ? `The first ${shownMax}; all of them are in the file.` : `All ${records.length} of them.`}
+      description={more ? `First ${shownMax}. Download the file for all of them.` : `${records.length} in total`}
       actions={
         <a href={path} download={`rejected-${place.runId}.ndjson`} className={buttonStyle('plain', 'small')}>
           <Download aria-hidden="true" className="size-3.5" /> Download NDJSON

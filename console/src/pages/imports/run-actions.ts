@@ -6,26 +6,26 @@ export type RunAction =
   | 'resume'
   | 'load'
   | 'skip_rejected'
-  | 'load_beside'
+  | 'load_in_addition'
   | 'promote'
   | 'retry_rejected'
   | 'verify'
   | 'cancel'
   | 'undo';
 
-type Steered = Pick<Run, 'state' | 'stage' | 'options' | 'totals' | 'check_problems' | 'command'>;
+type ActionRun = Pick<Run, 'state' | 'stage' | 'options' | 'totals' | 'check_problems' | 'command'>;
 
-/** What is offered for a run, the next step first. The service refuses whatever has become impossible meanwhile. */
-export function actionsOf(run: Steered): readonly RunAction[] {
-  const found = byState(run).filter((action) => run.command === null || ofCommandRun.has(action));
+/** Returns the actions to offer for a run, the most likely first. The API refuses those that have become impossible. */
+export function actionsOf(run: ActionRun): readonly RunAction[] {
+  const found = byState(run).filter((action) => run.command === null || commandRunActions.has(action));
   if (run.stage === 'undo') return found.filter((action) => action === 'pause' || action === 'resume');
   return run.options.target.kind === 'project' ? found : found.filter((action) => action !== 'undo');
 }
 
-/** The records of a run of the command line are where its command is. */
-const ofCommandRun: ReadonlySet<RunAction> = new Set(['pause', 'cancel', 'undo']);
+/** Actions that do not need the records, which are stored where the command runs. */
+const commandRunActions: ReadonlySet<RunAction> = new Set(['pause', 'cancel', 'undo']);
 
-function byState(run: Steered): RunAction[] {
+function byState(run: ActionRun): RunAction[] {
   const { state, totals } = run;
   switch (state) {
     case 'queued':
@@ -35,8 +35,8 @@ function byState(run: Steered): RunAction[] {
       return ['resume', 'cancel'];
     case 'failed':
       if (!isHeldByCheck(run)) return ['resume', 'cancel', 'undo'];
-      // Before the load there is nothing to take back.
-      return [...held(run), 'cancel', ...(totals.loaded > 0 ? (['undo'] as const) : [])];
+      // Before the load there is nothing to undo.
+      return [...resolutions(run), 'cancel', ...(totals.loaded > 0 ? (['undo'] as const) : [])];
     case 'cancelled':
       return ['undo'];
     case 'undone':
@@ -46,23 +46,23 @@ function byState(run: Steered): RunAction[] {
   }
 }
 
-function completed(run: Steered): RunAction[] {
+function completed(run: ActionRun): RunAction[] {
   const { options, totals } = run;
-  if (options.last === 'check') return isHeldByCheck(run) ? held(run) : ['load'];
+  if (options.last === 'check') return isHeldByCheck(run) ? resolutions(run) : ['load'];
   const trial: RunAction[] = options.limit === null ? [] : ['promote'];
   const retry: RunAction[] = totals.rejected > 0 ? ['retry_rejected'] : [];
   return [...trial, ...retry, 'verify', 'undo'];
 }
 
-/** What lets it load; nothing where only other rules or another source help. */
-function held({ check_problems: problems }: Pick<Steered, 'check_problems'>): RunAction[] {
+/** Returns the action that lets the run load; none if only other rules or another source help. */
+function resolutions({ check_problems: problems }: Pick<ActionRun, 'check_problems'>): RunAction[] {
   const has = new Set(problems);
   if (has.has('no_events') || has.has('unclear_replace')) return [];
-  return [has.has('stored_before') ? 'load_beside' : 'skip_rejected'];
+  return [has.has('stored_before') ? 'load_in_addition' : 'skip_rejected'];
 }
 
-/** The body of the resume that loads what was checked: with everything that its check needs for it. */
-export function loadBody(run: Steered): object {
+/** Builds the resume request that loads a checked run, with the options that its check requires. */
+export function loadBody(run: ActionRun): object {
   const problems = run.check_problems ?? [];
   return {
     last: 'report',
@@ -71,7 +71,7 @@ export function loadBody(run: Steered): object {
   };
 }
 
-/** Share of the records that has to be permitted, rounded up. */
+/** Returns the share of records that must be tolerated, rounded up. */
 export function neededTolerance({ records, rejected }: Pick<Run['totals'], 'records' | 'rejected'>): number {
   return records === 0 ? 1 : Math.min(1, Math.ceil((rejected / records) * 10_000) / 10_000);
 }

@@ -4,7 +4,7 @@ import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { runPath, type Run, type RunPlace } from './imports-query.ts';
 
-/** What the check of a run found, as far as it is shown. */
+/** The part of a check result that the console shows. */
 export interface CheckResult {
   readonly verdict: 'passed' | 'failed';
   readonly problems: readonly string[];
@@ -19,19 +19,19 @@ export interface CheckResult {
     readonly properties: Readonly<Record<string, number>>;
   };
   readonly identity: { readonly distinct_ids: number };
-  readonly odd_values?: readonly OddFinding[];
+  readonly odd_values?: readonly UnusualFinding[];
 }
 
-export interface OddFinding {
+export interface UnusualFinding {
   readonly of: UnusualValue;
   readonly rule: string;
   readonly count: number;
-  /** Checks of old versions lack it. */
+  /** Absent in checks by old versions. */
   readonly outcome?: string;
   readonly detail: string;
 }
 
-/** The report of a run, as far as it is shown. */
+/** The part of a report that the console shows. */
 export interface Report {
   readonly verdict: string;
   readonly summary: string;
@@ -49,7 +49,7 @@ export interface Report {
   readonly differences: { readonly list: readonly Difference[]; readonly more: number };
 }
 
-/** One number where the three agree: what was to be loaded, what was, what was found (null: not compared). */
+/** One number if all three counts agree, otherwise each of them; `found` is null if the store was not compared. */
 export type ReportCell = number | readonly [toLoad: number, loaded: number, found: number | null];
 
 export interface ReportDay {
@@ -68,26 +68,26 @@ interface Difference {
   readonly detail: string;
 }
 
-/** Without duplicates and without what is rejected. */
+/** Returns the number of events to load, without duplicates and rejected ones. */
 export function eventsToLoad({ events }: Pick<CheckResult, 'events'>): number {
   return events.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** What is to be looked at beside unusual values, which have a list of their own. */
-export function plainWarnings({ warnings, odd_values: odd = [] }: Pick<CheckResult, 'warnings' | 'odd_values'>) {
-  const own = new Set(odd.map(({ detail }) => detail));
-  return [...new Set(warnings)].filter((warning) => !own.has(warning));
+/** Returns the warnings other than those about unusual values, which are listed separately. */
+export function otherWarnings({ warnings, odd_values: unusual = [] }: Pick<CheckResult, 'warnings' | 'odd_values'>) {
+  const listed = new Set(unusual.map(({ detail }) => detail));
+  return [...new Set(warnings)].filter((warning) => !listed.has(warning));
 }
 
-/** Whether there is a result of its check to ask for. */
+/** Tells whether the run has a check result. */
 export function isChecked({ stages }: Pick<Run, 'stages'>): boolean {
   return stages.some(({ stage, state }) => stage === 'check' && state === 'done');
 }
 
-/** Whether there is a result of its preflight, which a run that reads or has failed has behind it. */
-export function isPreflown({ options, state, stages }: Pick<Run, 'options' | 'state' | 'stages'>): boolean {
-  const reads = stages.some(({ parts_done: parts, state: of }) => of === 'done' || parts > 0);
-  return options.preflight && (reads || state === 'failed');
+/** Tells whether the run has a preflight result: it has started reading, or failed. */
+export function hasPreflight({ options, state, stages }: Pick<Run, 'options' | 'state' | 'stages'>): boolean {
+  const hasStarted = stages.some(({ parts_done: parts, state: stage }) => stage === 'done' || parts > 0);
+  return options.preflight && (hasStarted || state === 'failed');
 }
 
 export function checkQuery(place: RunPlace) {
@@ -98,7 +98,7 @@ export function reportQuery(place: RunPlace) {
   return apiQuery<Report>(`${runPath(place)}/report`, { format: 'json' });
 }
 
-/** A record that did not become an event. */
+/** A rejected record. */
 export interface Rejected {
   readonly part: string;
   readonly line?: number;
@@ -111,16 +111,16 @@ export interface Rejected {
 
 export interface RejectedPage {
   readonly records: readonly Rejected[];
-  /** There are more than were read. */
+  /** Whether more records exist. */
   readonly more: boolean;
 }
 
-/** The first rejected records. The answer is a stream of any length: reading ends when there are enough. */
+/** Reads the first rejected records of a response of any length, and aborts it when there are enough. */
 export async function readRejected(path: string, max: number, signal: AbortSignal): Promise<RejectedPage> {
-  const gone = new AbortController();
+  const enough = new AbortController();
   const response = await send(path, {
     headers: { accept: 'application/x-ndjson' },
-    signal: AbortSignal.any([signal, gone.signal]),
+    signal: AbortSignal.any([signal, enough.signal]),
   });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const records: Rejected[] = [];
@@ -130,7 +130,7 @@ export async function readRejected(path: string, max: number, signal: AbortSigna
     rest = lines.pop() ?? '';
     records.push(...lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Rejected));
     if (records.length > max) {
-      gone.abort();
+      enough.abort();
       return { records: records.slice(0, max), more: true };
     }
   }

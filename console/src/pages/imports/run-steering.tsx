@@ -19,7 +19,7 @@ import { ChangeRulesLink, RejectedLink } from './check-held.tsx';
 import {
   configPath,
   dryUndo,
-  ofCommands,
+  commandLineConfigId,
   type Run,
   runPath,
   type RunPlace,
@@ -33,11 +33,11 @@ import { actionsOf, loadBody, type RunAction } from './run-actions.ts';
 const labels: Readonly<Record<Exclude<RunAction, 'skip_rejected'>, string>> = {
   pause: 'Pause',
   resume: 'Resume',
-  load: 'Load what was checked',
-  load_beside: 'Load beside the earlier run',
-  promote: 'Import the whole',
-  retry_rejected: 'Try rejected records again',
-  verify: 'Compare again',
+  load: 'Load checked events',
+  load_in_addition: 'Load in addition to the earlier run',
+  promote: 'Import everything',
+  retry_rejected: 'Retry rejected records',
+  verify: 'Verify again',
   cancel: 'Cancel run',
   undo: 'Undo…',
 };
@@ -47,21 +47,21 @@ function labelOf(action: RunAction, { totals }: Run): string {
 }
 
 const done: Readonly<Record<Exclude<RunAction, 'undo'>, string>> = {
-  pause: 'The run is paused.',
-  resume: 'The run continues.',
-  load: 'The run continues with the load.',
-  skip_rejected: 'The run continues with the load.',
-  load_beside: 'The run continues with the load.',
-  promote: 'The whole import has begun.',
-  retry_rejected: 'The rejected records are tried again.',
-  verify: 'What is stored is compared once more.',
-  cancel: 'The run is cancelled.',
+  pause: 'Run paused.',
+  resume: 'Run resumed.',
+  load: 'Load started.',
+  skip_rejected: 'Load started.',
+  load_in_addition: 'Load started.',
+  promote: 'Import of all records started.',
+  retry_rejected: 'Retry of rejected records started.',
+  verify: 'Verification started.',
+  cancel: 'Run cancelled.',
 };
 
-/** Brings the run on; the others stop it, take it back or look at it once more. */
-const forward: ReadonlySet<RunAction> = new Set(['resume', 'load', 'skip_rejected', 'load_beside', 'promote']);
+/** Actions that continue the run, shown as primary. */
+const continuing: ReadonlySet<RunAction> = new Set(['resume', 'load', 'skip_rejected', 'load_in_addition', 'promote']);
 
-/** What one may do with the run now. */
+/** The actions that are available for the run now. */
 export function RunSteering({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
   const steer = useSteer(place, run);
   const [asked, setAsked] = useState<'cancel' | 'undo'>();
@@ -76,14 +76,14 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
       {actions.map((action, index) => (
         <Button
           key={action}
-          kind={index === 0 && forward.has(action) ? 'primary' : 'plain'}
+          kind={index === 0 && continuing.has(action) ? 'primary' : 'plain'}
           busy={steer.isPending && steer.variables === action}
           onClick={() => press(action)}
         >
           {labelOf(action, run)}
         </Button>
       ))}
-      {isHeldByCheck(run) && place.configId !== ofCommands && (
+      {isHeldByCheck(run) && place.configId !== commandLineConfigId && (
         <>
           <ChangeRulesLink {...place} />
           <RejectedLink place={place} rejected={run.totals.rejected} />
@@ -98,11 +98,11 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
         busy={steer.isPending}
       >
         <p>
-          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events that it has loaded stay
+          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events loaded so far are kept
           {run.options.target.kind === 'project'
-            ? '; Undo takes them back'
-            : ', and only the other service can take them back'}
-          . To continue later, pause it instead.
+            ? '; use Undo to remove them'
+            : ' and can only be removed in the other service'}
+          . To continue later, pause the run instead.
         </p>
       </ConfirmDialog>
       {asked === 'undo' && <UndoDialog place={place} onClose={() => setAsked(undefined)} />}
@@ -116,7 +116,7 @@ function useSteer(place: RunPlace, run: Run) {
   const toast = useToast();
   return useMutation({
     mutationFn: (action: Exclude<RunAction, 'undo'>) =>
-      action === 'load' || action === 'skip_rejected' || action === 'load_beside'
+      action === 'load' || action === 'skip_rejected' || action === 'load_in_addition'
         ? steerRun(place, 'resume', loadBody(run))
         : steerRun(place, action, action === 'resume' ? {} : undefined),
     onSuccess: async (changed, action) => {
@@ -143,7 +143,7 @@ interface UndoDialogProps {
   readonly onClose: () => void;
 }
 
-/** Says first what taking back would do, and does it when that is what is wanted. */
+/** Shows what an undo would do, and starts it after confirmation. */
 function UndoDialog({ place, onClose }: UndoDialogProps) {
   const client = useQueryClient();
   const toast = useToast();
@@ -157,7 +157,7 @@ function UndoDialog({ place, onClose }: UndoDialogProps) {
     mutationFn: () => steerRun(place, 'undo', {}),
     onSuccess: (run) => {
       client.setQueryData(runQuery(place).queryKey, run);
-      toast.done('The run is being taken back.');
+      toast.done('Undo started.');
       onClose();
     },
   });
@@ -165,20 +165,20 @@ function UndoDialog({ place, onClose }: UndoDialogProps) {
     <Dialog
       open
       onClose={onClose}
-      title="Take back this run?"
-      description="This is what it would do. Nothing has been changed yet."
+      title="Undo this run?"
+      description="This is a preview. Nothing has been changed yet."
       footer={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="danger" disabled={plan.data === undefined} busy={undo.isPending} onClick={() => undo.mutate()}>
-            Take back
+            Undo
             {plan.data === undefined ? '' : ` ${plan.data.events.toLocaleString('en')} events`}
           </Button>
         </>
       }
     >
       <div className="flex flex-col gap-3 text-sm">
-        {plan.isPending && <Loading rows={4} label="Looking at what is stored" />}
+        {plan.isPending && <Loading rows={4} label="Preparing the preview" />}
         {plan.error !== null && <ErrorState error={plan.error} onRetry={() => void plan.refetch()} />}
         {plan.data !== undefined && <Plan plan={plan.data} />}
         <ErrorNote error={undo.error} />
@@ -193,10 +193,10 @@ function Plan({ plan }: { readonly plan: UndoPlan }) {
       <Facts
         facts={[
           ['Events', <NumberText key="events" value={plan.events} />],
-          ['Ids of persons', <NumberText key="ids" value={plan.distinct_ids} />],
+          ['Distinct ids', <NumberText key="ids" value={plan.distinct_ids} />],
           [
             'Persons affected',
-            plan.persons === null ? 'too many to count beforehand' : <NumberText key="p" value={plan.persons} />,
+            plan.persons === null ? 'too many to count in advance' : <NumberText key="p" value={plan.persons} />,
           ],
           ['Groups', <NumberText key="groups" value={plan.groups} />],
           ['By name', <Counted key="names" counts={plan.by_name} />],
@@ -205,7 +205,7 @@ function Plan({ plan }: { readonly plan: UndoPlan }) {
       />
       {plan.other_runs.length > 0 && (
         <Notice tone="info">
-          {plan.other_runs.length} other runs may have had the same events:{' '}
+          {plan.other_runs.length} other runs may contain the same events:{' '}
           {plan.other_runs.map(({ id, what }) => `${id} (${what.replaceAll('_', ' ')})`).join(', ')}.
         </Notice>
       )}
@@ -215,8 +215,8 @@ function Plan({ plan }: { readonly plan: UndoPlan }) {
         </Notice>
       ))}
       <p className="text-soft">
-        {plan.exceptions.length === 0 ? 'Afterwards it will be as if the run had never been. ' : ''}
-        You cannot stop it halfway. You can run the import again afterwards.
+        {plan.exceptions.length === 0 ? 'The undo removes everything this run stored. ' : ''}
+        It cannot be cancelled once started. You can run the import again afterwards.
       </p>
     </>
   );

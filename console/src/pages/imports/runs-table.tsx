@@ -16,7 +16,7 @@ interface RunsTableProps extends PageRows<ListedRun> {
   readonly empty: ReactNode;
 }
 
-/** Runs, newest first, each with how far it is. */
+/** Runs with their progress, newest first. */
 export function RunsTable({ projectId, ...props }: RunsTableProps) {
   const navigate = useNavigate();
   const columns = useMemo(() => columnsOf(projectId), [projectId]);
@@ -82,14 +82,14 @@ function columnsOf(projectId: number): readonly Column<ListedRun>[] {
   ];
 }
 
-/** Where it is and how much of that is done; of a run that is over only where it ended. */
+/** Stage and progress of a run; only the last stage if it has ended. */
 function RunProgress({ run }: { readonly run: Run }) {
   const active = run.stages.find(({ stage }) => stage === run.stage);
-  const isOver = run.state === 'completed' || run.state === 'undone' || run.state === 'cancelled';
-  if (isOver || active === undefined) return <span className="text-soft">{run.stage}</span>;
+  const isEnded = run.state === 'completed' || run.state === 'undone' || run.state === 'cancelled';
+  if (isEnded || active === undefined) return <span className="text-soft">{run.stage}</span>;
   return (
     <div className="flex flex-col gap-1">
-      <span className="text-xs text-soft">{run.waiting === null ? run.stage : `${run.stage}, waits`}</span>
+      <span className="text-xs text-soft">{run.waiting === null ? run.stage : `${run.stage}, waiting`}</span>
       <ProgressBar label={`Stage ${run.stage}`} share={active.share} />
     </div>
   );

@@ -11,43 +11,43 @@ import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { configsQuery, type Schedule, schedulesPath, setSchedule } from './imports-query.ts';
-import { faultsOf, fieldsOf, type FormFaults, formOf, type ScheduleForm } from './schedule-form.ts';
+import { errorsOf, fieldsOf, type FormErrors, formOf, type ScheduleForm } from './schedule-form.ts';
 
 interface ScheduleDialogProps {
-  /** The one that is edited; undefined: a new one. */
+  /** The schedule to edit, or `undefined` for a new one. */
   readonly schedule: Schedule | undefined;
-  /** Ids of imports that have one. */
+  /** Ids of imports that already have a schedule. */
   readonly taken: ReadonlySet<number>;
   readonly onClose: () => void;
 }
 
-/** When an import runs by itself. */
+/** Creates or edits the schedule of an import. */
 export function ScheduleDialog({ schedule, taken, onClose }: ScheduleDialogProps) {
   const { id: projectId, timezone } = useProject();
   const client = useQueryClient();
   const toast = useToast();
   const [config, setConfig] = useState(schedule === undefined ? '' : String(schedule.plugin_config));
   const [form, setForm] = useState(() => formOf(schedule));
-  const [isAsked, setIsAsked] = useState(false);
-  const faults = faultsOf(form);
+  const [isSubmitted, setIsSubmitted] = useState(false);
+  const errors = errorsOf(form);
   const save = useMutation({
     mutationFn: () => setSchedule(projectId, Number(config), fieldsOf(form, timezone)),
     onSuccess: async () => {
-      toast.done(schedule === undefined ? 'It runs by itself from now on.' : 'Saved.');
+      toast.done(schedule === undefined ? 'Schedule created.' : 'Schedule saved.');
       onClose();
       await refresh(client, schedulesPath(projectId));
     },
   });
   const submit = (): void => {
-    setIsAsked(true);
-    if (Object.keys(faults).length === 0) save.mutate();
+    setIsSubmitted(true);
+    if (Object.keys(errors).length === 0) save.mutate();
   };
   return (
     <Dialog
       open
       onClose={onClose}
-      title={schedule === undefined ? 'New schedule' : 'Edit the schedule'}
-      description="Each run brings what is new since the last one that was completed."
+      title={schedule === undefined ? 'New schedule' : 'Edit schedule'}
+      description="Each run imports what is new since the last completed run."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -65,20 +65,20 @@ export function ScheduleDialog({ schedule, taken, onClose }: ScheduleDialogProps
             <UserText text={schedule.config_name} charsMax={80} short />
           </p>
         )}
-        <TimingFields form={form} faults={isAsked ? faults : {}} timezone={timezone} onChange={setForm} />
+        <TimingFields form={form} errors={isSubmitted ? errors : {}} timezone={timezone} onChange={setForm} />
         <TextInput
-          label={schedule === undefined ? 'Begins' : 'Begin anew'}
+          label={schedule === undefined ? 'Start' : 'Restart from'}
           type="datetime-local"
           step={1}
           value={form.from}
           onChange={(from) => setForm({ ...form, from })}
-          hint={`${schedule === undefined ? 'Empty: now' : 'Empty: it goes on where it had come to'}. Clocks of ${timezone}.`}
+          hint={`${schedule === undefined ? 'Leave empty to start now' : 'Leave empty to continue from the last run'}. Time zone: ${timezone}.`}
         />
         <Checkbox
           label="Paused"
           checked={form.paused}
           onChange={(paused) => setForm({ ...form, paused })}
-          hint="Nothing is started; afterwards one run makes up for what was missed."
+          hint="No runs start while paused. After resuming, one run catches up."
         />
         <ErrorNote error={save.error} />
       </div>
@@ -87,18 +87,18 @@ export function ScheduleDialog({ schedule, taken, onClose }: ScheduleDialogProps
 }
 
 const timings = [
-  { value: 'every', label: 'Every so many minutes' },
+  { value: 'every', label: 'At an interval' },
   { value: 'daily', label: 'Once a day' },
 ] as const;
 
 interface TimingFieldsProps {
   readonly form: ScheduleForm;
-  readonly faults: FormFaults;
+  readonly errors: FormErrors;
   readonly timezone: string;
   readonly onChange: (form: ScheduleForm) => void;
 }
 
-function TimingFields({ form, faults, timezone, onChange }: TimingFieldsProps) {
+function TimingFields({ form, errors, timezone, onChange }: TimingFieldsProps) {
   return (
     <>
       <Select label="When" value={form.timing} choices={timings} onChange={(timing) => onChange({ ...form, timing })} />
@@ -108,8 +108,8 @@ function TimingFields({ form, faults, timezone, onChange }: TimingFieldsProps) {
           inputMode="numeric"
           value={form.every}
           onChange={(every) => onChange({ ...form, every })}
-          hint="At multiples of it: with 60 at each full hour. 1440 is a day."
-          error={faults.every}
+          hint="Runs start at multiples of the interval: 60 is every full hour, 1440 every day."
+          error={errors.every}
           required
         />
       ) : (
@@ -118,8 +118,8 @@ function TimingFields({ form, faults, timezone, onChange }: TimingFieldsProps) {
           type="time"
           value={form.daily}
           onChange={(daily) => onChange({ ...form, daily })}
-          hint={`By the clocks of ${timezone}.`}
-          error={faults.daily}
+          hint={`Time zone: ${timezone}.`}
+          error={errors.daily}
           required
         />
       )}
@@ -128,8 +128,8 @@ function TimingFields({ form, faults, timezone, onChange }: TimingFieldsProps) {
         inputMode="numeric"
         value={form.overlap}
         onChange={(overlap) => onChange({ ...form, overlap })}
-        hint="How far a run reaches back for data that came late. What is there already is not stored twice."
-        error={faults.overlap}
+        hint="How far each run reaches back for late data. Events already stored are not duplicated."
+        error={errors.overlap}
         required
       />
     </>
@@ -151,11 +151,11 @@ function ImportSelect({ value, taken, onChange }: ImportSelectProps) {
       label="Import"
       value={value}
       choices={[
-        { value: '', label: configs.isPending ? 'Loading' : 'Choose an import' },
+        { value: '', label: configs.isPending ? 'Loading' : 'Select an import' },
         ...free.map((config) => ({ value: String(config.id), label: `${config.name.slice(0, 60)} (${config.id})` })),
       ]}
       onChange={onChange}
-      hint="Its source has to be able to choose by time: a database with a cursor column, Kafka, or the API of another service."
+      hint="The source must support time ranges: a database with a cursor column, Kafka, or the API of another service."
     />
   );
 }

@@ -7,7 +7,7 @@ import {
 import { fromZonedText } from '../../components/zoned-time.ts';
 import type { Schedule, ScheduleFields } from './imports-query.ts';
 
-/** What the form holds, as it was typed. */
+/** The values of the form as typed. */
 export interface ScheduleForm {
   readonly timing: 'every' | 'daily';
   /** Minutes. */
@@ -16,7 +16,7 @@ export interface ScheduleForm {
   readonly daily: string;
   /** Minutes. */
   readonly overlap: string;
-  /** By the clocks of the project; empty: now, or where it had come to. */
+  /** In the time zone of the project; empty to start now or continue from the last run. */
   readonly from: string;
   readonly paused: boolean;
 }
@@ -32,25 +32,25 @@ export function formOf(schedule: Schedule | undefined): ScheduleForm {
   };
 }
 
-/** What is wrong with what was typed, by field. */
-export type FormFaults = Readonly<Partial<Record<keyof ScheduleForm, string>>>;
+/** Validation messages by field. */
+export type FormErrors = Readonly<Partial<Record<keyof ScheduleForm, string>>>;
 
-export function faultsOf(form: ScheduleForm): FormFaults {
+export function errorsOf(form: ScheduleForm): FormErrors {
   const isDaily = form.timing === 'daily';
   return {
-    ...(!isDaily && wholeFault('every', form.every, everyMinutesMin, everyMinutesMax)),
+    ...(!isDaily && rangeError('every', form.every, everyMinutesMin, everyMinutesMax)),
     ...(isDaily && !/^([01]\d|2[0-3]):[0-5]\d$/.test(form.daily) && { daily: 'Expected a time such as 03:30.' }),
-    ...wholeFault('overlap', form.overlap, 0, overlapMinutesMax),
+    ...rangeError('overlap', form.overlap, 0, overlapMinutesMax),
   };
 }
 
-function wholeFault(name: 'every' | 'overlap', text: string, min: number, max: number): FormFaults {
+function rangeError(name: 'every' | 'overlap', text: string, min: number, max: number): FormErrors {
   const value = Number(text);
   if (/^\d{1,6}$/.test(text.trim()) && value >= min && value <= max) return {};
   return { [name]: `Expected ${min.toLocaleString('en')} to ${max.toLocaleString('en')} minutes.` };
 }
 
-/** Of a form without faults. `timezone`: of the project. */
+/** Converts a valid form to the API fields. `timezone` is the project's. */
 export function fieldsOf(form: ScheduleForm, timezone: string): ScheduleFields {
   const from = fromZonedText(form.from, timezone);
   return {
@@ -61,7 +61,7 @@ export function fieldsOf(form: ScheduleForm, timezone: string): ScheduleFields {
   };
 }
 
-/** `every 15 min`, `every 6 h`, `daily at 03:30`. */
+/** Formats the timing: `every 15 min`, `every 6 h`, `daily at 03:30`. */
 export function timingText({
   every_minutes: every,
   daily_at: daily,
@@ -74,7 +74,7 @@ const minutesIn = [
   [60, 'h'],
 ] as const;
 
-/** In the largest unit that needs no fraction. */
+/** Formats minutes in the largest unit without a fraction. */
 export function spanText(minutes: number): string {
   const unit = minutesIn.find(([size]) => minutes >= size && minutes % size === 0);
   return unit === undefined ? `${minutes} min` : `${minutes / unit[0]} ${unit[1]}`;

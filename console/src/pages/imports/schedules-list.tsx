@@ -31,7 +31,7 @@ import { spanText, timingText } from './schedule-form.ts';
 const route = getRouteApi('/projects/$projectId/imports');
 const pollMs = 5_000;
 
-/** Imports that run by themselves. The one that is set stands in the address: `new`, or the id of its import. */
+/** Schedules of imports. The URL contains the open form: `new`, or the id of the import. */
 export function SchedulesList() {
   const { id } = useProject();
   const mayEdit = useMay('editor');
@@ -39,19 +39,19 @@ export function SchedulesList() {
   const navigate = route.useNavigate();
   const schedules = useInfiniteQuery({ ...schedulesQuery(id), refetchInterval: pollMs });
   const table = usePageRows(schedules);
-  const [doomed, setDoomed] = useState<Schedule>();
-  const steer = useSteering();
+  const [deleting, setDeleting] = useState<Schedule>();
+  const perform = useScheduleActions();
   const open = useCallback(
     (what: string | undefined) => void navigate({ search: { tab: 'schedules', ...(what && { set: what }) } }),
     [navigate],
   );
-  const onDeed = useCallback(
-    (deed: ScheduleDeed, schedule: Schedule): void => {
-      if (deed === 'edit') open(String(schedule.plugin_config));
-      else if (deed === 'delete') setDoomed(schedule);
-      else steer(deed, schedule);
+  const onAction = useCallback(
+    (action: ScheduleAction, schedule: Schedule): void => {
+      if (action === 'edit') open(String(schedule.plugin_config));
+      else if (action === 'delete') setDeleting(schedule);
+      else perform(action, schedule);
     },
-    [open, steer],
+    [open, perform],
   );
   const { rows } = table;
   const taken = useMemo(() => new Set(rows?.map((row) => row.plugin_config)), [rows]);
@@ -63,10 +63,10 @@ export function SchedulesList() {
       <SchedulesTable
         projectId={id}
         {...table}
-        onDeed={mayEdit ? onDeed : undefined}
+        onAction={mayEdit ? onAction : undefined}
         empty={
-          <EmptyState title="Nothing runs by itself">
-            With a schedule an import brings what is new, every few minutes or once a day.
+          <EmptyState title="No schedules">
+            A schedule runs an import every few minutes or once a day and imports what is new.
           </EmptyState>
         }
       />
@@ -74,13 +74,13 @@ export function SchedulesList() {
       {mayEdit && rows !== undefined && (set === 'new' || edited !== undefined) && (
         <ScheduleDialog key={set} schedule={edited} taken={taken} onClose={() => open(undefined)} />
       )}
-      {doomed !== undefined && <DeleteDialog schedule={doomed} onClose={() => setDoomed(undefined)} />}
+      {deleting !== undefined && <DeleteDialog schedule={deleting} onClose={() => setDeleting(undefined)} />}
     </div>
   );
 }
 
-/** What is done at once, and taken back by the toast where that is possible. */
-function useSteering(): (deed: 'pause' | 'resume' | 'run', schedule: Schedule) => void {
+/** Returns a function that pauses, resumes or runs a schedule; pause and resume offer an undo. */
+function useScheduleActions(): (action: 'pause' | 'resume' | 'run', schedule: Schedule) => void {
   const { id } = useProject();
   const client = useQueryClient();
   const toast = useToast();
@@ -93,16 +93,16 @@ function useSteering(): (deed: 'pause' | 'resume' | 'run', schedule: Schedule) =
   const { mutate: run } = useMutation({
     mutationFn: (config: number) => runSchedule(id, config),
     onSuccess: async () => {
-      toast.done('The run is queued.');
+      toast.done('Run queued.');
       await Promise.all([refresh(client, schedulesPath(id)), refresh(client, runsPath(id))]);
     },
     onError: toast.error,
   });
   return useCallback(
-    (deed, { plugin_config: config }) => {
-      if (deed === 'run') return run(config);
-      const paused = deed === 'pause';
-      const done = paused ? 'Paused: it starts no runs.' : 'It starts runs again.';
+    (action, { plugin_config: config }) => {
+      if (action === 'run') return run(config);
+      const paused = action === 'pause';
+      const done = paused ? 'Schedule paused.' : 'Schedule resumed.';
       const undo = (): void => pause({ config, paused: !paused });
       pause({ config, paused }, { onSuccess: () => toast.done(done, undo) });
     },
@@ -125,34 +125,34 @@ function DeleteDialog({ schedule, onClose }: { readonly schedule: Schedule; read
       open
       onClose={onClose}
       onConfirm={() => remove.mutate()}
-      title="Delete the schedule?"
+      title="Delete this schedule?"
       confirm="Delete schedule"
       busy={remove.isPending}
       error={remove.error}
     >
       <p>
-        <UserText text={schedule.config_name} charsMax={80} short /> runs no more by itself, and how far it had come is
-        forgotten. What was imported stays, and a run that is under way goes on.
+        <UserText text={schedule.config_name} charsMax={80} short /> will no longer run automatically, and its progress
+        is deleted. Imported events are kept, and a current run continues.
       </p>
     </ConfirmDialog>
   );
 }
 
-type ScheduleDeed = 'edit' | 'pause' | 'resume' | 'run' | 'delete';
+type ScheduleAction = 'edit' | 'pause' | 'resume' | 'run' | 'delete';
 
 interface SchedulesTableProps extends PageRows<Schedule> {
   readonly projectId: number;
-  /** Undefined: only looked at. */
-  readonly onDeed: ((deed: ScheduleDeed, schedule: Schedule) => void) | undefined;
+  /** `undefined` without permission to edit. */
+  readonly onAction: ((action: ScheduleAction, schedule: Schedule) => void) | undefined;
   readonly empty: ReactNode;
 }
 
-function SchedulesTable({ projectId, onDeed, ...props }: SchedulesTableProps) {
-  const columns = useMemo(() => columnsOf(projectId, onDeed), [projectId, onDeed]);
+function SchedulesTable({ projectId, onAction, ...props }: SchedulesTableProps) {
+  const columns = useMemo(() => columnsOf(projectId, onAction), [projectId, onAction]);
   return <DataTable {...props} label="Schedules" columns={columns} rowId={(row) => String(row.plugin_config)} />;
 }
 
-function columnsOf(projectId: number, onDeed: SchedulesTableProps['onDeed']): readonly Column<Schedule>[] {
+function columnsOf(projectId: number, onAction: SchedulesTableProps['onAction']): readonly Column<Schedule>[] {
   const shown: readonly Column<Schedule>[] = [
     { id: 'import', header: 'Import', cell: (row) => <ImportCell projectId={projectId} row={row} /> },
     {
@@ -184,7 +184,7 @@ function columnsOf(projectId: number, onDeed: SchedulesTableProps['onDeed']): re
       cell: (row) => <TimeText time={row.covered_to} />,
     },
   ];
-  return onDeed === undefined ? shown : [...shown, deedsColumn(onDeed)];
+  return onAction === undefined ? shown : [...shown, actionsColumn(onAction)];
 }
 
 function ImportCell({ projectId, row }: { readonly projectId: number; readonly row: Schedule }) {
@@ -217,7 +217,7 @@ function ImportCell({ projectId, row }: { readonly projectId: number; readonly r
   );
 }
 
-/** What holds it up comes first. */
+/** The state of a schedule; problems take precedence. */
 function State({ row }: { readonly row: Schedule }) {
   if (row.paused) return <StatusBadge tone="warn">paused</StatusBadge>;
   if (row.error !== '') return <StatusBadge tone="danger">failing</StatusBadge>;
@@ -241,29 +241,29 @@ function LastRun({ projectId, row }: { readonly projectId: number; readonly row:
   );
 }
 
-function deedsColumn(onDeed: (deed: ScheduleDeed, schedule: Schedule) => void): Column<Schedule> {
+function actionsColumn(onAction: (action: ScheduleAction, schedule: Schedule) => void): Column<Schedule> {
   return {
-    id: 'deeds',
-    header: <span className="sr-only">Deeds</span>,
+    id: 'actions',
+    header: <span className="sr-only">Actions</span>,
     width: '3.5rem',
     cell: (row) => (
       <Menu
         trigger={
           <IconButton
-            label={`Deeds of the schedule of ${row.config_name.slice(0, 60)}`}
+            label={`Actions for ${row.config_name.slice(0, 60)}`}
             size="small"
             icon={<Ellipsis aria-hidden="true" className="size-4" />}
           />
         }
         groups={[
           [
-            { label: 'Edit', onSelect: () => onDeed('edit', row) },
+            { label: 'Edit', onSelect: () => onAction('edit', row) },
             row.paused
-              ? { label: 'Resume', onSelect: () => onDeed('resume', row) }
-              : { label: 'Pause', onSelect: () => onDeed('pause', row) },
-            { label: 'Run now', disabled: row.run !== null, onSelect: () => onDeed('run', row) },
+              ? { label: 'Resume', onSelect: () => onAction('resume', row) }
+              : { label: 'Pause', onSelect: () => onAction('pause', row) },
+            { label: 'Run now', disabled: row.run !== null, onSelect: () => onAction('run', row) },
           ],
-          [{ label: 'Delete', danger: true, onSelect: () => onDeed('delete', row) }],
+          [{ label: 'Delete', danger: true, onSelect: () => onAction('delete', row) }],
         ]}
       />
     ),

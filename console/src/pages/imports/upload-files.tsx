@@ -19,32 +19,32 @@ interface UploadFilesProps {
   /** Lines of the setting `paths`. */
   readonly paths: string;
   readonly onPaths: (paths: string) => void;
-  /** How many files have not arrived as a whole: under way, broken off, or chosen though unfinished. */
+  /** Receives the number of files that are not complete yet, including failed ones. */
   readonly onWaiting: (files: number) => void;
 }
 
-interface Sending {
+interface ActiveUpload {
   readonly file: File;
   readonly bytes: number;
   readonly error?: unknown;
 }
 
-/** Files by drag and drop, or chosen. One that broke off continues where it was when the same file is given again. */
+/** Uploads files by drag and drop or selection. An interrupted upload resumes when the same file is selected again. */
 export function UploadFiles({ projectId, paths, onPaths, onWaiting }: UploadFilesProps) {
   const uploaded = useQuery(apiQuery<UploadedFiles>(filesPath(projectId)));
-  const { sending, add, again, drop } = useUploads({ projectId, paths, onPaths });
-  const waiting = sending.length;
+  const { active, add, retry, remove } = useUploads({ projectId, paths, onPaths });
+  const waiting = active.length;
   useEffect(() => onWaiting(waiting), [onWaiting, waiting]);
   return (
     <div className="flex flex-col gap-3">
       <DropZone onFiles={add} />
-      {sending.length > 1 && <TotalRow sending={sending} />}
-      {sending.map((each) => (
-        <SendingRow
+      {active.length > 1 && <TotalRow active={active} />}
+      {active.map((each) => (
+        <UploadRow
           key={`${each.file.name} ${each.file.lastModified}`}
-          sending={each}
-          onAgain={() => again(each.file)}
-          onDrop={() => drop(each.file)}
+          upload={each}
+          onRetry={() => retry(each.file)}
+          onSkip={() => remove(each.file)}
         />
       ))}
       <UploadedList files={uploaded.data?.results ?? []} paths={paths} onPaths={onPaths} projectId={projectId} />
@@ -52,50 +52,50 @@ export function UploadFiles({ projectId, paths, onPaths, onWaiting }: UploadFile
   );
 }
 
-/** Files under way; each that arrives whole becomes one of the paths. */
+/** Manages active uploads and adds completed files to the paths. */
 function useUploads({ projectId, paths, onPaths }: Omit<UploadFilesProps, 'onWaiting'>) {
   const client = useQueryClient();
   const path = filesPath(projectId);
-  const [sending, setSending] = useState<readonly Sending[]>([]);
-  const now = useRef({ paths, onPaths });
-  now.current = { paths, onPaths };
-  const note = (file: File, change: Partial<Sending>): void =>
-    setSending((all) => all.map((each) => (each.file === file ? { ...each, ...change } : each)));
+  const [active, setActive] = useState<readonly ActiveUpload[]>([]);
+  const latest = useRef({ paths, onPaths });
+  latest.current = { paths, onPaths };
+  const update = (file: File, change: Partial<ActiveUpload>): void =>
+    setActive((all) => all.map((each) => (each.file === file ? { ...each, ...change } : each)));
   const send = async (file: File): Promise<void> => {
     const files = await client.fetchQuery({ ...apiQuery<UploadedFiles>(path), staleTime: 0 });
-    const there = files.results.find(({ name, complete }) => name === file.name && !complete)?.bytes;
-    const from = resumeAt(readBegun(projectId, file.name), file, there);
-    storeBegun(projectId, file);
-    note(file, { bytes: from, error: undefined });
-    await uploadFile({ projectId, file, from, onProgress: (bytes) => note(file, { bytes }) });
-    localStorage.removeItem(begunKey(projectId, file.name));
+    const storedBytes = files.results.find(({ name, complete }) => name === file.name && !complete)?.bytes;
+    const from = resumeOffset(readStarted(projectId, file.name), file, storedBytes);
+    storeStarted(projectId, file);
+    update(file, { bytes: from, error: undefined });
+    await uploadFile({ projectId, file, from, onProgress: (bytes) => update(file, { bytes }) });
+    localStorage.removeItem(startedKey(projectId, file.name));
     const line = `upload:${file.name}`;
-    if (!linesOf(now.current.paths).includes(line)) now.current.onPaths(withUpload(now.current.paths, line));
-    setSending((all) => all.filter((each) => each.file !== file));
+    if (!linesOf(latest.current.paths).includes(line)) latest.current.onPaths(withUpload(latest.current.paths, line));
+    setActive((all) => all.filter((each) => each.file !== file));
     await refresh(client, path);
   };
-  const again = (file: File): void => void send(file).catch((error: unknown) => note(file, { error }));
+  const retry = (file: File): void => void send(file).catch((error: unknown) => update(file, { error }));
   const add = (files: readonly File[]): void => {
-    setSending((all) => [...all, ...files.map((file) => ({ file, bytes: 0 }))]);
-    for (const file of files) again(file);
+    setActive((all) => [...all, ...files.map((file) => ({ file, bytes: 0 }))]);
+    for (const file of files) retry(file);
   };
-  const drop = (file: File): void => setSending((all) => all.filter((each) => each.file !== file));
-  return { sending, add, again, drop };
+  const remove = (file: File): void => setActive((all) => all.filter((each) => each.file !== file));
+  return { active, add, retry, remove };
 }
 
-/** All files under way as one. */
-function TotalRow({ sending }: { readonly sending: readonly Sending[] }) {
-  const bytes = sending.reduce((sum, each) => sum + each.bytes, 0);
-  const size = sending.reduce((sum, { file }) => sum + file.size, 0);
+/** Total progress of all active uploads. */
+function TotalRow({ active }: { readonly active: readonly ActiveUpload[] }) {
+  const bytes = active.reduce((sum, each) => sum + each.bytes, 0);
+  const size = active.reduce((sum, { file }) => sum + file.size, 0);
   return (
     <div className="flex flex-col gap-1 text-sm font-medium" role="status">
       <p className="flex justify-between gap-2">
-        {sending.length} files still uploading
+        {active.length} files still uploading
         <span className="text-soft tabular-nums">
           {formatBytes(bytes)} of {formatBytes(size)}
         </span>
       </p>
-      <ProgressBar label="Upload of all files" share={size === 0 ? 1 : bytes / size} />
+      <ProgressBar label="Total upload progress" share={size === 0 ? 1 : bytes / size} />
     </div>
   );
 }
@@ -121,7 +121,7 @@ function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => v
       )}
     >
       <Upload aria-hidden="true" className="size-5 text-soft" />
-      <p>Drop files here: NDJSON, JSON, CSV, Parquet or Avro, plain or packed.</p>
+      <p>Drop files here: NDJSON, JSON, CSV, Parquet or Avro, compressed or not.</p>
       <Button onClick={() => input.current?.click()}>Choose files</Button>
       <input
         ref={input}
@@ -132,7 +132,7 @@ function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => v
         tabIndex={-1}
         onChange={({ target }) => {
           onFiles([...(target.files ?? [])]);
-          // The same file may be chosen again after it broke off.
+          // Reset, so that the same file can be selected again after a failure.
           target.value = '';
         }}
       />
@@ -140,14 +140,14 @@ function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => v
   );
 }
 
-interface SendingRowProps {
-  readonly sending: Sending;
-  readonly onAgain: () => void;
-  /** Of a file that broke off: it is not to be a part of the import. */
-  readonly onDrop: () => void;
+interface UploadRowProps {
+  readonly upload: ActiveUpload;
+  readonly onRetry: () => void;
+  /** Excludes a failed file from the import. */
+  readonly onSkip: () => void;
 }
 
-function SendingRow({ sending: { file, bytes, error }, onAgain, onDrop }: SendingRowProps) {
+function UploadRow({ upload: { file, bytes, error }, onRetry, onSkip }: UploadRowProps) {
   return (
     <div className="flex flex-col gap-1 text-sm">
       <p className="flex justify-between gap-2">
@@ -160,10 +160,10 @@ function SendingRow({ sending: { file, bytes, error }, onAgain, onDrop }: Sendin
       <ErrorNote error={error} />
       {error !== undefined && (
         <div className="flex gap-2">
-          <Button size="small" onClick={onAgain}>
-            Continue the upload
+          <Button size="small" onClick={onRetry}>
+            Resume upload
           </Button>
-          <Button size="small" onClick={onDrop}>
+          <Button size="small" onClick={onSkip}>
             Skip this file
           </Button>
         </div>
@@ -179,18 +179,18 @@ interface UploadedListProps {
   readonly onPaths: (paths: string) => void;
 }
 
-/** What is there already: each whole file can be a part of the import or not. */
+/** Uploaded files; complete ones can be selected for the import. */
 function UploadedList({ projectId, files, paths, onPaths }: UploadedListProps) {
   const lines = linesOf(paths);
-  const whole = files.filter(({ complete }) => complete);
+  const completed = files.filter(({ complete }) => complete);
   const unfinished = files.filter(({ complete }) => !complete);
-  const all = whole.map(({ path }) => path);
+  const all = completed.map(({ path }) => path);
   const others = lines.filter((line) => !all.includes(line));
   if (files.length === 0) return null;
   return (
     <fieldset className="flex flex-col gap-1.5 text-sm">
       <legend className="pb-1 font-medium">Uploaded files</legend>
-      {whole.length > 1 && (
+      {completed.length > 1 && (
         <label className="flex items-center gap-2 font-medium">
           <input
             type="checkbox"
@@ -198,10 +198,10 @@ function UploadedList({ projectId, files, paths, onPaths }: UploadedListProps) {
             checked={all.every((path) => lines.includes(path))}
             onChange={({ target }) => onPaths((target.checked ? [...others, ...all] : others).join('\n'))}
           />
-          All {whole.length} files
+          All {completed.length} files
         </label>
       )}
-      {whole.map(({ name, path, bytes }) => (
+      {completed.map(({ name, path, bytes }) => (
         <label key={name} className="flex items-center gap-2">
           <input
             type="checkbox"
@@ -238,7 +238,7 @@ function UnfinishedRow({ projectId, file: { name, bytes } }: UnfinishedRowProps)
     <div className="flex flex-wrap items-center gap-2">
       <StatusBadge tone="warn">unfinished</StatusBadge>
       <UserText text={name} charsMax={100} short />
-      <span className="text-soft">{formatBytes(bytes)} have arrived. Choose the same file again to continue.</span>
+      <span className="text-soft">{formatBytes(bytes)} uploaded. Select the same file again to resume.</span>
       <Button size="small" busy={remove.isPending} onClick={() => remove.mutate()}>
         Delete
       </Button>
@@ -247,18 +247,18 @@ function UnfinishedRow({ projectId, file: { name, bytes } }: UnfinishedRowProps)
   );
 }
 
-function begunKey(projectId: number, name: string): string {
+function startedKey(projectId: number, name: string): string {
   return `upload ${projectId} ${name}`;
 }
 
-function readBegun(projectId: number, name: string): Begun | undefined {
-  const text = localStorage.getItem(begunKey(projectId, name));
-  return text === null ? undefined : (JSON.parse(text) as Begun);
+function readStarted(projectId: number, name: string): StartedUpload | undefined {
+  const text = localStorage.getItem(startedKey(projectId, name));
+  return text === null ? undefined : (JSON.parse(text) as StartedUpload);
 }
 
-function storeBegun(projectId: number, { name, size, lastModified }: File): void {
-  const begun: Begun = { name, size, modified: lastModified };
-  localStorage.setItem(begunKey(projectId, name), JSON.stringify(begun));
+function storeStarted(projectId: number, { name, size, lastModified }: File): void {
+  const started: StartedUpload = { name, size, modified: lastModified };
+  localStorage.setItem(startedKey(projectId, name), JSON.stringify(started));
 }
 
 interface UploadedFiles {
@@ -275,41 +275,41 @@ function filesPath(projectId: number): string {
 interface UploadOptions {
   readonly projectId: number;
   readonly file: File;
-  /** Where to begin: bytes that are there already. */
+  /** Offset to start from: the bytes already uploaded. */
   readonly from: number;
   readonly onProgress: (bytes: number) => void;
 }
 
-const pieceBytes = 4 * 1024 * 1024;
+const chunkBytes = 4 * 1024 * 1024;
 
-/** Sends a file piece by piece, so that a line that breaks costs one piece. */
+/** Uploads a file in chunks, so that a lost connection costs at most one chunk. */
 async function uploadFile({ projectId, file, from, onProgress }: UploadOptions): Promise<void> {
   let offset = from;
   do {
-    const piece = file.slice(offset, offset + pieceBytes);
+    const chunk = file.slice(offset, offset + chunkBytes);
     const { bytes } = await request<ImportFileRecord>(filesPath(projectId), {
       method: 'POST',
       query: { name: file.name, offset, size: file.size },
       headers: { 'content-type': 'application/octet-stream' },
-      body: piece,
+      body: chunk,
     });
     offset = bytes;
     onProgress(offset);
   } while (offset < file.size);
 }
 
-/** Which file it is that was begun: another one of the same name is not continued. */
-interface Begun {
+/** Identifies a file whose upload has started; another file of the same name is not resumed. */
+interface StartedUpload {
   readonly name: string;
   readonly size: number;
   readonly modified: number;
 }
 
-function isSameFile(begun: Begun | undefined, file: Pick<File, 'name' | 'size' | 'lastModified'>): boolean {
-  return begun?.name === file.name && begun.size === file.size && begun.modified === file.lastModified;
+function isSameFile(started: StartedUpload | undefined, file: Pick<File, 'name' | 'size' | 'lastModified'>): boolean {
+  return started?.name === file.name && started.size === file.size && started.modified === file.lastModified;
 }
 
-/** Where to go on: what is there of the same file, 0 for another. */
-function resumeAt(begun: Begun | undefined, file: File, there: number | undefined): number {
-  return isSameFile(begun, file) && there !== undefined && there < file.size ? there : 0;
+/** Returns the offset to resume from: the uploaded bytes of the same file, otherwise 0. */
+function resumeOffset(started: StartedUpload | undefined, file: File, storedBytes: number | undefined): number {
+  return isSameFile(started, file) && storedBytes !== undefined && storedBytes < file.size ? storedBytes : 0;
 }

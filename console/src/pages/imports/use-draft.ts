@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { SettingValues } from '../../components/schema-values.ts';
 
-/** What was typed survives a reload of the page; `hidden` (secrets, files) is never written down. */
+/** Keeps unsaved settings across a page reload. Keys in `hidden` (secrets) and files are never stored. */
 export function useDraft(
   key: string,
   hidden: readonly string[],

@@ -3,19 +3,19 @@ import { isGrantedScope } from '../../../../src/wire/contract/scopes.ts';
 import { accessesOf, presets, scopesOf, scopesText } from './key-scopes.ts';
 
 describe('scopes of a key', () => {
-  it('presets name scopes that exist', () => {
+  it('presets contain only existing scopes', () => {
     expect(presets.flatMap(({ scopes }) => scopes.filter((scope) => !isGrantedScope(scope)))).toEqual([]);
   });
 
-  it('write wins over read, whichever comes first, and what is shown can be sent back', () => {
+  it('write takes precedence over read in any order, and accesses convert back to scopes', () => {
     const accesses = accesses3(['plugin:write', 'plugin:read', 'query:read']);
     expect(accesses).toEqual(['write', 'read', 'none']);
     expect(accesses3(['plugin:read', 'plugin:write', 'query:read'])).toEqual(accesses);
     expect(scopesOf(accessesOf(['query:read', 'plugin:write']))).toEqual(['plugin:write', 'query:read']);
   });
 
-  it('a long list is told in short', () => {
-    expect(scopesText(['*'])).toBe('everything');
+  it('a long list is abbreviated', () => {
+    expect(scopesText(['*'])).toBe('all scopes');
     expect(scopesText(['a:read', 'b:read'])).toBe('a:read, b:read');
     expect(scopesText(['a:read', 'b:read', 'c:read', 'd:read'])).toBe('a:read, b:read and 2 more');
   });

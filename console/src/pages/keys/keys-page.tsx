@@ -23,26 +23,26 @@ import { NewKeyDialog } from './new-key-dialog.tsx';
 
 const route = getRouteApi('/projects/$projectId/keys');
 
-/** What is asked before it is done: nobody gets an old value back. */
-interface Asked {
-  readonly deed: 'revoke' | 'roll';
+/** An action that waits for confirmation, because the old value cannot be restored. */
+interface PendingAction {
+  readonly action: 'revoke' | 'roll';
   readonly key: Key;
 }
 
-/** The keys of the user who is signed in. */
+/** The personal API keys of the signed-in user. */
 export function KeysPage() {
   const { create = false } = route.useSearch();
   const navigate = route.useNavigate();
   const keys = useQuery(keysQuery);
   const [issued, setIssued] = useState<KeyWithValue>();
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setAsked] = useState<PendingAction>();
   const columns = useMemo(() => columnsOf(setAsked), []);
   const openForm = (open: boolean): void => void navigate({ search: open ? { create: true } : {} });
   return (
     <>
       <PageHeader
         title="API keys"
-        description="Your personal keys for the management API and the command line. Client libraries that send events use the project's key, which stands in the settings."
+        description="Your personal keys for the management API and the command line. Client libraries that send events use the project key instead; see Settings."
         actions={
           <Button kind="primary" icon={<Plus aria-hidden="true" className="size-4" />} onClick={() => openForm(true)}>
             New key
@@ -57,8 +57,8 @@ export function KeysPage() {
         error={keys.error}
         onRetry={() => void keys.refetch()}
         empty={
-          <EmptyState title="You have no keys">
-            Make one with the scopes that its program needs, and no more. A key is shown once.
+          <EmptyState title="No keys">
+            Create a key with only the scopes that the program needs. A key is shown once.
           </EmptyState>
         }
       />
@@ -77,7 +77,7 @@ export function KeysPage() {
 }
 
 interface ChangeDialogProps {
-  readonly asked: Asked | undefined;
+  readonly asked: PendingAction | undefined;
   readonly onClose: () => void;
   readonly onRolled: (key: KeyWithValue) => void;
 }
@@ -86,16 +86,17 @@ function ChangeDialog({ asked, onClose, onRolled }: ChangeDialogProps) {
   const client = useQueryClient();
   const toast = useToast();
   const change = useMutation({
-    mutationFn: async ({ deed, key }: Asked) => (deed === 'roll' ? await rollKey(key.id) : await revokeKey(key.id)),
+    mutationFn: async ({ action, key }: PendingAction) =>
+      action === 'roll' ? await rollKey(key.id) : await revokeKey(key.id),
     onSuccess: async (rolled) => {
       onClose();
-      if (rolled === undefined) toast.done('The key is revoked: it is refused from now on.');
+      if (rolled === undefined) toast.done('Key revoked.');
       else onRolled(rolled);
       await refresh(client, keysPath);
     },
   });
   if (asked === undefined) return null;
-  const { deed, key } = asked;
+  const { action, key } = asked;
   const close = (): void => {
     change.reset();
     onClose();
@@ -105,22 +106,22 @@ function ChangeDialog({ asked, onClose, onRolled }: ChangeDialogProps) {
       open
       onClose={close}
       onConfirm={() => change.mutate(asked)}
-      title={deed === 'roll' ? 'Give the key a new value?' : 'Revoke the key?'}
-      confirm={deed === 'roll' ? 'Roll key' : 'Revoke key'}
+      title={action === 'roll' ? 'Roll this key?' : 'Revoke this key?'}
+      confirm={action === 'roll' ? 'Roll key' : 'Revoke key'}
       busy={change.isPending}
       error={change.error}
     >
       <p>
         <UserText text={key.label} /> (<code>{key.mask_value}</code>){' '}
-        {deed === 'roll'
-          ? 'keeps its scopes. Programs with the old value are refused at once.'
-          : 'is refused at once, for ever. Programs that use it stop working.'}
+        {action === 'roll'
+          ? 'gets a new value and keeps its scopes. The old value stops working immediately.'
+          : 'stops working immediately and permanently.'}
       </p>
     </ConfirmDialog>
   );
 }
 
-function columnsOf(ask: (asked: Asked) => void): readonly Column<Key>[] {
+function columnsOf(ask: (asked: PendingAction) => void): readonly Column<Key>[] {
   return [
     {
       id: 'label',
@@ -137,7 +138,7 @@ function columnsOf(ask: (asked: Asked) => void): readonly Column<Key>[] {
     },
     {
       id: 'scopes',
-      header: 'May',
+      header: 'Scopes',
       cell: (row) => <span title={row.scopes.join(', ')}>{scopesText(row.scopes)}</span>,
     },
     {
@@ -173,14 +174,14 @@ function columnsOf(ask: (asked: Asked) => void): readonly Column<Key>[] {
         <Menu
           trigger={
             <IconButton
-              label={`Actions of ${row.label}`}
+              label={`Actions for ${row.label}`}
               size="small"
               icon={<Ellipsis aria-hidden="true" className="size-4" />}
             />
           }
           groups={[
-            [{ label: 'Roll: new value', onSelect: () => ask({ deed: 'roll', key: row }) }],
-            [{ label: 'Revoke', danger: true, onSelect: () => ask({ deed: 'revoke', key: row }) }],
+            [{ label: 'Roll', onSelect: () => ask({ action: 'roll', key: row }) }],
+            [{ label: 'Revoke', danger: true, onSelect: () => ask({ action: 'revoke', key: row }) }],
           ]}
         />
       ),
@@ -199,7 +200,7 @@ interface KeyValueDialogProps {
   readonly onClose: () => void;
 }
 
-/** The one time that a key is shown. */
+/** Shows a new key, once. */
 function KeyValueDialog({ issued, onClose }: KeyValueDialogProps) {
   if (issued === undefined) return null;
   const command = `curl ${location.origin}/api/personal_api_keys/@current -H 'Authorization: Bearer ${issued.value}'`;
@@ -207,15 +208,15 @@ function KeyValueDialog({ issued, onClose }: KeyValueDialogProps) {
     <Dialog
       open
       onClose={onClose}
-      title="Your key"
+      title="Your new key"
       footer={
         <Button kind="primary" onClick={onClose}>
-          I have copied it
+          Done
         </Button>
       }
     >
       <div className="flex flex-col gap-3">
-        <Notice tone="warn">Copy it now: it is not shown again. Whoever has it can do what it may do.</Notice>
+        <Notice tone="warn">Copy the key now; it is not shown again. Keep it secret.</Notice>
         <CodeBlock code={issued.value} label="Copy key" />
         <p className="text-sm">Try it:</p>
         <CodeBlock code={command} label="Copy command" />

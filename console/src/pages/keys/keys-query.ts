@@ -3,7 +3,7 @@ import { apiQuery } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 
 export type Key = PersonalApiKeyRecord;
-/** What creating and rolling answer: the only time that the value is seen. */
+/** Response of create and roll, the only time the value is visible. */
 export type KeyWithValue = Key & { readonly value: string };
 
 export const keysPath = '/api/personal_api_keys';
@@ -12,9 +12,9 @@ export const keysQuery = apiQuery<readonly Key[]>(keysPath);
 export interface NewKey {
   readonly label: string;
   readonly scopes: readonly string[];
-  /** Null: every project of the organisation. */
+  /** `null` means every project of the organisation. */
   readonly scoped_teams: readonly number[] | null;
-  /** ISO time; null: never. */
+  /** ISO time; `null` means never. */
   readonly expires_at: string | null;
 }
 
@@ -22,7 +22,7 @@ export function createKey(key: NewKey): Promise<KeyWithValue> {
   return request<KeyWithValue>(keysPath, { method: 'POST', body: key });
 }
 
-/** The same key with a new value; the old one stops at once. */
+/** Gives the key a new value; the old one stops working immediately. */
 export function rollKey(id: string): Promise<KeyWithValue> {
   return request<KeyWithValue>(`${keysPath}/${id}/roll`, { method: 'POST' });
 }

@@ -1,7 +1,7 @@
 import { flag, searchOf } from '../../search.ts';
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const keysSearch = searchOf({
-  /** The form for a new key is open. */
+  /** Whether the form for a new key is open. */
   create: flag,
 });

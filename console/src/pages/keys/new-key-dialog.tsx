@@ -27,7 +27,7 @@ const lifetimeChoices: readonly Choice<Lifetime>[] = lifetimes.map((value) => ({
   label: value === 'never' ? 'Never' : value === '365' ? 'In a year' : `In ${value} days`,
 }));
 
-/** A form that starts afresh each time it is opened. */
+/** Mounts the form when opened, so that it always starts empty. */
 export function NewKeyDialog({ open, onClose, onCreated }: NewKeyDialogProps) {
   return open ? <NewKeyForm onClose={onClose} onCreated={onCreated} /> : null;
 }
@@ -59,7 +59,7 @@ function NewKeyForm({ onClose, onCreated }: Omit<NewKeyDialogProps, 'open'>) {
       open
       onClose={onClose}
       title="New personal API key"
-      description="For the command line and for programs of yours. It can do no more than you can."
+      description="For the command line and your programs. A key never has more permissions than you."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -82,7 +82,7 @@ function NewKeyForm({ onClose, onCreated }: Omit<NewKeyDialogProps, 'open'>) {
         }}
       >
         <TextInput
-          label="What it is for"
+          label="Name"
           value={label}
           onChange={setLabel}
           maxLength={40}
@@ -103,15 +103,15 @@ interface ProjectLimitProps {
   readonly onChange: (teams: readonly number[]) => void;
 }
 
-/** With one project there is nothing to limit. */
+/** Limits the key to projects; hidden if there is only one. */
 function ProjectLimit({ teams, onChange }: ProjectLimitProps) {
   const { data } = useQuery(projectsQuery);
   const projects = data?.results ?? [];
   if (projects.length < 2) return null;
   return (
     <fieldset className="flex flex-col gap-1.5">
-      <legend className="pb-1 text-sm font-medium">Projects it may see</legend>
-      <p className="text-xs text-soft">None chosen: all of the organisation, later ones too.</p>
+      <legend className="pb-1 text-sm font-medium">Projects</legend>
+      <p className="text-xs text-soft">Leave empty for all projects of the organisation, including future ones.</p>
       {projects.map(({ id, name }) => (
         <Checkbox
           key={id}
@@ -135,13 +135,13 @@ const choices: readonly Choice<Access>[] = [
   { value: 'write', label: 'Read and write' },
 ];
 
-/** A preset, or what the key may do with each kind of object. */
+/** Selects a preset, or the access to each type of object. */
 function ScopePicker({ scopes, onChange }: ScopePickerProps) {
   const isAll = scopes.includes('*');
   const accesses = accessesOf(scopes);
   return (
     <fieldset className="flex min-w-0 flex-col gap-3">
-      <legend className="pb-1 text-sm font-medium">What it may do</legend>
+      <legend className="pb-1 text-sm font-medium">Scopes</legend>
       <div className="grid grid-cols-1 gap-2 sm:grid-cols-2">
         {presets.map((preset) => (
           <PresetButton
@@ -153,8 +153,8 @@ function ScopePicker({ scopes, onChange }: ScopePickerProps) {
           />
         ))}
         <PresetButton
-          name="Only what I choose"
-          hint="Begins with nothing; choose below."
+          name="Custom"
+          hint="Start without access and select scopes below."
           chosen={!presets.some((preset) => isSame(preset.scopes, scopes))}
           onChoose={() => onChange([])}
         />

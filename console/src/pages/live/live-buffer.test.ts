@@ -11,7 +11,7 @@ function message(event: string, more: Partial<LiveEvent> = {}): string {
 }
 
 describe('the live buffer', () => {
-  it('keeps the newest rows, newest first, and counts every other one', () => {
+  it('keeps the newest rows, newest first, and counts all others', () => {
     const buffer = createLiveBuffer({ rowsMax: 100 });
     for (let i = 1; i <= 10_000; i += 1) buffer.add(message(`event ${i}`));
     buffer.skip(JSON.stringify({ rate: { stored: 40, received: 2 }, slow: { stored: 7 } }));
@@ -22,14 +22,14 @@ describe('the live buffer', () => {
     expect(rows.length + notShown.rate + notShown.slow + notShown.older).toBe(totalOf(seen));
   });
 
-  it('is bounded in size too: large events push out more', () => {
+  it('is limited in size too: large events evict more rows', () => {
     const large = message('large', { properties: { text: 'x'.repeat(1000) } });
     const buffer = createLiveBuffer({ rowsMax: 100, charsMax: 10 * large.length });
     for (let i = 0; i < 50; i += 1) buffer.add(large);
     expect([buffer.view().rows.length, buffer.view().notShown.older]).toEqual([10, 40]);
   });
 
-  it('gives the same view until something comes, so that nothing is drawn in vain', () => {
+  it('returns the same view until something changes, to avoid needless renders', () => {
     const buffer = createLiveBuffer();
     expect(buffer.view()).toBe(emptyView);
     buffer.add(message('a'));

@@ -9,20 +9,20 @@ export interface LiveRow {
   readonly event: LiveEvent;
 }
 
-/** Why what came by is not shown. */
+/** Counts of events that are not shown, by reason. */
 export interface NotShown {
-  /** More of a stage in a second than the service sends. */
+  /** Above the rate per stage that the service sends. */
   readonly rate: number;
-  /** This page was too slow to take it. */
+  /** The page was too slow to receive them. */
   readonly slow: number;
-  /** It was shown, and newer ones took its place. */
+  /** Replaced by newer ones. */
   readonly older: number;
 }
 
 export interface LiveView {
   /** Newest first. */
   readonly rows: readonly LiveRow[];
-  /** All that came by since the page began to watch, shown or not. */
+  /** Counts since the page was opened, shown or not. */
   readonly seen: Readonly<Record<LiveStage, number>>;
   readonly notShown: NotShown;
 }
@@ -32,21 +32,21 @@ export interface LiveBuffer {
   add(json: string): void;
   /** The data of a message `skipped`. */
   skip(json: string): void;
-  /** As it is now; the same object until something is added. */
+  /** Returns the current view, the same object until something is added. */
   view(): LiveView;
 }
 
-const none = Object.fromEntries(liveStages.map((stage) => [stage, 0])) as Record<LiveStage, number>;
-export const emptyView: LiveView = { rows: [], seen: none, notShown: { rate: 0, slow: 0, older: 0 } };
+const zeros = Object.fromEntries(liveStages.map((stage) => [stage, 0])) as Record<LiveStage, number>;
+export const emptyView: LiveView = { rows: [], seen: zeros, notShown: { rate: 0, slow: 0, older: 0 } };
 
 interface Kept extends LiveRow {
   readonly chars: number;
 }
 
-/** The newest rows, bounded in number and in size; everything else is only counted. */
+/** Keeps the newest rows, limited in number and size, and counts all others. */
 export function createLiveBuffer({ rowsMax = 1_000, charsMax = 32_000_000 } = {}): LiveBuffer {
   const kept: Kept[] = [];
-  const seen = { ...none };
+  const seen = { ...zeros };
   const skipped = { rate: 0, slow: 0 };
   let older = 0;
   let chars = 0;
@@ -67,7 +67,7 @@ export function createLiveBuffer({ rowsMax = 1_000, charsMax = 32_000_000 } = {}
       chars += json.length;
       seen[event.stage] += 1;
       kept.push({ key: lastKey, event, chars: json.length });
-      // In pieces: moving a thousand rows for each event would cost more than the event.
+      // In batches: moving a thousand rows per event would cost more than the event.
       if (kept.length >= rowsMax * 1.5 || chars > charsMax) dropOldest();
       view = undefined;
     },

@@ -17,7 +17,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { isTyping } from '../../shell/is-typing.ts';
 import { useProject } from '../../shell/project-context.tsx';
-import { EventWayPanel } from './event-way-panel.tsx';
+import { EventPathPanel } from './event-path-panel.tsx';
 import { type LiveRow, type LiveView, type NotShown, totalOf } from './live-buffer.ts';
 import type { LiveFilter } from './live-search.ts';
 import { liveStages } from './live-stages.ts';
@@ -27,11 +27,11 @@ import { type LiveStream, useLiveStream } from './use-live-stream.ts';
 const route = getRouteApi('/projects/$projectId/live');
 
 const filters = [
-  { kind: 'text', name: 'event', label: 'Event', placeholder: 'Event, the whole name' },
-  { kind: 'text', name: 'distinct_id', label: 'Distinct id', placeholder: 'Distinct id, the whole id' },
+  { kind: 'text', name: 'event', label: 'Event', placeholder: 'Event (full name)' },
+  { kind: 'text', name: 'distinct_id', label: 'Distinct id', placeholder: 'Distinct id (full)' },
 ] as const satisfies readonly Filter[];
 
-/** Events on their way, as they are seen. */
+/** Live view of the events in the pipeline. */
 export function LivePage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -42,7 +42,7 @@ export function LivePage() {
     <>
       <PageHeader
         title="Live"
-        description="Events on their way through the pipeline, as they are seen from now on. Nothing is kept here."
+        description="Events in the pipeline from the moment you open this page. Nothing is stored here."
       />
       <FilterBar filters={filters} values={{ event, distinct_id }} onChange={change} />
       <LiveEvents
@@ -59,7 +59,7 @@ interface LiveEventsProps {
   readonly onStages: (stages: readonly LiveStage[] | undefined) => void;
 }
 
-/** The stream under one filter. */
+/** The stream for one filter. */
 function LiveEvents({ filter, onStages }: LiveEventsProps) {
   const stream = useLiveStream(useProject().id, filter);
   const [frozen, setFrozen] = useState<LiveView>();
@@ -68,8 +68,8 @@ function LiveEvents({ filter, onStages }: LiveEventsProps) {
   const { rows, notShown } = frozen ?? stream.view;
   const toggle = (): void => setFrozen(frozen === undefined ? stream.view : undefined);
   useKey('p', toggle);
-  const meanwhile = frozen === undefined ? 0 : totalOf(stream.view.seen) - totalOf(frozen.seen);
-  // What comes while it is paused belongs to the way of an event that is open.
+  const newSince = frozen === undefined ? 0 : totalOf(stream.view.seen) - totalOf(frozen.seen);
+  // Events that arrive while paused may belong to the path of the open event.
   const seen = useMemo(() => [...stream.view.rows, ...rows].map(({ event }) => event), [stream.view, rows]);
   if (stream.error !== undefined) return <ErrorState error={stream.error} />;
   return (
@@ -78,7 +78,7 @@ function LiveEvents({ filter, onStages }: LiveEventsProps) {
         <StageFilter chosen={filter.stages} seen={stream.view.seen} onChange={onStages} />
         <span className="grow" />
         <StreamBadge stream={stream} paused={frozen !== undefined} />
-        <PauseButton paused={frozen !== undefined} meanwhile={meanwhile} onToggle={toggle} />
+        <PauseButton paused={frozen !== undefined} newSince={newSince} onToggle={toggle} />
       </div>
       <DataTable
         label="Live events"
@@ -90,15 +90,15 @@ function LiveEvents({ filter, onStages }: LiveEventsProps) {
         empty={<NothingYet filtered={filter.event !== undefined || filter.distinct_id !== undefined} />}
       />
       <NotShownNote notShown={notShown} shown={rows.length} breaks={stream.breaks} />
-      <EventWayPanel chosen={chosen?.event} seen={seen} onClose={() => setChosen(undefined)} />
+      <EventPathPanel chosen={chosen?.event} seen={seen} onClose={() => setChosen(undefined)} />
     </>
   );
 }
 
 const rowId = (row: LiveRow): string => String(row.key);
 
-function PauseButton(props: { readonly paused: boolean; readonly meanwhile: number; readonly onToggle: () => void }) {
-  const { paused, meanwhile, onToggle } = props;
+function PauseButton(props: { readonly paused: boolean; readonly newSince: number; readonly onToggle: () => void }) {
+  const { paused, newSince, onToggle } = props;
   const Icon = paused ? Play : Pause;
   return (
     <Button
@@ -107,7 +107,7 @@ function PauseButton(props: { readonly paused: boolean; readonly meanwhile: numb
       onClick={onToggle}
       aria-keyshortcuts="p"
     >
-      {paused ? `Go on: ${meanwhile.toLocaleString('en')} came meanwhile` : 'Pause'}
+      {paused ? `Resume (${newSince.toLocaleString('en')} new)` : 'Pause'}
     </Button>
   );
 }
@@ -115,21 +115,19 @@ function PauseButton(props: { readonly paused: boolean; readonly meanwhile: numb
 function NothingYet({ filtered }: { readonly filtered: boolean }) {
   if (filtered) {
     return (
-      <EmptyState title="Nothing of these filters has come by yet">
-        Event and distinct id must be the whole name. Clear the filters to see everything.
+      <EmptyState title="No matching events yet">
+        The filters match full event names and ids only. Clear them to see all events.
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="Waiting for events">
-      What is sent from now on appears here by itself. How to send a first one stands on the home page.
-    </EmptyState>
+    <EmptyState title="Waiting for events">New events appear here as they arrive. See Home for sample code.</EmptyState>
   );
 }
 
 function useKey(key: string, run: () => void): void {
   const latest = useRef(run);
-  // Before they are painted: what the key does is about the rows that are seen.
+  // Before paint, so that the key applies to the rows on screen.
   useLayoutEffect(() => {
     latest.current = run;
   });
@@ -142,7 +140,7 @@ function useKey(key: string, run: () => void): void {
   }, [key]);
 }
 
-/** @param open shows the way of the event of a row */
+/** @param open shows the path of the event of a row */
 function liveColumns(open: (row: LiveRow) => void): readonly Column<LiveRow>[] {
   return [
     { id: 'at', header: 'Seen', width: '7.5rem', cell: ({ event }) => <TimeText time={event.at} form="clock" /> },
@@ -167,11 +165,11 @@ function liveColumns(open: (row: LiveRow) => void): readonly Column<LiveRow>[] {
         </span>
       ),
     },
-    { id: 'what', header: 'What', cell: ({ event }) => <What event={event} /> },
+    { id: 'what', header: 'Details', cell: ({ event }) => <What event={event} /> },
   ];
 }
 
-/** Why it ended, or what it holds. */
+/** The reason why the event ended, or its properties. */
 function What({ event }: Pick<LiveRow, 'event'>) {
   const text = event.reason ?? (event.properties === null ? 'too large to show' : oneLine(event.properties));
   return (
@@ -192,27 +190,26 @@ interface NotShownNoteProps {
   readonly breaks: number;
 }
 
-/** How many rows there are, and how many came by that are not among them, and why. */
+/** Reports the number of rows shown, and of events that are not shown with the reason. */
 function NotShownNote({ notShown, shown, breaks }: NotShownNoteProps) {
   const { rate, slow, older } = notShown;
   const parts = [
-    [older, 'older than the newest that are kept'],
-    [rate, 'more of a stage than 100 in a second'],
-    [slow, 'faster than this browser could take them'],
+    [older, 'older than the rows kept'],
+    [rate, 'above 100 per second and stage'],
+    [slow, 'too fast for this browser'],
   ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count.toLocaleString('en')} ${why}`);
+  const reasons = parts.filter(([count]) => count > 0).map(([count, why]) => `${count.toLocaleString('en')} ${why}`);
   const total = (rate + slow + older).toLocaleString('en');
   return (
     <div className="flex flex-col gap-0.5 pt-2 text-xs text-soft">
       <p>
         {shown.toLocaleString('en')} rows shown.{' '}
-        {told.length > 0 &&
-          `${total} came by that are not shown here: ${told.join('; ')}. They were processed all the same.`}
+        {reasons.length > 0 && `${total} not shown: ${reasons.join('; ')}. They were processed normally.`}
       </p>
       {breaks > 0 && (
         <p>
-          The connection broke {breaks === 1 ? 'once' : `${breaks} times`}: what came by meanwhile was not seen here. It
-          was processed all the same.
+          Connection lost {breaks === 1 ? 'once' : `${breaks} times`}. Events during that time are not shown, but were
+          processed normally.
         </p>
       )}
     </div>
@@ -220,13 +217,13 @@ function NotShownNote({ notShown, shown, breaks }: NotShownNoteProps) {
 }
 
 interface StageFilterProps {
-  /** undefined: all. */
+  /** Defaults to all. */
   readonly chosen: readonly LiveStage[] | undefined;
   readonly seen: LiveView['seen'];
   readonly onChange: (stages: readonly LiveStage[] | undefined) => void;
 }
 
-/** Which stages are watched, each with the number of events seen there. */
+/** Selects the stages to watch, each with its number of events. */
 function StageFilter({ chosen = liveStages, seen, onChange }: StageFilterProps) {
   const toggle = (stage: LiveStage): void => {
     const next = liveStages.filter((each) => (each === stage) !== chosen.includes(each));
@@ -260,7 +257,7 @@ interface StreamBadgeProps {
   readonly paused: boolean;
 }
 
-/** Whether events come in; while they do not, why. */
+/** The state of the stream, with the reason while it is not connected. */
 function StreamBadge({ stream: { state, reason, breaks }, paused }: StreamBadgeProps) {
   return (
     <span role="status" className="flex items-center gap-2 text-xs text-soft">

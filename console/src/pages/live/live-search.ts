@@ -2,9 +2,9 @@ import type { LiveStage } from '../../../../src/wire/contract/live-events.ts';
 import { liveStages } from './live-stages.ts';
 import { searchOf, text, texts } from '../../search.ts';
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const liveSearch = searchOf({
-  /** Absent: all. */
+  /** Defaults to all. */
   stages: (raw): readonly LiveStage[] | undefined => {
     const chosen = liveStages.filter((stage) => texts(raw)?.includes(stage));
     return chosen.length === 0 || chosen.length === liveStages.length ? undefined : chosen;

@@ -1,6 +1,6 @@
 import type { LiveStage } from '../../../../src/wire/contract/live-events.ts';
 
-/** In the order in which an event gets there. */
+/** The stages in pipeline order. */
 export const liveStages = [
   'received',
   'transformed',

@@ -23,28 +23,28 @@ import { eventsFilter, personEvents, personQuery, type Person } from './persons-
 
 const route = getRouteApi('/projects/$projectId/persons/$distinctId');
 
-/** One person: who it is, by which ids it goes, what it did. */
+/** One person with its ids, properties and events. */
 export function PersonPage() {
   const { id } = useProject();
   const { distinctId } = route.useParams();
-  const asked = useQuery(personQuery(id, distinctId));
-  const person = asked.data?.results[0];
+  const query = useQuery(personQuery(id, distinctId));
+  const person = query.data?.results[0];
   const name = person?.name ?? distinctId;
   return (
     <>
       <PageHeader title={name} heading={<UserText text={name} charsMax={120} short />} description="Person" />
       <div className="flex flex-col gap-4">
-        {asked.data === undefined && asked.error !== null && (
-          <ErrorState error={asked.error} onRetry={() => void asked.refetch()} busy={asked.isFetching} />
+        {query.data === undefined && query.error !== null && (
+          <ErrorState error={query.error} onRetry={() => void query.refetch()} busy={query.isFetching} />
         )}
-        {asked.data === undefined && asked.error === null && <Loading rows={6} label="Loading the person" />}
-        {asked.data !== undefined && person === undefined && (
-          <EmptyState title="Nobody is known by this id">
-            Events of this distinct id may have been stored without a person, or it was never sent.
+        {query.data === undefined && query.error === null && <Loading rows={6} label="Loading person" />}
+        {query.data !== undefined && person === undefined && (
+          <EmptyState title="Person not found">
+            No person has this distinct id. Its events may have been stored without a person, or none were sent.
           </EmptyState>
         )}
         {person !== undefined && <PersonFacts person={person} />}
-        {asked.data !== undefined && <PersonEvents person={person} distinctId={distinctId} />}
+        {query.data !== undefined && <PersonEvents person={person} distinctId={distinctId} />}
       </div>
     </>
   );
@@ -53,7 +53,7 @@ export function PersonPage() {
 function PersonFacts({ person }: { readonly person: Person }) {
   return (
     <div className="grid gap-4 lg:grid-cols-2">
-      <Section title="Who it is">
+      <Section title="Identity">
         <Facts
           facts={[
             [
@@ -67,7 +67,7 @@ function PersonFacts({ person }: { readonly person: Person }) {
               ),
             ],
             ['First seen', <TimeText key="first" time={person.created_at} />],
-            ['Uuid', <Copied key="uuid" text={person.uuid} />],
+            ['UUID', <Copied key="uuid" text={person.uuid} />],
             [
               person.distinct_ids.length === 1 ? 'Distinct id' : `${person.distinct_ids.length} distinct ids, merged`,
               <ul key="ids" className="max-h-64 overflow-auto">
@@ -81,7 +81,7 @@ function PersonFacts({ person }: { readonly person: Person }) {
           ]}
         />
       </Section>
-      <Section title="Properties" description="As its events have set them so far.">
+      <Section title="Properties" description="Current values, as set by events.">
         <JsonView label="Properties as JSON" value={person.properties} />
       </Section>
     </div>
@@ -91,18 +91,18 @@ function PersonFacts({ person }: { readonly person: Person }) {
 function Copied({ text }: { readonly text: string }) {
   return (
     <span className="flex flex-wrap items-center gap-1">
-      <UserText text={text} charsMax={120} /> <CopyButton text={text} label="Copy the id" />
+      <UserText text={text} charsMax={120} /> <CopyButton text={text} label="Copy id" />
     </span>
   );
 }
 
 interface PersonEventsProps {
-  /** Undefined: nobody is known by the id. */
+  /** `undefined` if no person has the id. */
   readonly person: Person | undefined;
   readonly distinctId: string;
 }
 
-/** What the person did. */
+/** The events of the person. */
 function PersonEvents({ person, distinctId }: PersonEventsProps) {
   const { id, timezone } = useProject();
   const { uuid } = route.useSearch();
@@ -125,10 +125,10 @@ function PersonEvents({ person, distinctId }: PersonEventsProps) {
       title="Events"
       description={
         person !== undefined && person.distinct_ids.length > 1 ? (
-          `Of all ${person.distinct_ids.length} ids, newest first.`
+          `All ${person.distinct_ids.length} distinct ids, newest first.`
         ) : (
           <>
-            Of the id <UserText text={distinctId} charsMax={80} short />, newest first.
+            Distinct id <UserText text={distinctId} charsMax={80} short />, newest first.
           </>
         )
       }
@@ -140,18 +140,18 @@ function PersonEvents({ person, distinctId }: PersonEventsProps) {
           search={eventsFilter(distinctId, person)}
           className={buttonStyle('plain', 'small')}
         >
-          Explore
+          Open in Events
         </Link>
       }
     >
       <DataTable
-        label="Events of the person"
+        label="Events of this person"
         columns={columns}
         {...table}
         rowId={(event) => event.id}
         onOpen={(event) => void navigate({ search: { uuid: event.id } })}
         {...(uuid === undefined ? {} : { openId: uuid })}
-        empty={<EmptyState title={person === undefined ? 'No stored events of this id' : 'No stored events'} />}
+        empty={<EmptyState title={person === undefined ? 'No events of this id' : 'No events'} />}
       />
       <EventPanel
         uuid={uuid}

@@ -17,10 +17,10 @@ import { personPages, type Person } from './persons-query.ts';
 
 const route = getRouteApi('/projects/$projectId/persons');
 const filters = [
-  { kind: 'text', name: 'q', label: 'Search persons', placeholder: 'Id begins with, uuid or email' },
+  { kind: 'text', name: 'q', label: 'Search persons', placeholder: 'Id prefix, UUID or e-mail' },
 ] as const satisfies readonly Filter[];
 
-/** People, as their events tell. */
+/** The persons of a project. */
 export function PersonsPage() {
   const { id } = useProject();
   const { q } = route.useSearch();
@@ -30,7 +30,7 @@ export function PersonsPage() {
   const columns = useMemo(() => columnsOf(String(id)), [id]);
   return (
     <>
-      <PageHeader title="Persons" description="People, as their events tell, newest first." />
+      <PageHeader title="Persons" description="Users identified by your events, newest first." />
       <FilterBar
         filters={filters}
         values={{ q }}
@@ -56,12 +56,12 @@ export function PersonsPage() {
 function NoPersons({ filtered }: { readonly filtered: boolean }) {
   if (filtered) {
     return (
-      <EmptyState title="Nobody fits the search">
-        It finds persons one of whose ids begins with the text, and those whose uuid or email it is.
+      <EmptyState title="No matching persons">
+        Search by the beginning of a distinct id, or by a full UUID or e-mail address.
       </EmptyState>
     );
   }
-  return <EmptyState title="No persons yet">Each distinct id of an event that is stored belongs to one.</EmptyState>;
+  return <EmptyState title="No persons yet">Persons are created from the distinct ids of stored events.</EmptyState>;
 }
 
 function columnsOf(projectId: string): readonly Column<Person>[] {

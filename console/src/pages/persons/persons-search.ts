@@ -1,13 +1,13 @@
 import { searchOf, text } from '../../search.ts';
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the persons page. */
 export const personsSearch = searchOf({
-  /** Beginning of an id, a uuid or an email address. */
+  /** Prefix of a distinct id, or a UUID or e-mail address. */
   q: text,
 });
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the person page. */
 export const personSearch = searchOf({
-  /** Event whose details are open. */
+  /** UUID of the open event. */
   uuid: text,
 });

@@ -11,9 +11,9 @@ export type Destination = DestinationRecord;
 export type NewDestination = NewDestinationRecord;
 export type Kind = DestinationKind;
 
-/** A test is tried once, within seconds. */
-const looksMax = 100;
-const lookMs = 500;
+/** A test is attempted once, within seconds. */
+const pollsMax = 100;
+const pollMs = 500;
 
 export const destinationsPath = (projectId: number): string => projectPath(projectId, 'notice_destinations');
 
@@ -40,16 +40,16 @@ export async function deleteDestination(projectId: number, id: string): Promise<
   await request(`${destinationsPath(projectId)}/${id}`, { method: 'DELETE' });
 }
 
-/** Resolves when it is known what became of it. Throws an Error that says why it did not arrive. */
+/** Sends a test notification and waits for the outcome. @throws Error with the reason when the delivery failed */
 export async function sendTest(projectId: number, id: string): Promise<void> {
   const path = `${destinationsPath(projectId)}/${id}`;
   let delivery = await request<DeliveryRecord>(`${path}/test`, { method: 'POST', body: {} });
-  for (let looks = 0; looks < looksMax && !isEnded(delivery); looks += 1) {
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  for (let polls = 0; polls < pollsMax && !isEnded(delivery); polls += 1) {
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
     delivery = await request<DeliveryRecord>(`${path}/deliveries/${delivery.id}`);
   }
   if (delivery.state === 'sent') return;
-  throw new Error(delivery.error === '' ? 'No process of the service has sent it yet.' : delivery.error);
+  throw new Error(delivery.error === '' ? 'The service has not sent it yet.' : delivery.error);
 }
 
 function isEnded({ state }: DeliveryRecord): boolean {

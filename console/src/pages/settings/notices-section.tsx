@@ -28,32 +28,32 @@ import {
   switchDestination,
 } from './notices-query.ts';
 
-/** Who is told when something happens in the project. */
-export function NoticesSection() {
+/** Destinations of the project's notifications. */
+export function NotificationsSection() {
   const { id } = useProject();
   const mayChange = useMay('editor');
   const destinations = useQuery(destinationsQuery(id));
-  const [making, setMaking] = useState(false);
-  const [doomed, setDoomed] = useState<Destination>();
-  const columns = useColumns(mayChange, setDoomed);
+  const [creating, setCreating] = useState(false);
+  const [deleting, setDeleting] = useState<Destination>();
+  const columns = useColumns(mayChange, setDeleting);
   return (
     <Section
-      title="Notices"
-      description="Told when a run is done, fails or waits, a config fails, or events cannot be stored."
-      actions={mayChange && <Button onClick={() => setMaking(true)}>New destination</Button>}
+      title="Notifications"
+      description="Sent when an import run completes, fails or waits, a config fails, or events cannot be stored."
+      actions={mayChange && <Button onClick={() => setCreating(true)}>New destination</Button>}
       flush
     >
       <DataTable
-        label="Destinations of notices"
+        label="Notification destinations"
         columns={columns}
         rows={destinations.data?.results}
         rowId={(row) => row.id}
         error={destinations.error}
         onRetry={() => void destinations.refetch()}
-        empty={<EmptyState title="Nobody is told">A webhook, Slack or an address of e-mail can be.</EmptyState>}
+        empty={<EmptyState title="No destinations">Add a webhook, Slack channel or e-mail address.</EmptyState>}
       />
-      {making && <NewDestinationDialog onClose={() => setMaking(false)} />}
-      {doomed !== undefined && <DeleteDialog destination={doomed} onClose={() => setDoomed(undefined)} />}
+      {creating && <NewDestinationDialog onClose={() => setCreating(false)} />}
+      {deleting !== undefined && <DeleteDialog destination={deleting} onClose={() => setDeleting(undefined)} />}
     </Section>
   );
 }
@@ -73,12 +73,12 @@ function DeleteDialog({ destination, onClose }: { readonly destination: Destinat
       open
       onClose={onClose}
       onConfirm={() => remove.mutate()}
-      title="Delete the destination?"
+      title="Delete this destination?"
       confirm="Delete destination"
       busy={remove.isPending}
       error={remove.error}
     >
-      <p>What is on its way to it goes, too. This cannot be undone.</p>
+      <p>Pending notifications for it are discarded. This cannot be undone.</p>
     </ConfirmDialog>
   );
 }
@@ -103,8 +103,8 @@ function useColumns(mayChange: boolean, onDelete: (row: Destination) => void): r
   return [
     ...shown,
     {
-      id: 'deeds',
-      header: <span className="sr-only">Deeds</span>,
+      id: 'actions',
+      header: <span className="sr-only">Actions</span>,
       width: '15rem',
       cell: (row) => (
         <span className="flex flex-wrap items-center gap-2">
@@ -128,7 +128,7 @@ function OnSwitch({ destination, disabled }: { readonly destination: Destination
   return (
     <span className="flex items-center gap-2">
       <Switch
-        label={`Send notices to ${plainText(destination.name)}`}
+        label={`Send notifications to ${plainText(destination.name)}`}
         checked={change.isPending ? change.variables : destination.enabled}
         onChange={(enabled) => change.mutate(enabled)}
         disabled={disabled}
@@ -143,12 +143,12 @@ function TestButton({ destination }: { readonly destination: Destination }) {
   const toast = useToast();
   const test = useMutation({
     mutationFn: () => sendTest(id, destination.id),
-    onSuccess: () => toast.done('The test has arrived.'),
+    onSuccess: () => toast.done('Test delivered.'),
   });
   return (
     <>
       <Button size="small" busy={test.isPending} onClick={() => test.mutate()}>
-        Send a test
+        Send test
       </Button>
       <ErrorNote error={test.error} />
     </>
@@ -157,11 +157,11 @@ function TestButton({ destination }: { readonly destination: Destination }) {
 
 const kinds = [
   { value: 'webhook', label: 'Webhook' },
-  { value: 'slack', label: 'Slack and compatible' },
+  { value: 'slack', label: 'Slack or compatible' },
   { value: 'email', label: 'E-mail' },
 ] as const satisfies readonly { readonly value: Kind; readonly label: string }[];
 
-/** A form, and after it the key of a webhook, which is shown once. */
+/** Creates a destination, and shows the signing key of a webhook once. */
 function NewDestinationDialog({ onClose }: { readonly onClose: () => void }) {
   const { id } = useProject();
   const client = useQueryClient();
@@ -182,7 +182,7 @@ function NewDestinationDialog({ onClose }: { readonly onClose: () => void }) {
       open
       onClose={onClose}
       title="New destination"
-      description="It hears of runs, failing configs and dead letters of this project."
+      description="Receives notifications about runs, failing configs and dead letters of this project."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -202,7 +202,7 @@ function NewDestinationDialog({ onClose }: { readonly onClose: () => void }) {
         <Select label="Kind" value={kind} choices={kinds} onChange={setKind} />
         <TextInput
           label={kind === 'email' ? 'Recipients' : 'Address'}
-          hint={kind === 'email' ? 'With commas between.' : 'Not shown again: it often holds a token.'}
+          hint={kind === 'email' ? 'Separate with commas.' : 'Not shown again, because it often contains a token.'}
           value={place}
           onChange={setPlace}
           maxLength={2000}
@@ -219,16 +219,16 @@ function SecretDialog({ secret, onClose }: { readonly secret: string; readonly o
     <Dialog
       open
       onClose={onClose}
-      title="Key of its signatures"
+      title="Signing key"
       footer={
         <Button kind="primary" onClick={onClose}>
-          I have copied it
+          Done
         </Button>
       }
     >
       <div className="flex flex-col gap-3">
-        <Notice tone="warn">Copy it now: it is not shown again. With it the receiver verifies what comes.</Notice>
-        <CodeBlock code={secret} label="Copy key of the signatures" />
+        <Notice tone="warn">Copy the key now; it is not shown again. The receiver verifies requests with it.</Notice>
+        <CodeBlock code={secret} label="Copy signing key" />
       </div>
     </Dialog>
   );

@@ -12,7 +12,7 @@ export function changeProject(id: number, change: ProjectChange): Promise<Projec
   return request<ProjectRecord>(path(id), { method: 'PATCH', body: change });
 }
 
-/** The old key is refused from then on. */
+/** Replaces the project key; the old one is refused from then on. */
 export function resetProjectKey(id: number): Promise<ProjectRecord> {
   return request<ProjectRecord>(`${path(id)}/reset_token`, { method: 'POST' });
 }

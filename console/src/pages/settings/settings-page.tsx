@@ -18,19 +18,19 @@ import { useToast } from '../../components/toasts.tsx';
 import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
-import { NoticesSection } from './notices-section.tsx';
+import { NotificationsSection } from './notices-section.tsx';
 import { changeProject, deleteProject, resetProjectKey } from './project-change.ts';
 
-/** Settings of the project. */
+/** The settings of a project. */
 export function SettingsPage() {
   const { id, uuid, created_at: createdAt } = useProject();
   return (
     <>
-      <PageHeader title="Settings" description="Of this project." />
+      <PageHeader title="Settings" description="Settings of this project." />
       <div className="flex flex-col gap-4">
         <GeneralSection key={id} />
         <ProjectKeySection />
-        <NoticesSection key={`notices of ${id}`} />
+        <NotificationsSection key={`notifications ${id}`} />
         <Section title="About">
           <Facts
             facts={[
@@ -58,7 +58,7 @@ function GeneralSection() {
     mutationFn: () => changeProject(project.id, { name: name.trim(), timezone }),
     onSuccess: async () => {
       await refresh(client, '/api/projects');
-      toast.done('Saved.');
+      toast.done('Settings saved.');
     },
   });
   const dirty = name !== project.name || timezone !== project.timezone;
@@ -75,7 +75,7 @@ function GeneralSection() {
         <TextInput label="Name" value={name} onChange={setName} maxLength={200} required disabled={!mayChange} />
         <Select
           label="Time zone"
-          hint="Of all times in the console, and of days in charts."
+          hint="Used for times in the console and days in charts."
           value={timezone}
           choices={zonesWith(timezone)}
           onChange={setTimezone}
@@ -94,13 +94,13 @@ function GeneralSection() {
   );
 }
 
-/** The zones that the browser knows, and the one that is chosen. */
-function zonesWith(chosen: string): { readonly value: string; readonly label: string }[] {
-  const zones = new Set(['UTC', chosen, ...Intl.supportedValuesOf('timeZone')]);
+/** Returns the zones that the browser supports, and the current one. */
+function zonesWith(current: string): { readonly value: string; readonly label: string }[] {
+  const zones = new Set(['UTC', current, ...Intl.supportedValuesOf('timeZone')]);
   return [...zones].map((value) => ({ value, label: value }));
 }
 
-/** The key that client libraries send events with. */
+/** The key that client libraries use to send events. */
 function ProjectKeySection() {
   const { id, api_token: key } = useProject();
   const mayChange = useMay('admin');
@@ -112,13 +112,13 @@ function ProjectKeySection() {
     onSuccess: async () => {
       await refresh(client, '/api/projects');
       setAsked(false);
-      toast.done('The project has a new key: the old one is refused.');
+      toast.done('Project key reset. The old key is refused.');
     },
   });
   return (
     <Section
       title="Project key"
-      description="Client libraries send events with it. It is public: it can do nothing else."
+      description="Client libraries use this key to send events. It is public and allows nothing else."
       actions={mayChange && <Button onClick={() => setAsked(true)}>Reset key</Button>}
     >
       <CodeBlock code={key} label="Copy project key" />
@@ -126,25 +126,23 @@ function ProjectKeySection() {
         open={asked}
         onClose={() => setAsked(false)}
         onConfirm={() => reset.mutate()}
-        title="Give the project a new key?"
+        title="Reset the project key?"
         confirm="Reset key"
         busy={reset.isPending}
         error={reset.error}
       >
-        <p>
-          Every program and page that sends events with the present key is refused at once, and loses what it sends.
-        </p>
+        <p>Programs and pages that use the current key are refused immediately, and their events are lost.</p>
       </ConfirmDialog>
     </Section>
   );
 }
 
-/** Only admins see it. */
+/** Deletes the project; visible to admins only. */
 function DeleteSection() {
   const [open, setOpen] = useState(false);
   if (!useMay('admin')) return null;
   return (
-    <Section title="Delete the project" description="Its configs, persons, groups and keys are gone for good.">
+    <Section title="Delete project" description="Permanently deletes its configs, persons, groups and keys.">
       <Button kind="danger" onClick={() => setOpen(true)}>
         Delete project
       </Button>
@@ -161,7 +159,7 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
   const remove = useMutation({
     mutationFn: () => deleteProject(id),
     onSuccess: async () => {
-      // At once: the page that '/' leads to must not be that of the project which is gone.
+      // Before navigating: '/' must not redirect to the deleted project.
       client.setQueryData(projectsQuery.queryKey, (page) =>
         page === undefined ? page : { ...page, results: page.results.filter((each) => each.id !== id) },
       );
@@ -179,16 +177,16 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="danger" busy={remove.isPending} disabled={typed !== name} onClick={() => remove.mutate()}>
-            Delete for good
+            Delete permanently
           </Button>
         </>
       }
     >
       <div className="flex flex-col gap-3 text-sm">
         <p>
-          This cannot be undone. To go on, type the name of the project: <UserText text={name} />
+          This cannot be undone. To confirm, type the name of the project: <UserText text={name} />
         </p>
-        <TextInput label="Name of the project" value={typed} onChange={setTyped} autoComplete="off" />
+        <TextInput label="Project name" value={typed} onChange={setTyped} autoComplete="off" />
         <ErrorNote error={remove.error} />
       </div>
     </Dialog>

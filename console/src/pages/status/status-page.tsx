@@ -18,7 +18,7 @@ import { type Status, statusQuery } from './status-query.ts';
 const pollMs = 3_000;
 const tones = { ok: 'ok', degraded: 'warn', unavailable: 'danger' } as const;
 
-/** How the whole service is. */
+/** The state of the whole service. */
 export function StatusPage() {
   const isAdmin = useMay('admin');
   const status = useQuery({ ...statusQuery, enabled: isAdmin, refetchInterval: pollMs });
@@ -27,14 +27,14 @@ export function StatusPage() {
     <>
       <PageHeader
         title="Status"
-        description="The whole service, all projects together."
+        description="State of the service across all projects."
         actions={data && <StatusBadge tone={tones[data.status]}>{data.status}</StatusBadge>}
       />
       {!isAdmin && (
-        <EmptyState title="Only admins see this">Ask an admin of your organisation for the role.</EmptyState>
+        <EmptyState title="Admins only">Ask an administrator of your organisation for the admin role.</EmptyState>
       )}
       {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void status.refetch()} />}
-      {isAdmin && data === undefined && error === null && <Loading rows={10} label="Loading the status" />}
+      {isAdmin && data === undefined && error === null && <Loading rows={10} label="Loading status" />}
       {data !== undefined && <StatusSections status={data} />}
     </>
   );
@@ -84,8 +84,8 @@ function WorkSection({ status }: { readonly status: Status }) {
       <Facts
         facts={[
           ['Import runs', states.length === 0 ? 'none' : states.join(', ')],
-          ['Waiting for something', <NumberText key="waiting" value={imports.waiting} />],
-          ['Longest standstill', <NumberText key="stalled" value={imports.stalled_seconds * 1000} unit="ms" />],
+          ['Waiting runs', <NumberText key="waiting" value={imports.waiting} />],
+          ['Longest stall', <NumberText key="stalled" value={imports.stalled_seconds * 1000} unit="ms" />],
           ...processes.map(
             (process) =>
               [
@@ -106,16 +106,16 @@ interface LanesSectionProps {
 const rows = [
   ['Received', (lane: LaneStatus) => <NumberText value={lane.received_per_second} unit="per_second" />],
   ['Stored', (lane: LaneStatus) => <NumberText value={lane.stored_per_second} unit="per_second" />],
-  ['Waiting events', (lane: LaneStatus) => <NumberText value={lane.waiting_events} />],
-  ['Waiting bytes', (lane: LaneStatus) => <NumberText value={lane.waiting_bytes} unit="bytes" />],
-  ['Oldest waits for', (lane: LaneStatus) => <NumberText value={lane.oldest_seconds * 1000} unit="ms" />],
-  ['From arrival to stored', (lane: LaneStatus) => <NumberText value={lane.lag_seconds * 1000} unit="ms" />],
+  ['Backlog, events', (lane: LaneStatus) => <NumberText value={lane.waiting_events} />],
+  ['Backlog, bytes', (lane: LaneStatus) => <NumberText value={lane.waiting_bytes} unit="bytes" />],
+  ['Oldest waiting', (lane: LaneStatus) => <NumberText value={lane.oldest_seconds * 1000} unit="ms" />],
+  ['Lag from receipt to storage', (lane: LaneStatus) => <NumberText value={lane.lag_seconds * 1000} unit="ms" />],
 ] as const;
 
-/** The two ways through the service, side by side. */
+/** The live and the historical lane. */
 function LanesSection({ lanes }: LanesSectionProps) {
   return (
-    <Section title="Lanes" description="Events of all projects; rates are means of the last minute." flush>
+    <Section title="Lanes" description="Events of all projects. Rates are one-minute averages." flush>
       <table className="w-full text-sm">
         <thead>
           <tr className="border-b border-line text-left text-xs text-soft">
@@ -144,7 +144,7 @@ function LanesSection({ lanes }: LanesSectionProps) {
   );
 }
 
-/** What the service consists of, what is unwell first. */
+/** The parts of the service, unhealthy ones first. */
 function PartsSection({ parts }: { readonly parts: Status['parts'] }) {
   const sorted = parts.toSorted((a, b) => Number(a.ok) - Number(b.ok) || a.name.localeCompare(b.name));
   return (
@@ -166,13 +166,13 @@ function PartsSection({ parts }: { readonly parts: Status['parts'] }) {
 
 function PartBadge({ part }: { readonly part: Status['parts'][number] }) {
   if (part.ok) return <StatusBadge tone="ok">ok</StatusBadge>;
-  return <StatusBadge tone={part.required ? 'danger' : 'warn'}>{part.required ? 'down' : 'unwell'}</StatusBadge>;
+  return <StatusBadge tone={part.required ? 'danger' : 'warn'}>{part.required ? 'down' : 'degraded'}</StatusBadge>;
 }
 
-/** After so long without a word it is gone; they report every two seconds. */
+/** Processes report every two seconds; one that is silent for longer than this has probably ended. */
 const silentSecondsMax = 10;
 
-/** Where roles are split: who does what. */
+/** The processes and their roles, if roles are split. */
 function ProcessesSection({ processes }: { readonly processes: Status['processes'] }) {
   return (
     <Section title="Processes" flush>
@@ -182,7 +182,7 @@ function ProcessesSection({ processes }: { readonly processes: Status['processes
             {process.silent_seconds > silentSecondsMax ? (
               <StatusBadge tone="danger">silent</StatusBadge>
             ) : (
-              <StatusBadge tone="ok">there</StatusBadge>
+              <StatusBadge tone="ok">ok</StatusBadge>
             )}
             <span className="text-sm font-medium">{process.roles.join(', ')}</span>
             <span className="min-w-0 text-xs text-soft">
@@ -198,7 +198,7 @@ function ProcessesSection({ processes }: { readonly processes: Status['processes
 type ErrorCount = Status['errors'][number];
 
 const columns: readonly Column<ErrorCount>[] = [
-  { id: 'component', header: 'Where', sortBy: (row) => row.component, cell: (row) => row.component },
+  { id: 'component', header: 'Component', sortBy: (row) => row.component, cell: (row) => row.component },
   { id: 'type', header: 'Error', sortBy: (row) => row.error_type, cell: (row) => <code>{row.error_type}</code> },
   {
     id: 'minute',
@@ -210,7 +210,7 @@ const columns: readonly Column<ErrorCount>[] = [
   },
   {
     id: 'total',
-    header: 'Since the start',
+    header: 'Since start',
     align: 'end',
     width: '9rem',
     sortBy: (row) => row.total,

@@ -3,5 +3,5 @@ import { apiQuery } from '../../api/queries.ts';
 
 export type Status = ServiceStatus;
 
-/** For admins only. */
+/** Admins only. */
 export const statusQuery = apiQuery<Status>('/api/status');

@@ -30,10 +30,10 @@ import {
 import type { AddWay } from './transformations-search.ts';
 
 const ways = [
-  { value: 'built-in', label: 'Ready to use' },
+  { value: 'built-in', label: 'Available' },
   { value: 'npm', label: 'npm or repository' },
   { value: 'archive', label: 'Archive' },
-  { value: 'code', label: 'Own code' },
+  { value: 'code', label: 'Your code' },
 ] as const satisfies readonly { value: AddWay; label: string }[];
 
 interface AddTransformationProps {
@@ -42,17 +42,17 @@ interface AddTransformationProps {
   readonly onClose: () => void;
 }
 
-/** A plugin that is there, or one to install first. */
-export type Chosen = { readonly plugin: number } | { readonly source: PluginInstall | FormData };
+/** An installed plugin, or the source of one to install. */
+type Selected = { readonly plugin: number } | { readonly source: PluginInstall | FormData };
 
-/** A new step at the end of the chain, switched off; then its page opens. */
+/** Adds a disabled transformation at the end of the chain and opens its page. */
 export function AddTransformation({ way, onWay, onClose }: AddTransformationProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
   const navigate = useNavigate();
   const add = useMutation({
-    mutationFn: async (chosen: Chosen) => {
-      const plugin = 'plugin' in chosen ? chosen.plugin : (await install(projectId, chosen.source)).id;
+    mutationFn: async (selected: Selected) => {
+      const plugin = 'plugin' in selected ? selected.plugin : (await install(projectId, selected.source)).id;
       return create(projectId, plugin, '');
     },
     onSuccess: async ({ id }) => {
@@ -63,13 +63,13 @@ export function AddTransformation({ way, onWay, onClose }: AddTransformationProp
       });
     },
   });
-  const form = { onChoose: (chosen: Chosen) => add.mutate(chosen), busy: add.isPending };
+  const form = { onSelect: (selected: Selected) => add.mutate(selected), busy: add.isPending };
   return (
     <Dialog
       open
       onClose={onClose}
       title="Add a transformation"
-      description="It is added at the end of the chain, switched off: set it up and try it first."
+      description="It is added at the end of the chain, disabled, so that you can configure and test it first."
       size="large"
     >
       <div className="flex flex-col gap-3">
@@ -92,13 +92,13 @@ export function AddTransformation({ way, onWay, onClose }: AddTransformationProp
   );
 }
 
-export interface AddFormProps {
-  readonly onChoose: (chosen: Chosen) => void;
+interface AddFormProps {
+  readonly onSelect: (selected: Selected) => void;
   readonly busy: boolean;
 }
 
-/** Plugins that are built in or installed already. */
-function BuiltInGallery({ onChoose, busy }: AddFormProps) {
+/** Built-in and installed plugins. */
+function BuiltInGallery({ onSelect, busy }: AddFormProps) {
   const { id } = useProject();
   const [search, setSearch] = useState('');
   const plugins = useQuery(pluginsQuery(id));
@@ -120,11 +120,13 @@ function BuiltInGallery({ onChoose, busy }: AddFormProps) {
         <ErrorState error={plugins.error} onRetry={() => void plugins.refetch()} />
       )}
       {found?.length === 0 && (
-        <EmptyState title="Nothing fits">Try another word, install a plugin, or write your own code.</EmptyState>
+        <EmptyState title="No matching plugins">
+          Try another search, install a plugin, or write your own code.
+        </EmptyState>
       )}
       <ul className="grid gap-2 sm:grid-cols-2">
         {found?.map((plugin) => (
-          <PluginCard key={plugin.id} plugin={plugin} busy={busy} onAdd={() => onChoose({ plugin: plugin.id })} />
+          <PluginCard key={plugin.id} plugin={plugin} busy={busy} onAdd={() => onSelect({ plugin: plugin.id })} />
         ))}
       </ul>
     </div>
@@ -158,12 +160,12 @@ function PluginCard({ plugin, busy, onAdd }: PluginCardProps) {
 
 const address = /^https?:\/\//i;
 
-/** From the npm registry, or a repository on GitHub or GitLab. */
-function PackageForm({ onChoose, busy }: AddFormProps) {
+/** Installs from the npm registry, or a repository on GitHub or GitLab. */
+function PackageForm({ onSelect, busy }: AddFormProps) {
   const [name, setName] = useState('');
   const wanted = name.trim();
   const submit = (): void => {
-    if (wanted !== '') onChoose({ source: address.test(wanted) ? { url: wanted } : { npm: wanted } });
+    if (wanted !== '') onSelect({ source: address.test(wanted) ? { url: wanted } : { npm: wanted } });
   };
   return (
     <form
@@ -175,11 +177,11 @@ function PackageForm({ onChoose, busy }: AddFormProps) {
     >
       <div className="w-full">
         <TextInput
-          label="Package or address"
+          label="Package or URL"
           value={name}
           onChange={setName}
           placeholder="posthog-currency-normalization-plugin"
-          hint="NAME or NAME@VERSION of a package, or the address of a repository on GitHub or GitLab, of a .zip or of a .tar.gz."
+          hint="NAME or NAME@VERSION of an npm package, or the URL of a GitHub or GitLab repository, a .zip or a .tar.gz."
           required
         />
       </div>
@@ -190,23 +192,23 @@ function PackageForm({ onChoose, busy }: AddFormProps) {
   );
 }
 
-/** A .zip or .tgz from this machine. */
-function ArchiveForm({ onChoose, busy }: AddFormProps) {
+/** Installs a .zip or .tgz from this machine. */
+function ArchiveForm({ onSelect, busy }: AddFormProps) {
   const [file, setFile] = useState<File>();
   const submit = (): void => {
     if (file === undefined) return;
     const source = new FormData();
     source.append('archive', file, file.name);
-    onChoose({ source });
+    onSelect({ source });
   };
   return (
     <div className="flex flex-col items-start gap-3">
       <div className="w-full">
-        <Field label="Archive" hint="A .zip or .tgz that holds plugin.json and index.ts or index.js.">
+        <Field label="Archive" hint="A .zip or .tgz that contains plugin.json and index.ts or index.js.">
           {(control) => (
             <FileInput
               control={control}
-              name="the archive"
+              name="archive"
               accept=".zip,.tgz,.tar.gz"
               stored={undefined}
               value={file}
@@ -222,19 +224,19 @@ function ArchiveForm({ onChoose, busy }: AddFormProps) {
   );
 }
 
-/** Code of one's own, from a template that runs. */
-function CodeForm({ onChoose, busy }: AddFormProps) {
+/** Creates a plugin from code, starting with a working template. */
+function CodeForm({ onSelect, busy }: AddFormProps) {
   const [name, setName] = useState('');
   const [code, setCode] = useState(starterCode);
   const [schema, setSchema] = useState(starterSchema);
-  const [wrong, setWrong] = useState('');
+  const [invalid, setInvalid] = useState('');
   const submit = (): void => {
     if (name.trim() === '') return;
     try {
-      setWrong('');
-      onChoose({ source: { files: pluginFiles(name.trim(), code, schema) } });
+      setInvalid('');
+      onSelect({ source: { files: pluginFiles(name.trim(), code, schema) } });
     } catch {
-      setWrong('Expected the settings to be JSON: a list of fields.');
+      setInvalid('Expected the settings to be a JSON list of fields.');
     }
   };
   return (
@@ -250,12 +252,10 @@ function CodeForm({ onChoose, busy }: AddFormProps) {
           onSubmit={submit}
           height="15rem"
         />
-        <p className="text-xs text-soft">
-          JavaScript or TypeScript. It runs in a sandbox, with limits of time and memory.
-        </p>
+        <p className="text-xs text-soft">JavaScript or TypeScript, run in a sandbox with time and memory limits.</p>
       </div>
       <div className="flex flex-col gap-1">
-        <p className="text-sm font-medium">Settings that it asks for</p>
+        <p className="text-sm font-medium">Settings</p>
         <CodeEditor
           label="Settings"
           language="json"
@@ -265,7 +265,7 @@ function CodeForm({ onChoose, busy }: AddFormProps) {
           height="9rem"
         />
       </div>
-      {wrong !== '' && <Notice tone="danger">{wrong}</Notice>}
+      {invalid !== '' && <Notice tone="danger">{invalid}</Notice>}
       <div>
         <Button kind="primary" busy={busy} disabled={name.trim() === ''} onClick={submit}>
           Create and add
@@ -275,7 +275,7 @@ function CodeForm({ onChoose, busy }: AddFormProps) {
   );
 }
 
-/** Where somebody who writes a transformation begins. */
+/** Template for new code. */
 const starterCode = `// Called with every event. Return the event to keep it, null to drop it.
 function processEvent(event, { config }) {
   if (event.properties.plan === 'test') return null;
@@ -294,10 +294,10 @@ const starterSettings = [
   },
 ];
 
-/** The settings that the code asks for, as in `plugin.json`. */
+/** Settings of the template, in the format of `plugin.json`. */
 const starterSchema = `${JSON.stringify(starterSettings, null, 2)}\n`;
 
-/** The files of a plugin of one file. @throws SyntaxError when the settings are no JSON */
+/** Returns the files of a single-file plugin. @throws SyntaxError when the settings are not JSON */
 function pluginFiles(name: string, code: string, schema: string): Readonly<Record<string, string>> {
   const config: unknown = schema.trim() === '' ? [] : JSON.parse(schema);
   return { 'plugin.json': JSON.stringify({ name, config }, null, 2), 'index.ts': code };

@@ -40,16 +40,16 @@ const pollMs = 30_000;
 const onlyVertical: Modifier = ({ transform }) => ({ ...transform, x: 0 });
 const instructions = {
   draggable:
-    'To move the step, press space or enter. Then use the arrow keys; space or enter drops it, escape leaves it.',
+    'Press space or enter to pick up the step and the arrow keys to move it. Press space or enter to drop it, escape to cancel.',
 };
 
 interface ChainListProps {
-  /** Those that fit the filters. */
+  /** Steps that match the filters. */
   readonly rows: readonly Transformation[];
   readonly all: readonly Transformation[];
 }
 
-/** The chain: dragged by its handles with the pointer or the keyboard, or moved from the menu of a row. */
+/** The chain. Steps are reordered by dragging with pointer or keyboard, or from the row menu. */
 export function ChainList({ rows, all }: ChainListProps) {
   const { id } = useProject();
   const mayEdit = useMay('editor');
@@ -85,7 +85,7 @@ export function ChainList({ rows, all }: ChainListProps) {
       <SortableContext items={ids} strategy={verticalListSortingStrategy}>
         <ol
           ref={inView.listRef}
-          aria-label="Transformations in their order"
+          aria-label="Transformations in order"
           style={{ height: inView.height }}
           className="relative box-content rounded-lg border border-line bg-surface"
         >
@@ -102,7 +102,7 @@ export function ChainList({ rows, all }: ChainListProps) {
               deliveries={byId.get(row.id)}
               changes={changes}
               mayEdit={mayEdit}
-              // Between rows that are not shown there is no place to drop one.
+              // Not while filtered: hidden rows have no place to drop a step.
               mayDrag={mayEdit && rows.length === all.length && all.length > 1}
             />
           ))}
@@ -120,7 +120,7 @@ function announcementsOf(all: readonly Transformation[]): Announcements {
     onDragOver: ({ active, over }) =>
       over === null ? undefined : `${nameOf(active.id)} is over step ${placeOf(over.id)} of ${all.length}.`,
     onDragEnd: ({ active, over }) => `${nameOf(active.id)} was dropped as step ${placeOf(over?.id)} of ${all.length}.`,
-    onDragCancel: ({ active }) => `${nameOf(active.id)} stays where it was.`,
+    onDragCancel: ({ active }) => `${nameOf(active.id)} was not moved.`,
   };
 }
 
@@ -128,13 +128,13 @@ type Deliveries = PluginMetricsListRecord['results'][number];
 
 interface ChainRowProps {
   readonly row: Transformation;
-  /** Its place among those that fit the filters, and how many they are. */
+  /** Index among the rows that match the filters, and their number. */
   readonly index: number;
   readonly shown: number;
-  /** Its place in the list, in pixels. */
+  /** Offset in the list, in pixels. */
   readonly top: number;
   readonly measure: (element: HTMLElement | null) => void;
-  /** Its place in the chain, from 0. */
+  /** Index in the chain, from 0. */
   readonly place: number;
   readonly count: number;
   readonly deliveries: Deliveries | undefined;
@@ -187,7 +187,7 @@ function ChainRow(props: ChainRowProps) {
 
 type RowBodyProps = Pick<ChainRowProps, 'row' | 'place' | 'count' | 'deliveries' | 'changes' | 'mayEdit'>;
 
-/** Whenever a row comes into view, all tell each other of their places: what they show must not be drawn again for that. */
+/** Memoised: the drag context re-renders every row whenever one comes into view. */
 const RowBody = memo(Body);
 
 function Body({ row, place, count, deliveries, changes, mayEdit }: RowBodyProps) {
@@ -201,7 +201,7 @@ function Body({ row, place, count, deliveries, changes, mayEdit }: RowBodyProps)
         {place + 1}
       </span>
       <Switch
-        label={`${plainText(row.name)} is on`}
+        label={`Enable ${plainText(row.name)}`}
         checked={row.enabled}
         disabled={!mayEdit}
         onChange={(enabled) => changes.toggle(row, enabled)}
@@ -244,7 +244,7 @@ function Names({ row }: { readonly row: Transformation }) {
   );
 }
 
-/** Its events of the last 24 hours. */
+/** Events of the step in the last 24 hours. */
 function Flow({ deliveries, name }: { readonly deliveries: Deliveries | undefined; readonly name: string }) {
   if (deliveries === undefined) return <div className="hidden h-9 w-56 shrink-0 sm:block" />;
   const { succeeded, dropped, totals } = deliveries;
@@ -278,7 +278,7 @@ function RowMenu({ row, place, count, changes }: Pick<ChainRowProps, 'row' | 'pl
     <Menu
       trigger={
         <IconButton
-          label={`Actions of ${row.name}`}
+          label={`Actions for ${row.name}`}
           size="small"
           icon={<Ellipsis aria-hidden="true" className="size-4" />}
         />
@@ -287,14 +287,14 @@ function RowMenu({ row, place, count, changes }: Pick<ChainRowProps, 'row' | 'pl
         [
           { label: 'Move up', onSelect: up, disabled: place === 0 },
           { label: 'Move down', onSelect: down, disabled: place === count - 1 },
-          { label: 'Move to the top', onSelect: () => changes.moveTo(row, 0), disabled: place === 0 },
+          { label: 'Move to top', onSelect: () => changes.moveTo(row, 0), disabled: place === 0 },
           {
-            label: 'Move to the bottom',
+            label: 'Move to bottom',
             onSelect: () => changes.moveTo(row, count - 1),
             disabled: place === count - 1,
           },
         ],
-        [{ label: 'Move to the bin', danger: true, onSelect: () => changes.toBin(row) }],
+        [{ label: 'Move to bin', danger: true, onSelect: () => changes.toBin(row) }],
       ]}
     />
   );
@@ -306,26 +306,26 @@ const overscan = 6;
 interface RowInView {
   readonly row: Transformation;
   readonly index: number;
-  /** Pixels below the top of the list. */
+  /** Offset from the top of the list, in pixels. */
   readonly top: number;
 }
 
 interface RowsInView {
   readonly listRef: RefObject<HTMLOListElement | null>;
   readonly rows: readonly RowInView[];
-  /** Of the whole list, in pixels. */
+  /** Height of the whole list, in pixels. */
   readonly height: number;
   readonly measure: (element: HTMLElement | null) => void;
 }
 
 /**
- * Those rows of a long list that are in view or near it, while the page scrolls: a chain of hundreds is drawn as quickly as one of
- * ten. The one that is dragged stays, wherever it was taken from.
+ * Returns the rows in or near the view, so that a chain of hundreds renders as fast as one of ten. The dragged row is always
+ * included.
  */
 function useRowsInView(rows: readonly Transformation[], draggedId: UniqueIdentifier | undefined): RowsInView {
   const listRef = useRef<HTMLOListElement>(null);
   const [above, setAbove] = useState(0);
-  // What stands above the list may grow or shrink with any drawing of the page.
+  // Content above the list may change height with any render of the page.
   useLayoutEffect(() => setAbove(distanceToTop(listRef.current)));
   const dragged = draggedId === undefined ? -1 : rows.findIndex(({ id }) => id === draggedId);
   const virtualizer = useVirtualizer({

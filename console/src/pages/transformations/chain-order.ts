@@ -1,4 +1,4 @@
-/** The same list with one item elsewhere. */
+/** Returns the list with one item moved. */
 export function movedTo<Item>(items: readonly Item[], from: number, to: number): Item[] {
   const rest = items.filter((_item, index) => index !== from);
   const item = items[from];
@@ -18,8 +18,8 @@ interface Filters {
   readonly state?: 'on' | 'off' | 'failing' | undefined;
 }
 
-/** Those that fit the filters, in their order. */
-export function chosen<Item extends Searched>(items: readonly Item[], { q = '', state }: Filters): Item[] {
+/** Returns the items that match the filters, in order. */
+export function filtered<Item extends Searched>(items: readonly Item[], { q = '', state }: Filters): Item[] {
   const wanted = q.trim().toLowerCase();
   return items.filter(
     (item) =>

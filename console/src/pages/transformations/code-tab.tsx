@@ -31,12 +31,12 @@ import {
 interface CodeTabProps {
   readonly config: Transformation;
   readonly plugin: Plugin;
-  /** Files as they were edited; undefined: as they are stored. */
+  /** Edited files, or `undefined` without changes. */
   readonly files: PluginFiles | undefined;
   readonly onFiles: (files: PluginFiles | undefined) => void;
 }
 
-/** The code that this step runs, and its versions. What was typed here is edited here; what was fetched is fetched anew. */
+/** The code of the step and its versions. Code written in the console can be edited; installed code can be updated. */
 export function CodeTab(props: CodeTabProps) {
   const { config, plugin } = props;
   const { id: projectId } = useProject();
@@ -46,7 +46,7 @@ export function CodeTab(props: CodeTabProps) {
     <div className="grid items-start gap-4 xl:grid-cols-[1fr_22rem]">
       {source.data === undefined ? (
         source.error === null ? (
-          <Loading rows={8} label="Loading the code" />
+          <Loading rows={8} label="Loading code" />
         ) : (
           <ErrorState error={source.error} onRetry={() => void source.refetch()} />
         )
@@ -54,7 +54,7 @@ export function CodeTab(props: CodeTabProps) {
         <Files {...props} key={version} stored={source.data.files} />
       )}
       <div className="flex min-w-0 flex-col gap-4">
-        {plugin.source_kind !== 'source' && <FetchNewer plugin={plugin} />}
+        {plugin.source_kind !== 'source' && <DownloadVersion plugin={plugin} />}
         <VersionList config={config} current={version} />
       </div>
     </div>
@@ -76,8 +76,8 @@ function Files({ config, plugin, files, onFiles, stored }: CodeTabProps & { read
       title="Code"
       description={
         mayEdit
-          ? 'Saved as a new version, which this step then runs. Try it first: the test takes the code as it is here.'
-          : 'As it was installed; it is only shown.'
+          ? 'Saving creates a new version, which this step then runs. The Test tab uses unsaved changes.'
+          : 'Installed code is read-only.'
       }
     >
       <div className="flex flex-col gap-3">
@@ -104,7 +104,7 @@ function Files({ config, plugin, files, onFiles, stored }: CodeTabProps & { read
         {mayEdit && (
           <div className="flex flex-wrap gap-2">
             <Button kind="primary" busy={save.isPending} disabled={files === undefined} onClick={submit}>
-              Save as a new version
+              Save as new version
             </Button>
             <Button disabled={files === undefined || save.isPending} onClick={() => onFiles(undefined)}>
               Discard changes
@@ -137,13 +137,13 @@ function useSave(config: Transformation, onDone: () => void) {
     onSuccess: async (version) => {
       await Promise.all([refresh(client, transformationsPath(projectId)), refresh(client, pluginsPath(projectId))]);
       onDone();
-      toast.done(`Saved as version ${version}, which this step runs now.`);
+      toast.done(`Saved. This step now runs version ${version}.`);
     },
   });
 }
 
-/** Newer code from where the plugin came from. It is kept as a version; steps run it when they are told to. */
-function FetchNewer({ plugin }: { readonly plugin: Plugin }) {
+/** Downloads a newer version from the source of the plugin. Steps run it once it is selected. */
+function DownloadVersion({ plugin }: { readonly plugin: Plugin }) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
   const toast = useToast();
@@ -158,12 +158,12 @@ function FetchNewer({ plugin }: { readonly plugin: Plugin }) {
     },
     onSuccess: async ({ version }) => {
       await refresh(client, pluginsPath(projectId));
-      toast.done(version === plugin.version ? `${version} is the newest.` : `Version ${version} is here.`);
+      toast.done(version === plugin.version ? `Version ${version} is up to date.` : `Version ${version} downloaded.`);
     },
   });
   if (source === undefined || !mayEdit) return null;
   return (
-    <Section title="Newer code" description={<UserText text={plugin.source_url ?? ''} charsMax={120} short />}>
+    <Section title="Update" description={<UserText text={plugin.source_url ?? ''} charsMax={120} short />}>
       <div className="flex flex-col gap-3">
         {'npm' in source && (
           <TextInput label="Version" placeholder="latest" value={wanted} onChange={setWanted} maxLength={200} />
@@ -171,7 +171,7 @@ function FetchNewer({ plugin }: { readonly plugin: Plugin }) {
         <ErrorNote error={fetched.error} />
         <div>
           <Button busy={fetched.isPending} onClick={() => fetched.mutate()}>
-            Fetch it
+            Download
           </Button>
         </div>
       </div>
@@ -184,7 +184,7 @@ interface VersionListProps {
   readonly current: string;
 }
 
-/** Every version that is kept; this step can run any of them, back and forth. */
+/** All stored versions, any of which the step can run. */
 function VersionList({ config, current }: VersionListProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
@@ -195,7 +195,7 @@ function VersionList({ config, current }: VersionListProps) {
     mutationFn: (version: string) => runVersion(projectId, config.id, version),
     onSuccess: async (_config, version) => {
       await refresh(client, transformationsPath(projectId));
-      toast.done(`It runs version ${version} now.`);
+      toast.done(`This step now runs version ${version}.`);
     },
   });
   return (
@@ -212,7 +212,7 @@ function VersionList({ config, current }: VersionListProps) {
               </span>
             </span>
             {version === current ? (
-              <Badge tone="ok">runs here</Badge>
+              <Badge tone="ok">current</Badge>
             ) : (
               mayEdit && (
                 <Button

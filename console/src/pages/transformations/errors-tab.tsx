@@ -16,7 +16,7 @@ import { transformationPath } from './transformation-queries.ts';
 const pollMs = 10_000;
 type Failure = PluginErrorListRecord['results'][number];
 
-/** Kinds of failure, with events that they happened to. */
+/** Errors of the step, grouped, with sample events. */
 export function ErrorsTab({ id }: { readonly id: number }) {
   const { id: projectId } = useProject();
   const path = `${transformationPath(projectId, id)}/errors`;
@@ -29,8 +29,8 @@ export function ErrorsTab({ id }: { readonly id: number }) {
   if (results.length === 0) {
     return (
       <div className="rounded-lg border border-line bg-surface">
-        <EmptyState title="It has not failed">
-          When the code throws, the event goes on unchanged, and the failure stands here with the event.
+        <EmptyState title="No errors">
+          If the code throws, the event is stored unchanged and the error appears here with the event.
         </EmptyState>
       </div>
     );
@@ -59,7 +59,7 @@ function FailureCard({ failure }: { readonly failure: Failure }) {
       <div className="flex flex-col gap-3">
         {stack !== '' && (
           <details>
-            <summary className="text-sm">Where in the code</summary>
+            <summary className="text-sm">Stack trace</summary>
             <div className="pt-2">
               <CodeBlock code={stack} />
             </div>

@@ -7,7 +7,7 @@ import { readStream } from '../../api/event-stream.ts';
 import { parseExact } from '../../api/exact-json.ts';
 import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
-import { untilSignedIn } from '../../api/until-signed-in.ts';
+import { waitForSignIn } from '../../api/wait-for-sign-in.ts';
 import { useAnnounce } from '../../components/announcer.tsx';
 import { Button } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
@@ -23,20 +23,20 @@ interface EventSourceProps {
   readonly onEvent: (text: string) => void;
 }
 
-/** Where the event of a test comes from: the store, the live stream, a kept sample. Whatever comes can be edited. */
+/** Loads a test event from the store, the live stream or a saved sample, to be edited. */
 export function EventSource({ onEvent }: EventSourceProps) {
   const [name, setName] = useState('');
   return (
     <div className="grid grid-cols-2 gap-2">
       <NameInput name={name} onName={setName} />
       <Samples onEvent={onEvent} />
-      <FromStore name={name.trim()} onEvent={onEvent} />
-      <FromStream name={name.trim()} onEvent={onEvent} />
+      <LatestStoredEvent name={name.trim()} onEvent={onEvent} />
+      <NextLiveEvent name={name.trim()} onEvent={onEvent} />
     </div>
   );
 }
 
-/** Of the event that is taken from the store or from the stream. */
+/** Filters stored and live events by name. */
 function NameInput({ name, onName }: { readonly name: string; readonly onName: (name: string) => void }) {
   const { id } = useProject();
   const list = useId();
@@ -44,7 +44,7 @@ function NameInput({ name, onName }: { readonly name: string; readonly onName: (
   return (
     <>
       <Input
-        aria-label="Name of the event"
+        aria-label="Event name"
         placeholder="Any event name"
         value={name}
         list={list}
@@ -59,13 +59,13 @@ function NameInput({ name, onName }: { readonly name: string; readonly onName: (
   );
 }
 
-interface FromProps {
-  /** Empty: any. */
+interface SourceButtonProps {
+  /** Event name; empty for any. */
   readonly name: string;
   readonly onEvent: (text: string) => void;
 }
 
-function FromStore({ name, onEvent }: FromProps) {
+function LatestStoredEvent({ name, onEvent }: SourceButtonProps) {
   const { id } = useProject();
   const toast = useToast();
   const announce = useAnnounce();
@@ -76,11 +76,11 @@ function FromStore({ name, onEvent }: FromProps) {
       }),
     onSuccess: ({ results: [event] }) => {
       if (event === undefined) {
-        toast.error(name === '' ? 'No event is stored yet.' : `No event named ${name} is stored.`);
+        toast.error(name === '' ? 'No stored events.' : `No stored event named ${name}.`);
         return;
       }
       onEvent(textOfEvent(event));
-      announce('The latest stored event is there.');
+      announce('Latest stored event loaded.');
     },
     onError: (error) => toast.error(error),
   });
@@ -91,8 +91,8 @@ function FromStore({ name, onEvent }: FromProps) {
   );
 }
 
-/** Waits for the next event that arrives. */
-function FromStream({ name, onEvent }: FromProps) {
+/** Waits for the next event. */
+function NextLiveEvent({ name, onEvent }: SourceButtonProps) {
   const { id } = useProject();
   const toast = useToast();
   const announce = useAnnounce();
@@ -102,19 +102,19 @@ function FromStream({ name, onEvent }: FromProps) {
   latest.current = { onEvent, announce, toast };
   useEffect(() => () => waiting?.abort(), [waiting]);
   const wait = (): void => {
-    const gone = new AbortController();
-    setWaiting(gone);
+    const abort = new AbortController();
+    setWaiting(abort);
     readStream(projectPath(id, 'live_events'), {
       query: { stages: 'received', event: name },
-      signal: gone.signal,
-      untilSignedIn: (signal) => untilSignedIn(client, signal),
+      signal: abort.signal,
+      waitForSignIn: (signal) => waitForSignIn(client, signal),
       onMessage: ({ event, data }) => {
         const seen = event === 'event' ? parseExact(data) : undefined;
-        if (!isJsonObject(seen) || gone.signal.aborted) return;
+        if (!isJsonObject(seen) || abort.signal.aborted) return;
         latest.current.onEvent(textOfEvent(seen));
-        latest.current.announce('An event of the live stream is there.');
+        latest.current.announce('Live event loaded.');
         setWaiting(undefined);
-        gone.abort();
+        abort.abort();
       },
     }).catch((error: unknown) => {
       latest.current.toast.error(error);
@@ -124,7 +124,7 @@ function FromStream({ name, onEvent }: FromProps) {
   if (waiting === undefined) return <Button onClick={wait}>Next live event</Button>;
   return (
     <Button busy onClickCapture={() => setWaiting(undefined)}>
-      Waiting for one… stop
+      Waiting… Cancel
     </Button>
   );
 }
@@ -139,7 +139,7 @@ function Samples({ onEvent }: EventSourceProps) {
   const [chosen, setChosen] = useState('');
   const results = samples.data?.results ?? [];
   const choices = [
-    { value: '', label: results.length === 0 ? 'No samples yet' : 'Kept samples…' },
+    { value: '', label: results.length === 0 ? 'No saved samples' : 'Saved samples…' },
     ...results.map((sample) => ({ value: String(sample.id), label: sample.name })),
   ];
   const choose = (value: string): void => {
@@ -149,7 +149,7 @@ function Samples({ onEvent }: EventSourceProps) {
   };
   return (
     <BareSelect
-      aria-label="Kept sample"
+      aria-label="Saved sample"
       value={choices.some(({ value }) => value === chosen) ? chosen : ''}
       choices={choices}
       onChange={choose}
@@ -158,17 +158,17 @@ function Samples({ onEvent }: EventSourceProps) {
   );
 }
 
-/** The event as it is now, to be taken again. */
-export function KeepSample({ eventText }: { readonly eventText: string }) {
+/** Saves the current event as a sample. */
+export function SaveSample({ eventText }: { readonly eventText: string }) {
   const { id } = useProject();
   const path = samplesPath(id);
   const client = useQueryClient();
   const toast = useToast();
   const [name, setName] = useState('');
-  const keep = useMutation({
+  const save = useMutation({
     mutationFn: (event: JsonObject) => request(path, { method: 'POST', body: { name: name.trim(), event } }),
     onSuccess: async () => {
-      toast.done(`Kept as ${name.trim()}.`);
+      toast.done(`Sample ${name.trim()} saved.`);
       setName('');
       await refresh(client, path);
     },
@@ -176,19 +176,19 @@ export function KeepSample({ eventText }: { readonly eventText: string }) {
   const submit = (): void => {
     const read = readEvent(eventText);
     if ('problem' in read) toast.error(read.problem);
-    else if (name.trim() !== '') keep.mutate(read.event);
+    else if (name.trim() !== '') save.mutate(read.event);
   };
   return (
     <div className="flex flex-col gap-2">
       <div className="flex items-end gap-2">
         <div className="min-w-0 flex-1">
-          <TextInput label="Keep this event as" value={name} onChange={setName} maxLength={200} placeholder="Sign up" />
+          <TextInput label="Save this event as" value={name} onChange={setName} maxLength={200} placeholder="Sign up" />
         </div>
-        <Button busy={keep.isPending} disabled={name.trim() === ''} onClick={submit}>
-          Keep
+        <Button busy={save.isPending} disabled={name.trim() === ''} onClick={submit}>
+          Save sample
         </Button>
       </div>
-      <ErrorNote error={keep.error} />
+      <ErrorNote error={save.error} />
     </div>
   );
 }

@@ -28,7 +28,7 @@ import {
 
 const route = getRouteApi('/projects/$projectId/transformations/$configId');
 
-/** Every change of it, newest first; as it stood at any time; back to that. */
+/** The changes of the config, newest first, with its state at any time and a way to restore it. */
 export function HistoryTab({ config }: { readonly config: Transformation }) {
   const { id: projectId } = useProject();
   const { at } = route.useSearch();
@@ -36,10 +36,10 @@ export function HistoryTab({ config }: { readonly config: Transformation }) {
   const path = projectPath(projectId, 'activity_log');
   const log = useInfiniteQuery(apiPages<ActivityEntry>(path, { scope: 'PluginConfig', item_id: String(config.id) }));
   const entries = useMemo(() => log.data && rowsOf<ActivityEntry>(log.data), [log.data]);
-  const look = (time: string | undefined): void => void navigate({ search: { tab: 'history', at: time } });
+  const show = (time: string | undefined): void => void navigate({ search: { tab: 'history', at: time } });
   return (
     <div className="flex flex-col gap-4">
-      <Field label="As it stood at (your clock)" hint="Shows the settings of that time beside those of now.">
+      <Field label="State at (local time)" hint="Compares the settings at that time with the current ones.">
         {(control) => (
           <Input
             {...control}
@@ -47,11 +47,11 @@ export function HistoryTab({ config }: { readonly config: Transformation }) {
             step={1}
             className="max-w-60"
             value={at === undefined ? '' : timeInput(at)}
-            onChange={(event) => look(timeOfInput(event.target.value))}
+            onChange={(event) => show(timeOfInput(event.target.value))}
           />
         )}
       </Field>
-      {entries === undefined && log.error === null && <Loading rows={5} label="Loading the history" />}
+      {entries === undefined && log.error === null && <Loading rows={5} label="Loading history" />}
       {entries === undefined && log.error !== null && (
         <ErrorState error={log.error} onRetry={() => void log.refetch()} />
       )}
@@ -59,7 +59,7 @@ export function HistoryTab({ config }: { readonly config: Transformation }) {
       <ol className="flex flex-col gap-3">
         {entries?.map((entry) => (
           <li key={entry.id}>
-            <EntryCard entry={entry} onLook={() => look(entry.created_at)} />
+            <EntryCard entry={entry} onShow={() => show(entry.created_at)} />
           </li>
         ))}
       </ol>
@@ -68,14 +68,14 @@ export function HistoryTab({ config }: { readonly config: Transformation }) {
           Older changes
         </Button>
       )}
-      {at !== undefined && <ThenPanel config={config} at={at} onClose={() => look(undefined)} />}
+      {at !== undefined && <PastStatePanel config={config} at={at} onClose={() => show(undefined)} />}
     </div>
   );
 }
 
-function EntryCard({ entry, onLook }: { readonly entry: ActivityEntry; readonly onLook: () => void }) {
+function EntryCard({ entry, onShow }: { readonly entry: ActivityEntry; readonly onShow: () => void }) {
   const { activity, user, is_system, created_at, detail } = entry;
-  const who = is_system ? 'the service' : (user?.first_name ?? user?.email ?? 'somebody');
+  const who = is_system ? 'the service' : (user?.first_name ?? user?.email ?? 'unknown');
   return (
     <Section
       title={activity.replaceAll('_', ' ')}
@@ -86,16 +86,16 @@ function EntryCard({ entry, onLook }: { readonly entry: ActivityEntry; readonly 
         </>
       }
       actions={
-        <Button size="small" onClick={onLook}>
-          As it stood then
+        <Button size="small" onClick={onShow}>
+          Show state
         </Button>
       }
     >
       {detail.changes.length === 0 ? (
-        <p className="text-sm text-soft">No field changed.</p>
+        <p className="text-sm text-soft">No changed fields.</p>
       ) : (
         <JsonDiff
-          label={`Difference of ${created_at}`}
+          label={`Changes at ${created_at}`}
           before={fieldsOf(entry, 'before')}
           after={fieldsOf(entry, 'after')}
         />
@@ -109,31 +109,31 @@ function fieldsOf({ detail }: ActivityEntry, side: 'before' | 'after'): Readonly
   return Object.fromEntries(present.map((change) => [change.field, change[side]]));
 }
 
-interface ThenPanelProps {
+interface PastStatePanelProps {
   readonly config: Transformation;
   readonly at: string;
   readonly onClose: () => void;
 }
 
-function ThenPanel({ config, at, onClose }: ThenPanelProps) {
+function PastStatePanel({ config, at, onClose }: PastStatePanelProps) {
   const { id: projectId } = useProject();
   const mayEdit = useMay('editor');
   const path = `${transformationPath(projectId, config.id)}/activity`;
-  const then = useQuery(apiQuery<Transformation>(path, { at }));
+  const past = useQuery(apiQuery<Transformation>(path, { at }));
   return (
     <SidePanel
       open
       onClose={onClose}
-      title="As it stood then"
+      title="State at that time"
       description={<TimeText time={at} form="exact" />}
-      actions={mayEdit && then.data !== undefined && <RestoreButton config={config} at={at} onDone={onClose} />}
+      actions={mayEdit && past.data !== undefined && <RestoreButton config={config} at={at} onDone={onClose} />}
     >
-      {then.data === undefined && then.error === null && <Loading rows={5} label="Loading the state" />}
-      {then.data === undefined && then.error !== null && (
-        <ErrorState error={then.error} onRetry={() => void then.refetch()} />
+      {past.data === undefined && past.error === null && <Loading rows={5} label="Loading state" />}
+      {past.data === undefined && past.error !== null && (
+        <ErrorState error={past.error} onRetry={() => void past.refetch()} />
       )}
-      {then.data !== undefined && (
-        <JsonDiff before={shown(then.data)} after={shown(config)} beforeLabel="Then" afterLabel="Now" />
+      {past.data !== undefined && (
+        <JsonDiff before={shown(past.data)} after={shown(config)} beforeLabel="Then" afterLabel="Now" />
       )}
     </SidePanel>
   );
@@ -151,7 +151,7 @@ interface RestoreButtonProps {
   readonly onDone: () => void;
 }
 
-/** The config becomes as it stood at a time; that is one more change of its history. */
+/** Restores the state of the config at a time, as a new change in its history. */
 function RestoreButton({ config, at, onDone }: RestoreButtonProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
@@ -163,7 +163,7 @@ function RestoreButton({ config, at, onDone }: RestoreButtonProps) {
       setAsked(false);
       await refresh(client, transformationsPath(projectId));
       await refresh(client, projectPath(projectId, 'activity_log'));
-      toast.done('Restored. The state from before stands in the history.');
+      toast.done('Restored. The previous state is in the history.');
       onDone();
     },
   });
@@ -183,23 +183,23 @@ function RestoreButton({ config, at, onDone }: RestoreButtonProps) {
         error={restore.error}
       >
         <p>
-          Settings, name, description, plugin version and whether it is on become as they stood at{' '}
-          <TimeText time={at} form="exact" />. Its place in the chain stays. Secrets keep their present values. This is
-          one more change in the history and can be taken back in the same way.
+          Restores settings, name, description, plugin version and whether it is enabled, as of{' '}
+          <TimeText time={at} form="exact" />. The position in the chain and the current secrets are kept. You can undo
+          this by restoring an earlier state from the history.
         </p>
       </ConfirmDialog>
     </>
   );
 }
 
-/** An ISO time as an input of the browser shows it: its own clock, to the second. */
+/** Formats an ISO time for a date-time input: local time, to the second. */
 function timeInput(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return '';
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** The other way round; undefined: no time. */
+/** Converts the value of a date-time input to ISO, or returns `undefined` if it is empty. */
 function timeOfInput(value: string): string | undefined {
   const date = new Date(value);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();

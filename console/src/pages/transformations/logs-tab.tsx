@@ -12,7 +12,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { transformationPath } from './transformation-queries.ts';
 
-/** Of the lines in a plugin's log. */
+/** Levels of a plugin's log. */
 const pluginLogLevels = [
   'DEBUG',
   'LOG',
@@ -31,7 +31,7 @@ const tones: Readonly<Record<PluginLogRecord['level'], Tone>> = {
   ERROR: 'danger',
 };
 const filters = [
-  { kind: 'text', name: 'q', label: 'Search the log' },
+  { kind: 'text', name: 'q', label: 'Search logs' },
   {
     kind: 'choice',
     name: 'level',
@@ -40,7 +40,7 @@ const filters = [
   },
 ] as const satisfies readonly Filter[];
 
-/** What it wrote, and what the service says about it, newest first. */
+/** Log lines of the plugin and of the service about it, newest first. */
 export function LogsTab({ id }: { readonly id: number }) {
   const { id: projectId } = useProject();
   const { q, level } = route.useSearch();
@@ -48,7 +48,7 @@ export function LogsTab({ id }: { readonly id: number }) {
   const path = `${transformationPath(projectId, id)}/logs`;
   const logs = useInfiniteQuery({
     ...apiPages<PluginLogRecord>(path, { search: q, level }),
-    // Only the first page: older ones do not change.
+    // Only while one page is shown: older pages do not change.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : pollMs),
   });
   const rows = useMemo(() => logs.data && rowsOf<PluginLogRecord>(logs.data), [logs.data]);
@@ -70,10 +70,10 @@ export function LogsTab({ id }: { readonly id: number }) {
         onMore={() => void logs.fetchNextPage()}
         isLoadingMore={logs.isFetchingNextPage}
         empty={
-          <EmptyState title="Nothing in the log">
+          <EmptyState title="No log lines">
             {q === undefined && level === undefined
-              ? 'What the code writes with console.log and its like stands here, and what the service does with it.'
-              : 'No line fits the filters.'}
+              ? 'Output of console.log and messages of the service appear here.'
+              : 'No line matches the filters.'}
           </EmptyState>
         }
       />

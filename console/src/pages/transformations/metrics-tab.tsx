@@ -19,7 +19,7 @@ const intervals = [
   { value: 'day', label: 'Last 30 days, by day' },
 ] as const;
 
-/** What became of the events that it got. */
+/** Outcomes of the events the step received. */
 export function MetricsTab({ id }: { readonly id: number }) {
   const { id: projectId } = useProject();
   const [interval, setInterval] = useState<MetricInterval>('hour');
@@ -47,10 +47,10 @@ function Figures({ metrics: { series, totals, own } }: { readonly metrics: Plugi
         <div className="flex flex-col gap-4">
           <Facts
             facts={[
-              ['Went through', <NumberText key="succeeded" value={totals.succeeded} />],
+              ['Succeeded', <NumberText key="succeeded" value={totals.succeeded} />],
               ['Dropped', <NumberText key="dropped" value={totals.dropped} />],
-              ['Failed, went on unchanged', <NumberText key="failed" value={totals.failed} />],
-              ['Passed untouched, as it could not run', <NumberText key="skipped" value={totals.skipped} />],
+              ['Failed, stored unchanged', <NumberText key="failed" value={totals.failed} />],
+              ['Skipped, stored unchanged', <NumberText key="skipped" value={totals.skipped} />],
               ['Time per event', <MeanTime key="time" ms={totals.time_ms} events={events} />],
             ]}
           />
@@ -59,10 +59,10 @@ function Figures({ metrics: { series, totals, own } }: { readonly metrics: Plugi
             kind="bars"
             times={series.map(({ time }) => Date.parse(time) / 1000)}
             series={[
-              { label: 'Went through', tone: 'ok', values: series.map(({ succeeded }) => succeeded) },
+              { label: 'Succeeded', tone: 'ok', values: series.map(({ succeeded }) => succeeded) },
               { label: 'Dropped', tone: 'soft', values: series.map(({ dropped }) => dropped) },
               { label: 'Failed', tone: 'danger', values: series.map(({ failed }) => failed) },
-              { label: 'Untouched', tone: 'warn', values: series.map(({ skipped }) => skipped) },
+              { label: 'Skipped', tone: 'warn', values: series.map(({ skipped }) => skipped) },
             ]}
           />
         </div>
@@ -71,7 +71,7 @@ function Figures({ metrics: { series, totals, own } }: { readonly metrics: Plugi
         <Section
           key={metric.name}
           title={<UserText text={metric.name} charsMax={100} short />}
-          description={`Counted by the plugin itself: ${metric.kind} ${metric.total.toLocaleString('en')}`}
+          description={`Metric of the plugin: ${metric.kind} ${metric.total.toLocaleString('en')}`}
         >
           <Chart
             label={metric.name}

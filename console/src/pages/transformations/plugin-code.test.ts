@@ -7,11 +7,11 @@ describe('the code of a plugin', () => {
     [['package.json', 'lib/main.js'], 'lib/main.js'],
     [['plugin.json'], 'plugin.json'],
     [[], ''],
-  ])('of %j shows first %s', (paths, main) => {
+  ])('of %j opens %s first', (paths, main) => {
     expect(mainFile(paths)).toBe(main);
   });
 
-  it('is unchanged when what was typed was taken back', () => {
+  it('counts as unchanged after an edit is reverted', () => {
     const stored = { 'index.ts': 'a', 'plugin.json': '{}' };
     const changed = withFile(stored, stored, 'index.ts', 'b');
     expect(changed).toEqual({ 'index.ts': 'b', 'plugin.json': '{}' });
@@ -24,7 +24,7 @@ describe('the code of a plugin', () => {
     ['git', 'https://github.com/a/b', { url: 'https://github.com/a/b' }],
     ['source', null, undefined],
     ['archive', null, undefined],
-  ])('%s %s is fetched anew from %j', (source_kind, source_url, from) => {
+  ])('%s %s is updated from %j', (source_kind, source_url, from) => {
     expect(newerSource({ source_kind, source_url })).toEqual(from);
   });
 });

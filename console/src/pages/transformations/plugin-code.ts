@@ -2,7 +2,7 @@ import type { PluginFiles } from './transformation-queries.ts';
 
 const mains = ['index.ts', 'index.js', 'src/index.ts', 'src/index.js', 'dist/index.js'];
 
-/** The file that one wants to see first. */
+/** Returns the file to open first. */
 export function mainFile(paths: readonly string[]): string {
   return mains.find((main) => paths.includes(main)) ?? paths.find((path) => /\.[jt]sx?$/.test(path)) ?? paths[0] ?? '';
 }
@@ -11,13 +11,13 @@ export function languageOf(path: string): 'javascript' | 'json' {
   return path.endsWith('.json') ? 'json' : 'javascript';
 }
 
-/** The files with one changed; undefined when nothing differs from what is stored any more. */
+/** Returns the files with one changed, or `undefined` if they equal the stored ones. */
 export function withFile(stored: PluginFiles, shown: PluginFiles, path: string, text: string): PluginFiles | undefined {
   const changed = { ...shown, [path]: text };
   return Object.keys(changed).every((each) => changed[each] === stored[each]) ? undefined : changed;
 }
 
-/** Where newer code of a plugin comes from; undefined: from nowhere, it was typed or sent as an archive. */
+/** Returns the source of newer versions of a plugin, or `undefined` if it was written in the console or uploaded. */
 export function newerSource({
   source_kind: kind,
   source_url: url,

@@ -59,7 +59,7 @@ export function SettingsTab({ config, draft }: SettingsTabProps) {
     >
       <Section title="Settings">
         {schema.length === 0 ? (
-          <p className="text-soft">There is nothing to set.</p>
+          <p className="text-soft">No settings.</p>
         ) : (
           <SchemaForm
             schema={schema}
@@ -112,7 +112,7 @@ function SaveBar({ draft, busy, hasErrors }: SaveBarProps) {
         Discard changes
       </Button>
       <p role="status" className="text-xs text-soft">
-        {hasErrors ? 'Some settings are not right: see the fields above.' : draft.dirty ? 'Not saved yet.' : ''}
+        {hasErrors ? 'Some settings are invalid. See the fields above.' : draft.dirty ? 'Unsaved changes.' : ''}
       </p>
     </div>
   );
@@ -136,7 +136,7 @@ function useSave(config: Transformation, draft: Draft) {
     onSuccess: async () => {
       await refresh(client, transformationsPath(projectId));
       draft.discard();
-      toast.done('Saved. Events from now on go through it as it is now.');
+      toast.done('Saved. The changes apply to new events.');
     },
   });
 }

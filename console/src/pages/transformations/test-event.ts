@@ -4,14 +4,14 @@ import { parseExact } from '../../api/exact-json.ts';
 
 const fields = ['uuid', 'event', 'distinct_id', 'timestamp', 'properties'] as const;
 
-/** Where somebody who types an event begins. */
-export const firstEvent = textOfEvent({
+/** Initial event of the editor. */
+export const exampleEvent = textOfEvent({
   event: '$pageview',
   distinct_id: 'ann',
   properties: { $current_url: 'https://example.com/pricing?utm_source=mail', plan: 'pro' },
 });
 
-/** An event as clients send it, as text to edit; fields of other kinds stay out. */
+/** Formats an event the way clients send it, for editing. Other fields are omitted. */
 export function textOfEvent(event: JsonObject): string {
   const id = event['uuid'] ?? event['id'];
   const known = { ...event, ...(id === undefined || id === null ? {} : { uuid: id }) } as JsonObject;
@@ -21,7 +21,7 @@ export function textOfEvent(event: JsonObject): string {
   return JSON.stringify(Object.fromEntries(kept), null, 2);
 }
 
-/** The event that was typed, or why there is none. */
+/** Parses a typed event, or returns the reason why it is invalid. */
 export function readEvent(text: string): { readonly event: JsonObject } | { readonly problem: string } {
   try {
     const event = parseExact(text);
@@ -33,7 +33,7 @@ export function readEvent(text: string): { readonly event: JsonObject } | { read
   }
 }
 
-/** An event without the marks of what it went through. */
+/** Removes the properties that record which transformations ran. */
 export function unmarked<Event extends { readonly properties: JsonObject }>(event: Event): Event {
   return { ...event, properties: withoutMarks(event.properties) };
 }

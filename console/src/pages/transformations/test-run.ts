@@ -43,27 +43,27 @@ export type TestScope = 'step' | 'chain';
 
 interface TestPlan {
   readonly config: Transformation;
-  /** The whole chain in its order. */
+  /** The whole chain in order. */
   readonly chain: readonly Transformation[];
   readonly scope: TestScope;
-  /** Settings that are not saved yet. */
+  /** Unsaved settings. */
   readonly settings: SettingValues;
-  /** Code that is not saved yet. */
+  /** Unsaved code. */
   readonly files?: PluginFiles | undefined;
 }
 
-/** Steps of a test: this one with what is not saved; in a whole chain beside those that are switched on. */
+/** Returns the steps of a test: this step with unsaved changes, and with scope `chain` also all enabled steps. */
 export function testSteps({ config, chain, scope, settings, files }: TestPlan): readonly JsonObject[] {
   const typed = Object.entries(settings).filter(([, value]) => !(value instanceof File));
-  const own = {
+  const step = {
     config_id: config.id,
     ...(typed.length === 0 ? {} : { settings: Object.fromEntries(typed) }),
     ...(files === undefined ? {} : { files }),
   };
-  if (scope === 'step') return [own];
+  if (scope === 'step') return [step];
   return chain
     .filter(({ id, enabled }) => enabled || id === config.id)
-    .map(({ id }) => (id === config.id ? own : { config_id: id }));
+    .map(({ id }) => (id === config.id ? step : { config_id: id }));
 }
 
 interface TestOptions {
@@ -72,7 +72,7 @@ interface TestOptions {
   readonly requests: 'real' | 'refused';
 }
 
-/** Nothing is stored, captured or started. */
+/** Runs a test without storing, capturing or starting anything. */
 export function runTest(projectId: number, options: TestOptions): Promise<TestResult> {
   return request(`${transformationsPath(projectId)}/test`, { method: 'POST', body: options });
 }

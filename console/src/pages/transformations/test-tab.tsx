@@ -16,7 +16,7 @@ import { Select } from '../../components/select.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { EventSource, KeepSample } from './event-source.tsx';
+import { EventSource, SaveSample } from './event-source.tsx';
 import { readEvent, unmarked } from './test-event.ts';
 import {
   type Outcome,
@@ -33,7 +33,7 @@ import type { Draft } from './use-draft.ts';
 interface TestTabProps {
   readonly config: Transformation;
   readonly draft: Draft;
-  /** Code that is not saved yet. */
+  /** Unsaved code. */
   readonly files: PluginFiles | undefined;
   readonly eventText: string;
   readonly onEventText: (text: string) => void;
@@ -41,10 +41,10 @@ interface TestTabProps {
 
 const scopes = [
   { value: 'step', label: 'This step' },
-  { value: 'chain', label: 'All that is on' },
+  { value: 'chain', label: 'All enabled steps' },
 ] as const satisfies readonly { value: TestScope; label: string }[];
 
-/** An event is tried: what is not saved counts, and nothing is stored. */
+/** Tests an event with unsaved changes, without storing anything. */
 export function TestTab({ config, draft, files, eventText, onEventText }: TestTabProps) {
   const { scope, setScope, real, setReal, problem, test, run } = useTest({ config, draft, files, eventText });
   return (
@@ -63,7 +63,7 @@ export function TestTab({ config, draft, files, eventText, onEventText }: TestTa
           {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
           <div className="flex flex-wrap items-end gap-3">
             <div className="w-44">
-              <Select label="Goes through" value={scope} choices={scopes} onChange={setScope} />
+              <Select label="Run" value={scope} choices={scopes} onChange={setScope} />
             </div>
             <Button
               kind="primary"
@@ -75,15 +75,13 @@ export function TestTab({ config, draft, files, eventText, onEventText }: TestTa
             </Button>
           </div>
           <Checkbox
-            label="Plugins may reach other servers"
-            hint="Off: their requests are refused, and what they do then is shown."
+            label="Allow outbound requests"
+            hint="When off, requests of plugins are refused and the result shows how they handle it."
             checked={real}
             onChange={setReal}
           />
-          {(draft.dirty || files !== undefined) && (
-            <Notice tone="info">Tried with the changes that are not saved yet.</Notice>
-          )}
-          <KeepSample eventText={eventText} />
+          {(draft.dirty || files !== undefined) && <Notice tone="info">The test uses your unsaved changes.</Notice>}
+          <SaveSample eventText={eventText} />
         </div>
       </Section>
       <div className="flex min-w-0 flex-col gap-4">
@@ -92,8 +90,8 @@ export function TestTab({ config, draft, files, eventText, onEventText }: TestTa
           <TestResultView result={test.data} />
         ) : (
           <div className="rounded-lg border border-line bg-surface">
-            <EmptyState title="Nothing tried yet">
-              Take an event from the store or the live stream, or type one, and run the test. Nothing of it is stored.
+            <EmptyState title="No result yet">
+              Load an event from the store or the live stream, or type one, then run the test. Nothing is stored.
             </EmptyState>
           </div>
         )}
@@ -102,7 +100,7 @@ export function TestTab({ config, draft, files, eventText, onEventText }: TestTa
   );
 }
 
-/** The test that is set up, and its outcome. */
+/** The state of the test and its result. */
 function useTest({ config, draft, files, eventText }: Omit<TestTabProps, 'onEventText'>) {
   const { id: projectId } = useProject();
   const announce = useAnnounce();
@@ -145,14 +143,14 @@ function TestResultView({ result }: { readonly result: TestResult }) {
           key={step.index}
           step={step}
           place={index + 1}
-          // A step gets what the last one that kept the event made of it.
+          // The input of a step is the output of the last step that kept the event.
           before={result.steps[index - 1]?.after ?? result.before}
         />
       ))}
       {result.steps.length > 1 && (
-        <Section title="All in all" actions={<StatusBadge tone={tones[result.outcome]}>{result.outcome}</StatusBadge>}>
+        <Section title="Result" actions={<StatusBadge tone={tones[result.outcome]}>{result.outcome}</StatusBadge>}>
           <JsonDiff
-            label="Difference of all steps"
+            label="Changes by all steps"
             before={unmarked(result.before)}
             after={result.after && unmarked(result.after)}
           />
@@ -183,12 +181,12 @@ function StepCard({ step, place, before }: StepCardProps) {
       <div className="flex flex-col gap-3">
         {error !== null && (
           <Notice tone="danger">
-            It failed, and the event goes on as it was before. <UserText text={`${error.name}: ${error.message}`} />
+            The step failed and the event stays unchanged. <UserText text={`${error.name}: ${error.message}`} />
           </Notice>
         )}
-        {outcome === 'skipped' && <Notice tone="info">It had nothing to do with this event.</Notice>}
-        {truncated.length > 0 && <Notice tone="warn">Too large to be shown in whole: {truncated.join(', ')}.</Notice>}
-        <JsonDiff label={`Difference of step ${place}`} before={unmarked(before)} after={after && unmarked(after)} />
+        {outcome === 'skipped' && <Notice tone="info">The step does not apply to this event.</Notice>}
+        {truncated.length > 0 && <Notice tone="warn">Truncated: {truncated.join(', ')}.</Notice>}
+        <JsonDiff label={`Changes by step ${place}`} before={unmarked(before)} after={after && unmarked(after)} />
         {logs.length > 0 && (
           <div className="flex flex-col gap-1">
             <h3 className="text-sm font-medium">Log</h3>
@@ -197,13 +195,13 @@ function StepCard({ step, place, before }: StepCardProps) {
         )}
         {error !== null && error.stack !== '' && (
           <details>
-            <summary className="text-sm">Where in the code</summary>
+            <summary className="text-sm">Stack trace</summary>
             <CodeBlock code={error.stack} />
           </details>
         )}
         {captured.length > 0 && (
           <p className="text-sm text-soft">
-            It would have captured: <UserText text={captured.map(({ event }) => event).join(', ')} />
+            Would capture: <UserText text={captured.map(({ event }) => event).join(', ')} />
           </p>
         )}
       </div>

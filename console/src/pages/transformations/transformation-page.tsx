@@ -17,7 +17,7 @@ import { LogsTab } from './logs-tab.tsx';
 import { MetricsTab } from './metrics-tab.tsx';
 import { SettingsTab } from './settings-tab.tsx';
 import { TestTab } from './test-tab.tsx';
-import { firstEvent } from './test-event.ts';
+import { exampleEvent } from './test-event.ts';
 import {
   pluginInfo,
   pluginQuery,
@@ -32,7 +32,7 @@ import { useChainChanges } from './use-chain-changes.ts';
 const route = getRouteApi('/projects/$projectId/transformations/$configId');
 const pollMs = 10_000;
 
-/** One step of the chain: set up, tried, watched. */
+/** One step of the chain: configuration, test, metrics, logs and history. */
 export function TransformationPage() {
   const { id: projectId } = useProject();
   const { configId } = route.useParams();
@@ -43,7 +43,7 @@ export function TransformationPage() {
       <PageHeader title="Transformation" />
       <div className="rounded-lg border border-line bg-surface">
         {config.error === null ? (
-          <Loading rows={6} label="Loading the transformation" />
+          <Loading rows={6} label="Loading transformation" />
         ) : (
           <ErrorState error={config.error} onRetry={() => void config.refetch()} />
         )}
@@ -57,7 +57,7 @@ function TransformationView({ config }: { readonly config: Transformation }) {
   const navigate = route.useNavigate();
   const mayEdit = useMay('editor');
   const draft = useDraft(config);
-  const [eventText, setEventText] = useState(firstEvent);
+  const [eventText, setEventText] = useState(exampleEvent);
   const [files, setFiles] = useState<PluginFiles>();
   const plugin = useQuery(pluginQuery(useProject().id, config.plugin)).data;
   const tabs = [
@@ -129,9 +129,9 @@ function TransformationHeader({ config }: { readonly config: Transformation }) {
         actions={
           !config.deleted && (
             <span className="flex items-center gap-2 text-sm">
-              <span aria-hidden="true">{config.enabled ? 'On' : 'Off'}</span>
+              <span aria-hidden="true">{config.enabled ? 'Enabled' : 'Disabled'}</span>
               <Switch
-                label="Switched on"
+                label="Enabled"
                 checked={config.enabled}
                 disabled={!mayEdit}
                 onChange={(enabled) => toggle(config, enabled)}
@@ -143,10 +143,10 @@ function TransformationHeader({ config }: { readonly config: Transformation }) {
       <div className="flex flex-col gap-2 pb-3 empty:hidden">
         {config.deleted && (
           <Notice tone="warn">
-            It is in the bin and does not run.{' '}
+            This transformation is in the bin and does not run.{' '}
             {mayEdit && (
               <button type="button" className="underline" onClick={() => restore(config)}>
-                Restore it
+                Restore
               </button>
             )}
           </Notice>

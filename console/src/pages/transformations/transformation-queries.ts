@@ -18,10 +18,10 @@ export type TransformationPage = Page<Transformation>;
 export type Plugin = PluginRecord;
 export type PluginVersion = PluginVersionRecord;
 export type PluginSource = Static<typeof pluginSourceSchema>;
-/** Text by path. */
+/** File contents by path. */
 export type PluginFiles = PluginSource['files'];
 
-/** As many as a project may reasonably have: the chain is one list. */
+/** High enough for any project: the chain is loaded as one list. */
 const limit = 1000;
 
 export function transformationsPath(projectId: number): string {
@@ -32,7 +32,7 @@ export function transformationPath(projectId: number, id: number): string {
   return `${transformationsPath(projectId)}/${id}`;
 }
 
-/** The chain in its order. */
+/** Lists the transformations in chain order. */
 export function chainQuery(projectId: number) {
   return apiQuery<TransformationPage>(transformationsPath(projectId), { limit });
 }
@@ -45,7 +45,7 @@ export function transformationQuery(projectId: number, id: number) {
   return apiQuery<Transformation>(transformationPath(projectId, id));
 }
 
-/** Deliveries of every one, by hour of the last 24. */
+/** Event counts of every transformation, by hour for the last 24 hours. */
 export function deliveriesQuery(projectId: number) {
   return apiQuery<PluginMetricsListRecord>(`${transformationsPath(projectId)}/metrics`, { interval: 'hour' });
 }
@@ -62,7 +62,7 @@ export function pluginVersionsQuery(projectId: number, id: number) {
   return apiQuery<Page<PluginVersion>>(`${pluginsPath(projectId)}/${id}/versions`, { limit });
 }
 
-/** The files of one version, as they were typed or fetched. */
+/** Returns the files of one version. */
 export function pluginSourceQuery(projectId: number, id: number, version: string) {
   return apiQuery<PluginSource>(`${pluginsPath(projectId)}/${id}/versions/${encodeURIComponent(version)}/source`);
 }
@@ -75,9 +75,9 @@ export function change(projectId: number, id: number, body: PluginConfigUpdate):
   return request(transformationPath(projectId, id), { method: 'PATCH', body });
 }
 
-/** Moves one to a place in the chain, from 0; the others keep their order. */
-export function move(projectId: number, id: number, place: number): Promise<unknown> {
-  return request(`${transformationsPath(projectId)}/rearrange`, { method: 'PATCH', body: { orders: { [id]: place } } });
+/** Moves a transformation to an index in the chain; the others keep their order. */
+export function move(projectId: number, id: number, index: number): Promise<unknown> {
+  return request(`${transformationsPath(projectId)}/rearrange`, { method: 'PATCH', body: { orders: { [id]: index } } });
 }
 
 export function create(projectId: number, plugin: number, name: string): Promise<Transformation> {
@@ -89,12 +89,12 @@ export function install(projectId: number, source: PluginInstall | FormData): Pr
   return request(pluginsPath(projectId), { method: 'POST', body: source });
 }
 
-/** A new version of the plugin, which becomes its latest. */
+/** Adds a version of the plugin, which becomes the latest. */
 export function updatePlugin(projectId: number, id: number, body: PluginUpdate): Promise<Plugin> {
   return request(`${pluginsPath(projectId)}/${id}`, { method: 'PATCH', body });
 }
 
-/** Lets one step run a version that is kept. */
+/** Makes a step run a stored version. */
 export function runVersion(projectId: number, id: number, version: string): Promise<Transformation> {
   return request(`${transformationPath(projectId, id)}/upgrade`, { method: 'POST', body: { version } });
 }
@@ -105,7 +105,7 @@ export interface PluginInfo {
   readonly configSchema: readonly unknown[];
 }
 
-/** What `plugin_info` of a record says, as far as it says something. */
+/** Parses `plugin_info` of a config; missing fields are empty. */
 export function pluginInfo({ plugin_info }: Pick<Transformation, 'plugin_info'>): PluginInfo {
   const info = objectOf(plugin_info);
   const { name, version, config_schema } = info;
@@ -116,7 +116,7 @@ export function pluginInfo({ plugin_info }: Pick<Transformation, 'plugin_info'>)
   };
 }
 
-/** Settings of a record, with secrets masked. */
+/** Returns the settings of a config, with secrets masked. */
 export function settingsOf({ config }: Pick<Transformation, 'config'>): JsonObject {
   return objectOf(config);
 }

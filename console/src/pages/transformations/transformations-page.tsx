@@ -16,7 +16,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { AddTransformation } from './add-transformation.tsx';
 import { ChainList } from './chain-list.tsx';
-import { chosen } from './chain-order.ts';
+import { filtered } from './chain-order.ts';
 import { binQuery, chainQuery, pluginInfo, type Transformation } from './transformation-queries.ts';
 import type { AddWay } from './transformations-search.ts';
 import { useChainChanges } from './use-chain-changes.ts';
@@ -31,14 +31,14 @@ const filters = [
     name: 'state',
     label: 'Any state',
     choices: [
-      { value: 'on', label: 'Switched on' },
-      { value: 'off', label: 'Switched off' },
+      { value: 'on', label: 'Enabled' },
+      { value: 'off', label: 'Disabled' },
       { value: 'failing', label: 'Failing' },
     ],
   },
 ] as const satisfies readonly Filter[];
 
-/** The steps that every event goes through before it is stored. */
+/** The chain of transformations that run on every event before it is stored. */
 export function TransformationsPage() {
   const { q, state, bin, add } = route.useSearch();
   const navigate = route.useNavigate();
@@ -48,11 +48,11 @@ export function TransformationsPage() {
   return (
     <>
       <PageHeader
-        title={isBin ? 'Bin of transformations' : 'Transformations'}
+        title={isBin ? 'Bin' : 'Transformations'}
         description={
           isBin
-            ? 'What was taken out of the chain. It does not run, and comes back switched off.'
-            : 'Every event goes through those that are switched on, from top to bottom, before it is stored.'
+            ? 'Transformations removed from the chain. They do not run. Restored ones are disabled.'
+            : 'Enabled transformations run on every event from top to bottom before it is stored.'
         }
         actions={
           <>
@@ -60,7 +60,7 @@ export function TransformationsPage() {
               icon={isBin ? undefined : <Trash2 aria-hidden="true" className="size-4" />}
               onClick={() => void navigate({ search: isBin ? {} : { bin: true } })}
             >
-              {isBin ? 'Back to the chain' : 'Bin'}
+              {isBin ? 'Back to chain' : 'Bin'}
             </Button>
             {mayEdit && !isBin && (
               <Button
@@ -99,7 +99,7 @@ function Chain({ q, state, onAdd }: ChainProps) {
   const announce = useAnnounce();
   const chain = useQuery({ ...chainQuery(id), refetchInterval: pollMs });
   const all = chain.data?.results;
-  const rows = useMemo(() => all && chosen(all, { q, state }), [all, q, state]);
+  const rows = useMemo(() => all && filtered(all, { q, state }), [all, q, state]);
   const count = rows?.length;
   const isFiltered = q !== undefined || state !== undefined;
   useEffect(() => {
@@ -120,27 +120,27 @@ function Chain({ q, state, onAdd }: ChainProps) {
   return (
     <div className="rounded-lg border border-line bg-surface">
       {all.length > 0 ? (
-        <EmptyState title="No transformation fits the filters">Clear them, or look into the bin.</EmptyState>
+        <EmptyState title="No matching transformations">Clear the filters, or look in the bin.</EmptyState>
       ) : (
         <EmptyState
-          title="Events are stored as they are sent"
+          title="No transformations"
           action={
             mayEdit && (
               <Button kind="primary" onClick={onAdd}>
-                Add the first transformation
+                Add transformation
               </Button>
             )
           }
         >
-          A transformation changes events or drops them before they are stored: it adds a country, removes personal
-          data, leaves bots out. Take one that is built in, install one, or write your own.
+          Events are stored as sent. A transformation changes or drops events before they are stored, for example to add
+          a country, remove personal data or drop bots. Use a built-in one, install one or write your own.
         </EmptyState>
       )}
     </div>
   );
 }
 
-/** Transformations that were taken out of the chain. */
+/** Transformations in the bin. */
 function BinList() {
   const { id } = useProject();
   const mayEdit = useMay('editor');
@@ -155,9 +155,7 @@ function BinList() {
       rowId={(row) => String(row.id)}
       error={bin.error}
       onRetry={() => void bin.refetch()}
-      empty={
-        <EmptyState title="The bin is empty">What is taken out of the chain stands here and can come back.</EmptyState>
-      }
+      empty={<EmptyState title="The bin is empty">Transformations removed from the chain appear here.</EmptyState>}
     />
   );
 }

@@ -8,13 +8,13 @@ import { change, chainQuery, move, transformationsPath, type Transformation } fr
 
 export interface ChainChanges {
   readonly toggle: (row: Transformation, enabled: boolean) => void;
-  /** To a place in the chain, from 0. */
+  /** Moves a row to an index in the chain. */
   readonly moveTo: (row: Transformation, place: number) => void;
   readonly toBin: (row: Transformation) => void;
   readonly restore: (row: Transformation) => void;
 }
 
-/** Changes of the chain: shown at once, taken back when the service refuses. Always the same object: rows need not be drawn again. */
+/** Returns optimistic changes of the chain, rolled back on errors. The object is stable, so that rows do not re-render. */
 export function useChainChanges(projectId: number): ChainChanges {
   const changes = useChanges(projectId);
   const latest = useRef(changes);
@@ -45,13 +45,13 @@ function useChanges(projectId: number): ChainChanges {
     toggled(
       { row, enabled },
       () => change(projectId, row.id, { enabled }),
-      () => toast.done(`${row.name} is switched ${enabled ? 'on' : 'off'}.`),
+      () => toast.done(`${row.name} ${enabled ? 'enabled' : 'disabled'}.`),
     );
   const restore = (row: Transformation): void =>
     restored(
       row,
       () => change(projectId, row.id, { deleted: false }),
-      () => toast.done(`${row.name} is back, switched off.`),
+      () => toast.done(`${row.name} restored and disabled.`),
     );
   return {
     toggle,
@@ -66,7 +66,7 @@ function useChanges(projectId: number): ChainChanges {
       binned(
         row,
         () => change(projectId, row.id, { deleted: true }),
-        () => toast.done(`${row.name} is in the bin and switched off.`, () => restore(row)),
+        () => toast.done(`${row.name} moved to the bin.`, () => restore(row)),
       ),
   };
 }

@@ -8,17 +8,17 @@ interface Typed {
   readonly values: SettingValues;
 }
 
-/** A config as it is typed, over what is stored. */
+/** The unsaved changes of a config. */
 export interface Draft extends Typed {
   readonly stored: SettingValues;
-  /** Settings that differ from what is stored. */
+  /** Settings that differ from the stored ones. */
   readonly changed: SettingValues;
   readonly dirty: boolean;
   readonly set: (part: Partial<Typed>) => void;
   readonly discard: () => void;
 }
 
-/** What was typed stays while the config is fetched anew, and when another tab is looked at. */
+/** Keeps unsaved changes across refetches of the config and tab switches. */
 export function useDraft(config: Transformation): Draft {
   const [typed, setTyped] = useState<Partial<Typed>>({});
   const stored = useMemo(() => settingsOf(config), [config]);

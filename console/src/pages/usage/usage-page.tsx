@@ -20,21 +20,21 @@ const columns: readonly Column<UsageDay>[] = [
   { id: 'day', header: 'Day (UTC)', sortBy: (row) => row.date, cell: (row) => row.date },
   {
     id: 'live',
-    header: 'Live, billed',
+    header: 'Live',
     align: 'end',
     sortBy: (row) => row.standard,
     cell: (row) => <NumberText value={row.standard} />,
   },
   {
     id: 'historical',
-    header: 'Historical, not billed',
+    header: 'Historical',
     align: 'end',
     sortBy: (row) => row.historical,
     cell: (row) => <NumberText value={row.historical} />,
   },
 ];
 
-/** Events by the day on which they were received. */
+/** Events by the day they were received. */
 export function UsagePage() {
   const { id } = useProject();
   const { period = '30d' } = route.useSearch();
@@ -49,7 +49,7 @@ export function UsagePage() {
     <>
       <PageHeader
         title="Usage"
-        description="Events by the day on which they were received, each counted once. Historical imports are metered apart and not billed."
+        description="Events by the day they were received, without duplicates. Historical imports are counted separately."
         actions={
           <span className="w-40">
             <BareSelect
@@ -63,8 +63,8 @@ export function UsagePage() {
       />
       <div className="flex flex-col gap-4">
         <dl className="grid grid-cols-2 gap-3">
-          <StatTile label="Live, billed" value={<NumberText value={usage.data?.total.standard} />} />
-          <StatTile label="Historical, not billed" value={<NumberText value={usage.data?.total.historical} />} />
+          <StatTile label="Live" value={<NumberText value={usage.data?.total.standard} />} />
+          <StatTile label="Historical" value={<NumberText value={usage.data?.total.historical} />} />
         </dl>
         <Section title="Events by day">
           <Chart
@@ -86,7 +86,7 @@ export function UsagePage() {
           onRetry={() => void usage.refetch()}
           empty={
             <EmptyState title="No events in this period">
-              Events count on the day on which they arrive here, whatever their own time is.
+              Events count on the day they are received, regardless of their timestamp.
             </EmptyState>
           }
         />

@@ -9,7 +9,7 @@ export type UsageDay = Usage['results'][number];
 const dayMs = 86_400_000;
 export const periodDays: Readonly<Record<Period, number>> = { '30d': 30, '90d': 90, '365d': 365 };
 
-/** First day of the period that ends with today, UTC: `2026-11-22`. */
+/** Returns the first UTC day of the period that ends today: `2026-11-22`. */
 export function firstDay(period: Period, now: number): string {
   return dayOf(now - (periodDays[period] - 1) * dayMs);
 }
@@ -18,7 +18,7 @@ export function usageQuery(projectId: number, period: Period, now: number) {
   return apiQuery<Usage>(projectPath(projectId, 'usage'), { after: firstDay(period, now) });
 }
 
-/** Every day of the period, oldest first; days without events are left out of the answer. */
+/** Returns every day of the period, oldest first; the API omits days without events. */
 export function everyDay(results: readonly UsageDay[], period: Period, now: number): UsageDay[] {
   const known = new Map(results.map((day) => [day.date, day]));
   const start = Date.parse(firstDay(period, now));

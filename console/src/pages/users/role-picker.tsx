@@ -6,7 +6,7 @@ interface RolePickerProps {
   readonly onChange: (role: Role) => void;
 }
 
-/** The roles with what each may do. */
+/** Selects a role, with a description of each. */
 export function RolePicker({ role, onChange }: RolePickerProps) {
   const id = useId();
   return (

@@ -12,10 +12,10 @@ import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { endMySessions, endSession, mySessionsPath, mySessionsQuery } from './users-query.ts';
 
-/** Which sessions are asked about before they end. */
+/** Sessions to end, pending confirmation. */
 type Ending = 'others' | 'all' | SessionRecord;
 
-/** Where the user is signed in. */
+/** The sessions of the signed-in user. */
 export function SessionsSection() {
   const sessions = useQuery(mySessionsQuery);
   const [ending, setEnding] = useState<Ending>();
@@ -32,7 +32,7 @@ export function SessionsSection() {
         </div>
         <div className="flex flex-wrap gap-2">
           <Button disabled={others === 0} onClick={() => setEnding('others')}>
-            End all others
+            End all other sessions
           </Button>
           <Button kind="danger" onClick={() => setEnding('all')}>
             Sign out everywhere
@@ -46,7 +46,7 @@ export function SessionsSection() {
         rowId={(row) => row.id}
         error={sessions.error}
         onRetry={() => void sessions.refetch()}
-        empty={<EmptyState title="No sessions">You are signed in with a key, not in a browser.</EmptyState>}
+        empty={<EmptyState title="No sessions">You are using an API key, not a browser session.</EmptyState>}
       />
       <EndDialog ending={ending} onClose={() => setEnding(undefined)} />
     </section>
@@ -62,7 +62,7 @@ function EndDialog({ ending, onClose }: { readonly ending: Ending | undefined; r
       onClose();
       if (endsCurrent(ended)) location.reload();
       else {
-        toast.done(ended === 'others' ? 'All other sessions are ended.' : 'The session is ended.');
+        toast.done(ended === 'others' ? 'All other sessions ended.' : 'Session ended.');
         await refresh(client, mySessionsPath);
       }
     },
@@ -84,8 +84,8 @@ function EndDialog({ ending, onClose }: { readonly ending: Ending | undefined; r
     >
       <p>
         {endsCurrent(ending)
-          ? 'You are signed out here too. To come back you need a key or a new one-time link.'
-          : 'Whoever uses it has to sign in again. This browser stays signed in.'}
+          ? 'This signs you out here as well. To sign in again you need a key or a new one-time link.'
+          : 'This requires a new sign-in there. This browser stays signed in.'}
       </p>
     </ConfirmDialog>
   );
@@ -102,7 +102,7 @@ function endsCurrent(ending: Ending): boolean {
 
 function titleOf(ending: Ending): string {
   if (ending === 'all') return 'Sign out everywhere?';
-  return ending === 'others' ? 'End all other sessions?' : 'End the session?';
+  return ending === 'others' ? 'End all other sessions?' : 'End this session?';
 }
 
 function columnsOf(end: (session: SessionRecord) => void): readonly Column<SessionRecord>[] {
@@ -113,7 +113,7 @@ function columnsOf(end: (session: SessionRecord) => void): readonly Column<Sessi
       cell: (row) => (
         <span className="flex flex-wrap items-center gap-2">
           <UserText text={row.browser === '' ? 'unknown browser' : row.browser} charsMax={80} short />
-          {row.is_current && <StatusBadge tone="ok">this one</StatusBadge>}
+          {row.is_current && <StatusBadge tone="ok">current</StatusBadge>}
         </span>
       ),
     },
@@ -123,7 +123,7 @@ function columnsOf(end: (session: SessionRecord) => void): readonly Column<Sessi
       width: '11rem',
       cell: (row) => <UserText text={row.address === '' ? '–' : row.address} charsMax={60} short />,
     },
-    { id: 'opened', header: 'With', width: '6rem', cell: (row) => (row.opened_by === 'link' ? 'a link' : 'a key') },
+    { id: 'opened', header: 'Method', width: '6rem', cell: (row) => (row.opened_by === 'link' ? 'link' : 'key') },
     {
       id: 'used',
       header: 'Last used',

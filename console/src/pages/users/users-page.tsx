@@ -24,12 +24,12 @@ import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProjectContext } from '../../shell/project-context.tsx';
 import { RolePicker } from './role-picker.tsx';
 import { SessionsSection } from './sessions-section.tsx';
-import { type AskedDeed, type Deed, UserDeedDialog } from './user-deed-dialog.tsx';
+import { type PendingUserAction, type UserAction, UserActionDialog } from './user-action-dialog.tsx';
 import { inviteUser, type IssuedLink } from './users-query.ts';
 
 const route = getRouteApi('/projects/$projectId/users');
 
-/** Who may come in and what each may do; below, where the user is signed in. */
+/** The users of the organisation with their roles, and the sessions of the signed-in user. */
 export function UsersPage() {
   const { invite = false } = route.useSearch();
   const navigate = route.useNavigate();
@@ -37,14 +37,14 @@ export function UsersPage() {
   const { me } = useProjectContext();
   const users = useQuery(usersQuery);
   const [issued, setIssued] = useState<IssuedLink>();
-  const [asked, setAsked] = useState<AskedDeed>();
-  const columns = useMemo(() => userColumns(me.id, isAdmin ? setAsked : undefined), [me.id, isAdmin]);
+  const [pending, setPending] = useState<PendingUserAction>();
+  const columns = useMemo(() => userColumns(me.id, isAdmin ? setPending : undefined), [me.id, isAdmin]);
   const openForm = (open: boolean): void => void navigate({ search: open ? { invite: true } : {} });
   return (
     <>
       <PageHeader
         title="Users"
-        description="Who may sign in to this organisation, and what each may do. Roles hold for every project."
+        description="Users of this organisation and their roles. Roles apply to every project."
         actions={
           isAdmin && (
             <Button kind="primary" icon={<Plus aria-hidden="true" className="size-4" />} onClick={() => openForm(true)}>
@@ -60,7 +60,7 @@ export function UsersPage() {
         rowId={(row) => String(row.id)}
         error={users.error}
         onRetry={() => void users.refetch()}
-        empty={<EmptyState title="No users">Invite somebody with the button above.</EmptyState>}
+        empty={<EmptyState title="No users">Invite a user with the button above.</EmptyState>}
       />
       <SessionsSection />
       <InviteDialog
@@ -71,7 +71,7 @@ export function UsersPage() {
           openForm(false);
         }}
       />
-      <UserDeedDialog asked={asked} onClose={() => setAsked(undefined)} onLink={setIssued} />
+      <UserActionDialog pending={pending} onClose={() => setPending(undefined)} onLink={setIssued} />
       <SignInLinkDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>
   );
@@ -83,7 +83,7 @@ interface InviteDialogProps {
   readonly onInvited: (link: IssuedLink) => void;
 }
 
-/** A form that starts afresh each time it is opened. */
+/** Mounts the form when opened, so that it always starts empty. */
 function InviteDialog({ open, onClose, onInvited }: InviteDialogProps) {
   return open ? <InviteForm onClose={onClose} onInvited={onInvited} /> : null;
 }
@@ -109,7 +109,7 @@ function InviteForm({ onClose, onInvited }: Omit<InviteDialogProps, 'open'>) {
       open
       onClose={onClose}
       title="Invite a user"
-      description="Makes the user and a one-time link that you hand over."
+      description="Creates the user and a one-time link for you to send."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -132,7 +132,7 @@ function InviteForm({ onClose, onInvited }: Omit<InviteDialogProps, 'open'>) {
           value={name}
           onChange={setName}
           maxLength={150}
-          hint="Without one: the address up to its @."
+          hint="Defaults to the part of the address before the @."
         />
         <RolePicker role={role} onChange={setRole} />
         <ErrorNote error={invite.error} />
@@ -147,7 +147,7 @@ interface SignInLinkDialogProps {
   readonly onClose: () => void;
 }
 
-/** The one time that a link is shown. */
+/** Shows a sign-in link, once. */
 function SignInLinkDialog({ issued, onClose }: SignInLinkDialogProps) {
   if (issued === undefined) return null;
   return (
@@ -157,15 +157,15 @@ function SignInLinkDialog({ issued, onClose }: SignInLinkDialogProps) {
       title="One-time link"
       footer={
         <Button kind="primary" onClick={onClose}>
-          I have copied it
+          Done
         </Button>
       }
     >
       <div className="flex flex-col gap-3 text-sm">
-        <Notice tone="warn">Copy it now: it is not shown again. Whoever opens it first is signed in.</Notice>
+        <Notice tone="warn">Copy the link now; it is not shown again. The first person to open it is signed in.</Notice>
         <p>
-          Hand it to <UserText text={issued.email === '' ? 'the user' : issued.email} /> yourself, nothing is sent. It
-          works once, until <TimeText time={issued.sign_in_expires_at} />.
+          Send it to <UserText text={issued.email === '' ? 'the user' : issued.email} /> yourself; Millrace does not
+          send it. It works once, until <TimeText time={issued.sign_in_expires_at} />.
         </p>
         <CodeBlock code={issued.sign_in_url} label="Copy link" />
       </div>
@@ -173,8 +173,11 @@ function SignInLinkDialog({ issued, onClose }: SignInLinkDialogProps) {
   );
 }
 
-/** @param ask undefined: the user may only look */
-function userColumns(myId: number, ask: ((asked: AskedDeed) => void) | undefined): readonly Column<UserRecord>[] {
+/** @param ask absent without permission to change users */
+function userColumns(
+  myId: number,
+  ask: ((pending: PendingUserAction) => void) | undefined,
+): readonly Column<UserRecord>[] {
   const shown: readonly Column<UserRecord>[] = [
     {
       id: 'user',
@@ -195,7 +198,7 @@ function userColumns(myId: number, ask: ((asked: AskedDeed) => void) | undefined
       width: '7rem',
       sortBy: (row) => (row.is_active ? 0 : 1),
       cell: (row) => (
-        <StatusBadge tone={row.is_active ? 'ok' : 'danger'}>{row.is_active ? 'active' : 'shut out'}</StatusBadge>
+        <StatusBadge tone={row.is_active ? 'ok' : 'danger'}>{row.is_active ? 'active' : 'deactivated'}</StatusBadge>
       ),
     },
     {
@@ -241,34 +244,34 @@ function WhoCell({ user, isMe }: { readonly user: UserRecord; readonly isMe: boo
   );
 }
 
-function actionsColumn(myId: number, ask: (asked: AskedDeed) => void): Column<UserRecord> {
+function actionsColumn(myId: number, ask: (pending: PendingUserAction) => void): Column<UserRecord> {
   return {
     id: 'actions',
     header: <span className="sr-only">Actions</span>,
     width: '3.5rem',
     cell: (user) => {
-      const entry = (label: string, deed: Deed, danger = false): MenuEntry => ({
+      const entry = (label: string, action: UserAction, danger = false): MenuEntry => ({
         label,
         danger,
-        onSelect: () => ask({ deed, user }),
+        onSelect: () => ask({ action, user }),
       });
       return (
         <Menu
           trigger={
             <IconButton
-              label={`Actions of ${userName(user)}`}
+              label={`Actions for ${userName(user)}`}
               size="small"
               icon={<Ellipsis aria-hidden="true" className="size-4" />}
             />
           }
           groups={[
             [entry('Change role', 'role'), ...(user.is_active ? [entry('New one-time link', 'link')] : [])],
-            // Oneself: by the sessions below; an admin who shuts out or deletes oneself could not come back.
+            // Not for the signed-in admin, who could not sign in again; the sessions are listed below.
             user.id === myId
               ? []
               : [
                   entry('Sign out everywhere', 'sign_out'),
-                  user.is_active ? entry('Shut out', 'shut_out', true) : entry('Let in again', 'let_in'),
+                  user.is_active ? entry('Deactivate', 'deactivate', true) : entry('Reactivate', 'reactivate'),
                   entry('Delete', 'delete', true),
                 ],
           ]}

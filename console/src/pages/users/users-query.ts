@@ -14,7 +14,7 @@ export interface Invitation {
   readonly role: Role;
 }
 
-/** A link to hand over, and to whom. */
+/** A sign-in link and the user it is for. */
 export interface IssuedLink extends SignInLink {
   readonly email: string;
 }
@@ -46,7 +46,7 @@ export function endSession(id: string): Promise<void> {
   return request<void>(`${mySessionsPath}/${id}`, { method: 'DELETE' });
 }
 
-/** Ends all sessions of the user who asks, or all but the one that asks. */
+/** Ends all sessions of the signed-in user, optionally except the current one. */
 export function endMySessions(options: { readonly keepCurrent: boolean }): Promise<void> {
   return request<void>(mySessionsPath, { method: 'DELETE', query: { keep_current: options.keepCurrent } });
 }

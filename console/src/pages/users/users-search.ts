@@ -1,7 +1,7 @@
 import { flag, searchOf } from '../../search.ts';
 
-/** What the address of the page holds beside its path. */
+/** Search parameters of the page. */
 export const usersSearch = searchOf({
-  /** The form for an invitation is open. */
+  /** Whether the invitation form is open. */
   invite: flag,
 });

@@ -17,7 +17,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { SeverityBadge } from './severity-badge.tsx';
 import {
-  chooseWarnings,
+  filterWarnings,
   hourlyCounts,
   inBars,
   type Period,
@@ -50,7 +50,7 @@ const filters = [
   },
 ] as const satisfies readonly Filter[];
 
-/** What happened to events besides being stored as they were sent. */
+/** Ingestion warnings by type. */
 export function WarningsPage() {
   const { id } = useProject();
   const { q, severity, period = '7d', type } = route.useSearch();
@@ -58,7 +58,7 @@ export function WarningsPage() {
   const announce = useAnnounce();
   const warnings = useQuery({ ...warningsQuery(id, period, Date.now()), refetchInterval: pollMs });
   const all = warnings.data?.results;
-  const rows = useMemo(() => all && chooseWarnings(all, { q, severity }), [all, q, severity]);
+  const rows = useMemo(() => all && filterWarnings(all, { q, severity }), [all, q, severity]);
   const count = rows?.length;
   useEffect(() => {
     if (count !== undefined) announce(`${count} types of warnings`);
@@ -69,7 +69,7 @@ export function WarningsPage() {
     <>
       <PageHeader
         title="Warnings"
-        description="What happened to events besides being stored as they were sent. Events of type error are kept as dead letters."
+        description="Events that were changed, dropped or refused. Those with severity error are kept as dead letters."
       />
       <FilterBar
         filters={filters}
@@ -94,10 +94,10 @@ export function WarningsPage() {
 
 function NoWarnings({ filtered }: { readonly filtered: boolean }) {
   if (filtered)
-    return <EmptyState title="No warning fits the filters">Clear them, or take a longer period.</EmptyState>;
+    return <EmptyState title="No matching warnings">Clear the filters or choose a longer period.</EmptyState>;
   return (
     <EmptyState title="No warnings in this period">
-      Every event that arrived was stored as it was sent. When one is not, its type stands here, with examples.
+      All received events were stored as sent. Otherwise the type of warning appears here with examples.
     </EmptyState>
   );
 }
@@ -162,7 +162,7 @@ interface WarningPanelProps {
   readonly onClose: () => void;
 }
 
-/** One type of warning: how often over time, and the latest events that it happened to. */
+/** One type of warning: occurrences over time, and the latest affected events. */
 function WarningPanel({ warning, period, onClose }: WarningPanelProps) {
   if (warning === undefined) return null;
   const start = periodStart(period, Date.now());
@@ -189,7 +189,7 @@ function WarningPanel({ warning, period, onClose }: WarningPanelProps) {
         series={[{ label: 'Occurrences', tone: 'accent', values }]}
       />
       <h3 className="text-sm font-semibold">Latest occurrences</h3>
-      {warning.samples.length === 0 && <EmptyState title="None of them was kept" />}
+      {warning.samples.length === 0 && <EmptyState title="No samples kept" />}
       {warning.samples.map((sample, index) => (
         <JsonView key={index} value={sample} />
       ))}

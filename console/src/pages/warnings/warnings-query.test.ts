@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseWarnings, hourlyCounts, inBars, periodHours, periodStart, type Warning } from './warnings-query.ts';
+import { filterWarnings, hourlyCounts, inBars, periodHours, periodStart, type Warning } from './warnings-query.ts';
 
 const hour = 3_600_000;
 const now = Date.parse('2026-11-22T16:45:10Z');
@@ -14,7 +14,7 @@ const warning = (type: string, severity: Warning['severity']): Warning => ({
 });
 
 describe('warnings', () => {
-  it('a period is whole hours and holds the present one', () => {
+  it('a period is whole hours and includes the current one', () => {
     const start = periodStart('24h', now);
     expect(new Date(start).toISOString()).toBe('2026-11-21T17:00:00.000Z');
     const sparkline = [
@@ -29,16 +29,16 @@ describe('warnings', () => {
     expect(periodStart('24h', now + hour)).toBe(start + hour);
   });
 
-  it('bars keep the sum', () => {
+  it('bars preserve the sum', () => {
     expect(inBars([1, 2, 3, 4, 5], 2)).toEqual([6, 9]);
     expect(inBars([], 4)).toEqual([]);
   });
 
-  it('are chosen by severity, and by text in name or meaning', () => {
+  it('are filtered by severity, and by text in name or meaning', () => {
     const all = [warning('event_too_large', 'error'), warning('distinct_id_truncated', 'warning')];
-    expect(chooseWarnings(all, {})).toHaveLength(2);
-    expect(chooseWarnings(all, { severity: 'error' })).toEqual([all[0]]);
-    expect(chooseWarnings(all, { q: 'MEANING of distinct' })).toEqual([all[1]]);
-    expect(chooseWarnings(all, { q: 'large', severity: 'warning' })).toEqual([]);
+    expect(filterWarnings(all, {})).toHaveLength(2);
+    expect(filterWarnings(all, { severity: 'error' })).toEqual([all[0]]);
+    expect(filterWarnings(all, { q: 'MEANING of distinct' })).toEqual([all[1]]);
+    expect(filterWarnings(all, { q: 'large', severity: 'warning' })).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ export type Period = (typeof periods)[number];
 const hourMs = 3_600_000;
 export const periodHours: Readonly<Record<Period, number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 };
 
-/** First hour of the period that ends now. Whole hours: the same request for an hour, the same key in the cache. */
+/** Returns the first hour of the period that ends now. Whole hours, so that the request can be cached. */
 export function periodStart(period: Period, now: number): number {
   return (Math.floor(now / hourMs) - periodHours[period] + 1) * hourMs;
 }
@@ -18,13 +18,13 @@ export function warningsQuery(projectId: number, period: Period, now: number) {
   return apiQuery<{ readonly results: readonly Warning[] }>(projectPath(projectId, 'ingestion_warnings'), { after });
 }
 
-/** Counts by hour without gaps: hours without any are left out of the answer. */
+/** Returns counts by hour without gaps; the API omits hours without warnings. */
 export function hourlyCounts(sparkline: Warning['sparkline'], start: number, hours: number): number[] {
   const counts = new Map(sparkline.map(({ hour, count }) => [Date.parse(hour), count]));
   return Array.from({ length: hours }, (_, index) => counts.get(start + index * hourMs) ?? 0);
 }
 
-/** Sums of neighbours, so that a long period fits into a small drawing. */
+/** Sums adjacent counts, so that a long period fits into a few bars. */
 export function inBars(counts: readonly number[], bars: number): number[] {
   const size = Math.max(1, Math.ceil(counts.length / bars));
   return Array.from({ length: Math.ceil(counts.length / size) }, (_, index) =>
@@ -32,8 +32,8 @@ export function inBars(counts: readonly number[], bars: number): number[] {
   );
 }
 
-/** Those whose name or meaning holds the text, of the severity; both optional. */
-export function chooseWarnings(
+/** Filters warnings by text in type or meaning, and by severity. */
+export function filterWarnings(
   warnings: readonly Warning[],
   { q = '', severity }: { readonly q?: string | undefined; readonly severity?: Warning['severity'] | undefined },
 ): readonly Warning[] {

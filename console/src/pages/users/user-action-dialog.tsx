@@ -13,79 +13,79 @@ import { userName, usersPath } from '../../api/users.ts';
 import { RolePicker } from './role-picker.tsx';
 import { changeUser, deleteUser, type IssuedLink, newSignInLink, signOutUser } from './users-query.ts';
 
-/** What an admin does with a user, each asked before it is done. */
-export type Deed = 'role' | 'link' | 'sign_out' | 'shut_out' | 'let_in' | 'delete';
+/** Actions of an admin on a user; each needs confirmation. */
+export type UserAction = 'role' | 'link' | 'sign_out' | 'deactivate' | 'reactivate' | 'delete';
 
-export interface AskedDeed {
-  readonly deed: Deed;
+export interface PendingUserAction {
+  readonly action: UserAction;
   readonly user: UserRecord;
 }
 
-interface UserDeedDialogProps {
-  readonly asked: AskedDeed | undefined;
+interface UserActionDialogProps {
+  readonly pending: PendingUserAction | undefined;
   readonly onClose: () => void;
   readonly onLink: (link: IssuedLink) => void;
 }
 
-export function UserDeedDialog({ asked, ...props }: UserDeedDialogProps) {
-  if (asked === undefined) return null;
-  if (asked.deed === 'role') return <RoleDialog user={asked.user} onClose={props.onClose} />;
-  return <AskDialog deed={asked.deed} user={asked.user} {...props} />;
+export function UserActionDialog({ pending, ...props }: UserActionDialogProps) {
+  if (pending === undefined) return null;
+  if (pending.action === 'role') return <RoleDialog user={pending.user} onClose={props.onClose} />;
+  return <ConfirmActionDialog action={pending.action} user={pending.user} {...props} />;
 }
 
-interface Asking {
+interface Confirmation {
   readonly title: string;
   readonly confirm: string;
   readonly consequence: string;
   readonly done: string;
 }
 
-const askings: Readonly<Record<Exclude<Deed, 'role'>, Asking>> = {
+const confirmations: Readonly<Record<Exclude<UserAction, 'role'>, Confirmation>> = {
   link: {
-    title: 'Make a new one-time link?',
-    confirm: 'Make link',
-    consequence: 'can sign in with it once. Links made before still work until they expire.',
-    done: 'The link is made.',
+    title: 'Create a one-time link?',
+    confirm: 'Create link',
+    consequence: 'can sign in with it once. Earlier links keep working until they expire.',
+    done: 'Link created.',
   },
   sign_out: {
     title: 'Sign out everywhere?',
     confirm: 'Sign out',
-    consequence: 'is signed out in every browser, and needs a new link or a key to come back. Keys go on working.',
-    done: 'All sessions are ended.',
+    consequence: 'is signed out of every browser and needs a new link or a key to sign in again. Keys keep working.',
+    done: 'User signed out.',
   },
-  shut_out: {
-    title: 'Shut the user out?',
-    confirm: 'Shut out',
-    consequence: 'is signed out at once, and neither links nor keys work until you let the user in again.',
-    done: 'The user is shut out.',
+  deactivate: {
+    title: 'Deactivate this user?',
+    confirm: 'Deactivate',
+    consequence: 'is signed out immediately. Links and keys do not work until you reactivate the user.',
+    done: 'User deactivated.',
   },
-  let_in: {
-    title: 'Let the user in again?',
-    confirm: 'Let in',
-    consequence: 'may sign in again, with the same role. The keys work again.',
-    done: 'The user may sign in again.',
+  reactivate: {
+    title: 'Reactivate this user?',
+    confirm: 'Reactivate',
+    consequence: 'can sign in again with the same role, and the keys work again.',
+    done: 'User reactivated.',
   },
   delete: {
-    title: 'Delete the user?',
+    title: 'Delete this user?',
     confirm: 'Delete user',
-    consequence: 'is deleted for good, with all sessions and keys. The activity log keeps what was done.',
-    done: 'The user is deleted.',
+    consequence: 'is deleted permanently with all sessions and keys. The activity log is kept.',
+    done: 'User deleted.',
   },
 };
 
-const isDangerous = (deed: Deed): boolean => deed !== 'link' && deed !== 'let_in';
+const isDangerous = (action: UserAction): boolean => action !== 'link' && action !== 'reactivate';
 
-interface AskDialogProps extends Omit<UserDeedDialogProps, 'asked'> {
-  readonly deed: Exclude<Deed, 'role'>;
+interface ConfirmActionDialogProps extends Omit<UserActionDialogProps, 'pending'> {
+  readonly action: Exclude<UserAction, 'role'>;
   readonly user: UserRecord;
 }
 
-function AskDialog({ deed, user, onClose, onLink }: AskDialogProps) {
+function ConfirmActionDialog({ action, user, onClose, onLink }: ConfirmActionDialogProps) {
   const client = useQueryClient();
   const toast = useToast();
-  const { title, confirm, consequence, done } = askings[deed];
+  const { title, confirm, consequence, done } = confirmations[action];
   const act = useMutation({
-    mutationFn: () => carryOut(deed, user.id),
+    mutationFn: () => perform(action, user.id),
     onSuccess: async (link) => {
       onClose();
       if (link === undefined) toast.done(done);
@@ -100,7 +100,7 @@ function AskDialog({ deed, user, onClose, onLink }: AskDialogProps) {
       onConfirm={() => act.mutate()}
       title={title}
       confirm={confirm}
-      danger={isDangerous(deed)}
+      danger={isDangerous(action)}
       busy={act.isPending}
       error={act.error}
     >
@@ -111,12 +111,12 @@ function AskDialog({ deed, user, onClose, onLink }: AskDialogProps) {
   );
 }
 
-/** @returns the link, when one was made */
-async function carryOut(deed: Exclude<Deed, 'role'>, id: number): Promise<SignInLink | undefined> {
-  if (deed === 'link') return await newSignInLink(id);
-  if (deed === 'sign_out') await signOutUser(id);
-  else if (deed === 'delete') await deleteUser(id);
-  else await changeUser(id, { is_active: deed === 'let_in' });
+/** @returns the link, if the action creates one */
+async function perform(action: Exclude<UserAction, 'role'>, id: number): Promise<SignInLink | undefined> {
+  if (action === 'link') return await newSignInLink(id);
+  if (action === 'sign_out') await signOutUser(id);
+  else if (action === 'delete') await deleteUser(id);
+  else await changeUser(id, { is_active: action === 'reactivate' });
   return undefined;
 }
 
@@ -128,7 +128,7 @@ function RoleDialog({ user, onClose }: { readonly user: UserRecord; readonly onC
     mutationFn: () => changeUser(user.id, { role }),
     onSuccess: async () => {
       onClose();
-      toast.done('The role is changed. It holds from the next request on.');
+      toast.done('Role changed.');
       await refresh(client, usersPath);
     },
   });

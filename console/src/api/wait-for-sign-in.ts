@@ -1,11 +1,11 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { meQuery } from './users.ts';
 
-/** Tells the gate that the session has ended, which asks to sign in, and resolves when somebody has. Ends with the signal. */
-export function untilSignedIn(client: QueryClient, signal: AbortSignal): Promise<void> {
+/** Makes the session gate ask the user to sign in. Resolves once they have, or when the signal aborts. */
+export function waitForSignIn(client: QueryClient, signal: AbortSignal): Promise<void> {
   const { queryKey } = meQuery;
-  const answeredAt = (): number => client.getQueryState(queryKey)?.dataUpdatedAt ?? 0;
-  const lastAnswer = answeredAt();
+  const updatedAt = (): number => client.getQueryState(queryKey)?.dataUpdatedAt ?? 0;
+  const lastUpdate = updatedAt();
   return new Promise((resolve) => {
     const done = (): void => {
       stopWatching();
@@ -13,7 +13,7 @@ export function untilSignedIn(client: QueryClient, signal: AbortSignal): Promise
       resolve();
     };
     const stopWatching = client.getQueryCache().subscribe(() => {
-      if (answeredAt() > lastAnswer) done();
+      if (updatedAt() > lastUpdate) done();
     });
     signal.addEventListener('abort', done);
     void client.invalidateQueries({ queryKey });

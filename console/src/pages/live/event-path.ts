@@ -1,8 +1,8 @@
 import type { LiveEvent, LiveSnapshot } from '../../../../src/wire/contract/live-events.ts';
 import { liveStages } from './live-stages.ts';
 
-/** One place on the way of an event: the stage it was seen at, or a transformation between two stages. */
-export type WayPart =
+/** One part of an event's path: a stage, or a transformation between two stages. */
+export type PathPart =
   | { readonly kind: 'stage'; readonly seen: LiveEvent }
   | {
       readonly kind: 'step';
@@ -11,25 +11,25 @@ export type WayPart =
     };
 
 /**
- * The way of an event through the pipeline, as far as it was seen: its stages in order, and before the stage that follows them
- * what each transformation made of it.
+ * Returns the path of an event through the pipeline, as far as it was seen: its stages in order, with the transformations before the
+ * first stage that reports them.
  */
-export function wayOf(chosen: LiveEvent, seen: readonly LiveEvent[]): WayPart[] {
+export function pathOf(chosen: LiveEvent, seen: readonly LiveEvent[]): PathPart[] {
   const stages = [chosen, ...seen.filter((each) => each !== chosen && isSame(each, chosen))];
   const ordered = liveStages.flatMap((stage) => {
     const found = stages.find((each) => each.stage === stage);
     return found === undefined ? [] : [found];
   });
-  const told = ordered.find(({ steps }) => steps !== null && steps.length > 0);
-  const parts: WayPart[] = [];
+  const withSteps = ordered.find(({ steps }) => steps !== null && steps.length > 0);
+  const parts: PathPart[] = [];
   for (const each of ordered) {
-    if (each === told) parts.push(...stepsOf(each));
+    if (each === withSteps) parts.push(...stepsOf(each));
     parts.push({ kind: 'stage', seen: each });
   }
   return parts;
 }
 
-/** By uuid; what came without one gets it when it is stored, so before that only the moment and the sender tell. */
+/** Compares by UUID. Events without one get it when stored; until then, time and sender identify them. */
 function isSame(left: LiveEvent, right: LiveEvent): boolean {
   if (left.uuid !== null && right.uuid !== null) return left.uuid === right.uuid;
   return (
@@ -40,10 +40,10 @@ function isSame(left: LiveEvent, right: LiveEvent): boolean {
   );
 }
 
-function stepsOf({ before, steps }: LiveEvent): WayPart[] {
+function stepsOf({ before, steps }: LiveEvent): PathPart[] {
   let latest: LiveSnapshot | null = before;
   return (steps ?? []).map((step) => {
-    const part: WayPart = { kind: 'step', step, before: latest };
+    const part: PathPart = { kind: 'step', step, before: latest };
     latest = step.after ?? latest;
     return part;
   });

@@ -13,38 +13,38 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { wayOf, type WayPart } from './event-way.ts';
+import { pathOf, type PathPart } from './event-path.ts';
 import { StageBadge } from './stage-badge.tsx';
 
-interface EventWayPanelProps {
+interface EventPathPanelProps {
   readonly chosen: LiveEvent | undefined;
-  /** What the page has kept of the stream. */
+  /** Recent events of the stream. */
   readonly seen: readonly LiveEvent[];
   readonly onClose: () => void;
 }
 
-/** The way of one event through the pipeline: its stages, and what each transformation made of it. */
-export function EventWayPanel({ chosen, seen, onClose }: EventWayPanelProps) {
+/** The path of one event through the pipeline: its stages and the changes by each transformation. */
+export function EventPathPanel({ chosen, seen, onClose }: EventPathPanelProps) {
   if (chosen === undefined) return null;
-  const way = wayOf(chosen, seen);
+  const path = pathOf(chosen, seen);
   return (
     <SidePanel
       open
       onClose={onClose}
       title={<UserText text={chosen.event} charsMax={120} short />}
-      description="Its way through the pipeline, as far as it was seen here."
+      description="Path through the pipeline, as seen in this session."
     >
       <Facts
         facts={[
           ['Distinct id', <UserText key="id" text={chosen.distinct_id} />],
-          ['Uuid', <Uuid key="uuid" uuid={uuidOf(way)} />],
+          ['UUID', <Uuid key="uuid" uuid={uuidOf(path)} />],
           ['Received', <TimeText key="received" time={chosen.received_at} form="exact" />],
-          ['Time of the event', <TimeText key="time" time={chosen.timestamp} form="exact" />],
-          ['Kind', chosen.historical_migration ? 'Of a historical import' : 'Live'],
+          ['Event time', <TimeText key="time" time={chosen.timestamp} form="exact" />],
+          ['Kind', chosen.historical_migration ? 'Historical' : 'Live'],
         ]}
       />
       <ol className="flex flex-col gap-5 border-l border-line pl-4">
-        {way.map((part, index) => (
+        {path.map((part, index) => (
           <li key={index} className="flex min-w-0 flex-col gap-2">
             {part.kind === 'stage' ? <Stage seen={part.seen} /> : <Step {...part} />}
           </li>
@@ -54,15 +54,15 @@ export function EventWayPanel({ chosen, seen, onClose }: EventWayPanelProps) {
   );
 }
 
-function uuidOf(way: readonly WayPart[]): string | null {
-  return way.reduce<string | null>((found, part) => (part.kind === 'stage' ? (part.seen.uuid ?? found) : found), null);
+function uuidOf(path: readonly PathPart[]): string | null {
+  return path.reduce<string | null>((found, part) => (part.kind === 'stage' ? (part.seen.uuid ?? found) : found), null);
 }
 
 function Uuid({ uuid }: { readonly uuid: string | null }) {
-  if (uuid === null) return <span className="text-soft">given when it is stored</span>;
+  if (uuid === null) return <span className="text-soft">assigned when stored</span>;
   return (
     <span className="flex flex-wrap items-center gap-1">
-      <UserText text={uuid} /> <CopyButton text={uuid} label="Copy the uuid" />
+      <UserText text={uuid} /> <CopyButton text={uuid} label="Copy UUID" />
     </span>
   );
 }
@@ -85,7 +85,7 @@ function Stage({ seen }: { readonly seen: LiveEvent }) {
         </Notice>
       )}
       {properties === null ? (
-        <p className="text-soft">Its properties are too large to show here, or cannot be read.</p>
+        <p className="text-soft">The properties are too large to show or cannot be read.</p>
       ) : (
         <JsonView label={`Event as ${seen.stage}`} value={{ event, distinct_id, timestamp, properties }} />
       )}
@@ -97,7 +97,7 @@ function Stage({ seen }: { readonly seen: LiveEvent }) {
             search={{ uuid: seen.uuid }}
             className={buttonStyle('plain', 'small')}
           >
-            Open among stored events
+            Open stored event
           </Link>
         </p>
       )}
@@ -109,7 +109,7 @@ function Stage({ seen }: { readonly seen: LiveEvent }) {
             search={{ letter: seen.dead_letter }}
             className={buttonStyle('plain', 'small')}
           >
-            Open the dead letter
+            Open dead letter
           </Link>
         </p>
       )}
@@ -118,24 +118,23 @@ function Stage({ seen }: { readonly seen: LiveEvent }) {
 }
 
 const outcomes = {
-  succeeded: { tone: 'ok', text: 'changed it' },
-  failed: { tone: 'danger', text: 'failed: the event went on untouched' },
-  dropped: { tone: 'warn', text: 'dropped it' },
-  skipped: { tone: 'neutral', text: 'could not run just then: the event went on untouched' },
+  succeeded: { tone: 'ok', text: 'changed' },
+  failed: { tone: 'danger', text: 'failed, event unchanged' },
+  dropped: { tone: 'warn', text: 'dropped' },
+  skipped: { tone: 'neutral', text: 'not run, event unchanged' },
 } as const;
-const passedOn = { tone: 'neutral', text: 'passed it on unchanged' } as const;
+const unchanged = { tone: 'neutral', text: 'unchanged' } as const;
 
-/** Without the notes of which steps it went through: every step changes those. */
+/** Removes the properties that record which transformations ran, since every step changes them. */
 function unmarked(event: LiveSnapshot): LiveSnapshot {
   return event.properties === null ? event : { ...event, properties: withoutMarks(event.properties) };
 }
 
-function Step({ step, before }: Extract<WayPart, { kind: 'step' }>) {
+function Step({ step, before }: Extract<PathPart, { kind: 'step' }>) {
   const { id } = useProject();
-  const marked = [before, step.after].map((each) => each && unmarked(each));
-  const [from = null, to = null] = marked;
+  const [from = null, to = null] = [before, step.after].map((each) => each && unmarked(each));
   const isUnchanged = step.outcome === 'succeeded' && sameJson(from, to);
-  const outcome = isUnchanged ? passedOn : outcomes[step.outcome];
+  const outcome = isUnchanged ? unchanged : outcomes[step.outcome];
   return (
     <>
       <h3 className="flex flex-wrap items-center gap-2 text-sm">
