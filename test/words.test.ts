@@ -59,8 +59,6 @@ const pending: readonly string[] = [
   'src/plugins/',
   'src/queue/',
   'assembly/',
-  // The console.
-  'console/',
   // Tests and tools.
   'test/',
   'tools/',

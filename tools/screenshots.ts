@@ -26,7 +26,7 @@ const pages: Readonly<Record<string, string>> = {
   'dead-letters': 'By reason',
   warnings: 'missing_distinct_id',
   usage: 'Events by day',
-  status: 'From arrival to stored',
+  status: 'Lag from receipt to storage',
 };
 
 interface MadeEvent {
@@ -156,9 +156,9 @@ async function takeTest(page: Page, url: string): Promise<void> {
   await page.getByRole('tab', { name: 'Test' }).click();
   await page.getByRole('button', { name: 'Latest stored event' }).click();
   await page.getByText('"uuid"').first().waitFor();
-  await page.getByRole('combobox', { name: 'Goes through' }).selectOption('chain');
+  await page.getByRole('combobox', { name: 'Run', exact: true }).selectOption('chain');
   await page.getByRole('button', { name: 'Run test' }).click();
-  await page.getByText('All in all').waitFor();
+  await page.getByText('Result', { exact: true }).waitFor();
   await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
   await shoot(page, 'transformation-test');
 }

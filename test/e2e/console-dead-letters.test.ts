@@ -1,11 +1,11 @@
-/** Dead letters in a real browser. Skips without Chromium. */
+/** The dead letters page in a real browser. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
 import { readAllEvents } from '../support/ledger.ts';
 import { projectKey } from '../support/server.ts';
 
-describe.skipIf(!chromiumPath)('the page of dead letters', () => {
+describe.skipIf(!chromiumPath)('the dead letters page', () => {
   let under: ConsoleUnderTest;
   beforeAll(async () => {
     under = await startConsole();
@@ -20,7 +20,7 @@ describe.skipIf(!chromiumPath)('the page of dead letters', () => {
     });
   const names = async (): Promise<string[]> => (await readAllEvents(under.server)).map(({ event }) => event).toSorted();
 
-  it('a dead letter is corrected, tried, replayed, and stored once', async () => {
+  it('a dead letter is corrected, tested in a dry run, replayed and stored once', async () => {
     await under.open('dead-letters');
     const { page } = under;
     await page.getByText('No dead letters').waitFor();
@@ -32,27 +32,27 @@ describe.skipIf(!chromiumPath)('the page of dead letters', () => {
     await page.getByRole('button', { name: 'lost <b>order</b>' }).click({ timeout: 30_000 });
     const panel = page.getByRole('dialog');
     await panel.getByRole('button', { name: 'Dry run' }).click();
-    await panel.getByText('It would still be refused.').waitFor();
+    await panel.getByText('The event would still be refused.').waitFor();
     const editor = panel.getByRole('textbox', { name: 'Event' });
     await editor.click();
     await page.keyboard.press('Control+a');
     await page.keyboard.insertText(
       '{"event": "found", "distinct_id": "ada", "properties": {"n": 12345678901234567890}',
     );
-    await panel.getByText('This is not JSON').waitFor();
+    await panel.getByText('Invalid JSON').waitFor();
     expect(await panel.getByRole('button', { name: 'Dry run' }).isDisabled()).toBe(true);
     await page.keyboard.insertText('}');
     await panel.getByRole('button', { name: 'Dry run' }).click();
-    await panel.getByText('It would be stored.').waitFor();
+    await panel.getByText('The event would be stored.').waitFor();
     expect(await lookFaults(under, 'dead-letter')).toEqual([]);
-    await panel.getByRole('button', { name: 'Replay the corrected event' }).click();
-    await page.getByText('Replayed: the event is on its way.').waitFor();
+    await panel.getByRole('button', { name: 'Replay corrected event' }).click();
+    await page.getByText('Replayed. The event will be stored shortly.').waitFor();
     await panel.waitFor({ state: 'detached' });
     await page.getByText('No dead letters').waitFor();
     await expect.poll(names, { timeout: 30_000 }).toEqual(['found', 'good']);
   });
 
-  it('all of a reason are replayed with progress, and what is still wrong stays; the rest is discarded', async () => {
+  it('all dead letters of a reason are replayed with progress; those still refused stay, and are discarded', async () => {
     await send([
       { event: 'good', distinct_id: 'ada' },
       ...Array.from({ length: 12 }, (_, n) => ({ event: `nameless ${n}`, distinct_id: '' })),
@@ -61,13 +61,13 @@ describe.skipIf(!chromiumPath)('the page of dead letters', () => {
     const { page } = under;
     await page.getByRole('button', { name: /^missing_distinct_id/ }).click({ timeout: 30_000 });
     await page.waitForURL('**/dead-letters?reason=missing_distinct_id');
-    await page.getByRole('button', { name: 'Replay all that match' }).click();
+    await page.getByRole('button', { name: 'Replay all matching' }).click();
     await page.getByText('12 match.').waitFor();
     await page.getByRole('button', { name: 'Replay 12' }).click();
-    await page.getByText('Done: 0 replayed, 12 still not acceptable.').waitFor({ timeout: 30_000 });
+    await page.getByText('Done: 0 replayed, 12 still refused.').waitFor({ timeout: 30_000 });
     expect(await lookFaults(under, 'dead-letters-replay')).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
-    await page.getByRole('button', { name: 'Discard all that match' }).click();
+    await page.getByRole('button', { name: 'Discard all matching' }).click();
     await page.getByRole('button', { name: 'Discard all', exact: true }).click();
     await page.getByText('12 discarded.').waitFor();
     await page.getByRole('combobox', { name: 'Open' }).selectOption('discarded');

@@ -1,4 +1,4 @@
-/** The explorer of stored events, persons and groups in a real browser. Skips without Chromium. */
+/** The pages of stored events, persons and groups in a real browser. Skips without Chromium. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
@@ -8,7 +8,7 @@ import { projectKey } from '../support/server.ts';
 const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe';
 const order = '12345678901234567890';
 
-describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
+describe.skipIf(!chromiumPath)('the data pages of the console', () => {
   let under: ConsoleUnderTest;
   beforeAll(async () => {
     under = await startConsole();
@@ -25,9 +25,9 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
   };
   const rows = () => under.page.getByRole('row').filter({ has: under.page.getByRole('cell') });
 
-  it('say that there is nothing yet, and how something comes to be', async () => {
+  it('show empty states with what to do next', async () => {
     for (const [path, text] of [
-      ['events', 'No events are stored yet'],
+      ['events', 'No events yet'],
       ['persons', 'No persons yet'],
       ['groups', 'No groups yet'],
     ] as const) {
@@ -37,7 +37,7 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
     }
   });
 
-  it('events are filtered by name, property, kind and time, all of it in the address', async () => {
+  it('events are filtered by name, property, lane and time, with all filters in the URL', async () => {
     const { page } = under;
     const visits = Array.from({ length: 150 }, (_, i) => ({
       event: 'visit',
@@ -70,7 +70,7 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
     await page.waitForURL(/event=visit/);
     await page.getByRole('combobox', { name: 'Property' }).fill('plan');
     await page.getByRole('textbox', { name: 'Value' }).fill('pro');
-    await page.getByRole('button', { name: 'Add condition' }).click();
+    await page.getByRole('button', { name: 'Add filter' }).click();
     await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(5);
     await page.reload();
     await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(5);
@@ -82,14 +82,14 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
     expect(new URL(page.url()).searchParams.get('columns')).toBe('["plan"]');
   });
 
-  it('from and before are times of the project’s zone; what is typed by half takes nothing away', async () => {
+  it('from and before are in the project’s time zone, and an incomplete time changes nothing', async () => {
     const { page } = under;
     await under.open('events?historical=true');
     await page.getByLabel('From', { exact: true }).fill('2019-12-31T23:00');
     await page.waitForURL(/after=2019-12-31T23/);
     await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(1);
     await page.getByLabel('Before', { exact: true }).fill('2020-01-01T00:00');
-    await page.getByText('No event fits the filters').waitFor();
+    await page.getByText('No matching events').waitFor();
     await page.reload();
     expect(await page.getByLabel('Before', { exact: true }).inputValue()).toBe('2020-01-01T00:00');
     await page.getByLabel('From', { exact: true }).press('Delete');
@@ -98,7 +98,7 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
     await expect.poll(() => rows().count(), { timeout: 30_000 }).toBeGreaterThan(1);
   });
 
-  it('the page is saved as NDJSON and CSV, every digit kept', async () => {
+  it('loaded events are exported as NDJSON and CSV with every digit', async () => {
     const { page } = under;
     await under.open('events?distinct_id=ada');
     await expect.poll(() => rows().count()).toBe(1);
@@ -116,7 +116,7 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
     expect(csv).toContain(order);
   });
 
-  it('one event is opened by its address, and leads to its person', async () => {
+  it('an event opens by its URL and links to its person', async () => {
     const { page } = under;
     await under.open('events?distinct_id=ada');
     await rows().first().getByRole('button').click();
@@ -130,7 +130,7 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
     await page.getByRole('heading', { level: 1, name: 'ada' }).waitFor();
   });
 
-  it('a person has properties, ids and events; search finds it by the beginning of an id', async () => {
+  it('a person has properties, ids and events, and is found by the prefix of an id', async () => {
     const { page } = under;
     await send(
       JSON.stringify([
@@ -162,10 +162,10 @@ describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
     await page.getByRole('link', { name: 'grace@example.com' }).click();
     await page.getByText('anon-1').first().waitFor();
     await page.getByText('anon-1').first().waitFor();
-    // Of both ids, though she is looked at by one of them.
+    // Events of both ids, although the page was opened by one of them.
     await rows().filter({ hasText: '$identify' }).first().waitFor();
     await rows().filter({ hasText: 'before the sign-in' }).first().waitFor();
-    await page.getByRole('link', { name: 'Explore' }).click();
+    await page.getByRole('link', { name: 'Open in Events' }).click();
     await page.waitForURL(/person_id=/);
     await expect.poll(() => rows().count(), { timeout: 30_000 }).toBeGreaterThanOrEqual(2);
     await page.goBack();

@@ -11,7 +11,7 @@ describe.skipIf(!chromiumPath)('the home page', () => {
   });
   afterAll(() => under?.[Symbol.asyncDispose]());
 
-  it('the first event, sent as the snippet says, turns its step green by itself', async () => {
+  it('the first event, sent with the sample code, completes its step', async () => {
     await under.open('home');
     const { page } = under;
     await page.getByText('Waiting for the first event').waitFor();
@@ -25,11 +25,11 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     expect([url, body.includes(projectKey)]).toEqual([`${under.server.url}/batch/`, true]);
     const sent = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(sent.status).toBe(200);
-    await page.getByText('Arrived', { exact: true }).waitFor({ timeout: 30_000 });
-    expect(await page.getByText('No history has arrived yet').count()).toBe(1);
+    await page.getByText('Received', { exact: true }).waitFor({ timeout: 30_000 });
+    expect(await page.getByText('Waiting for the first historical event').count()).toBe(1);
   });
 
-  it('says what needs attention and leads there', async () => {
+  it('lists what needs attention, with links', async () => {
     const visit = { event: 'visit', distinct_id: 'ada' };
     const body = JSON.stringify({ api_key: projectKey, batch: [{ event: 'visit', distinct_id: '' }, visit] });
     await fetch(`${under.server.url}/batch/`, {

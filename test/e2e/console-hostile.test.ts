@@ -1,6 +1,6 @@
 /**
- * A project in which every name, key and value that somebody may choose is markup, turns the direction of text, or is 10 kB long:
- * every page of the console shows it as text. Skips without Chromium.
+ * Every page of the console for a project in which every name, key and value that users can set is markup, contains direction marks
+ * or is 10 kB long. Skips without Chromium.
  */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -13,12 +13,12 @@ import { openTabs, type Tab, type Tabs } from '../support/console-tabs.ts';
 import { personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 interface HostilePage {
-  /** As console/src/router.tsx has it. */
+  /** Path in console/src/router.tsx. */
   readonly route: string;
   readonly path: (made: HostileProject) => string;
-  /** Opens what is not open yet. */
+  /** Opens parts of the page that are closed at first. */
   readonly open?: (page: Page) => Promise<unknown>;
-  /** What the page itself shows of it, beside the name of the project; absent: numbers only. */
+  /** Texts that the page shows in addition to the name of the project; absent for pages with numbers only. */
   readonly shows?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ const pages: readonly HostilePage[] = [
     route: 'transformations/$configId',
     path: ({ transformation }) => `transformations/${transformation}?tab=test`,
     open: async (page) => {
-      await page.getByRole('combobox', { name: 'Kept sample' }).selectOption({ index: 1 });
+      await page.getByRole('combobox', { name: 'Saved sample' }).selectOption({ index: 1 });
       await press('Run test')(page);
       await page
         .locator('#main')
@@ -58,7 +58,7 @@ const pages: readonly HostilePage[] = [
     route: 'imports',
     path: () => 'imports?tab=schedules',
     open: async (page) => {
-      await press(/^Deeds of the schedule/)(page);
+      await press(/^Actions for/)(page);
       await page.getByRole('menuitem', { name: 'Delete' }).click();
       await page.getByRole('dialog').waitFor();
     },
@@ -108,7 +108,7 @@ const pages: readonly HostilePage[] = [
   { route: 'status', path: () => 'status' },
 ];
 
-it('the table holds every page of the console', () => {
+it('the table contains every page of the console', () => {
   const router = readFileSync(new URL('../../console/src/router.tsx', import.meta.url), 'utf8');
   const routes = [...router.matchAll(/getParentRoute: \(\) => projectRoute,\s+path: '([^']+)'/g)].map(
     ([, path]) => path,
@@ -126,7 +126,7 @@ describe.skipIf(!chromiumPath)('hostile names', () => {
     server = await startServer(dataDir.path);
     const made = await fillHostile(server);
     tabs = await openTabs(server, pages, { pathOf: ({ path }) => path(made) });
-    // The live page shows what comes by while it watches.
+    // The live page only shows events that arrive while it is open.
     const live = tabs.all.find(({ of: { route } }) => route === 'live')?.page;
     await live?.getByText('watching', { exact: true }).waitFor({ timeout: 60_000 });
     await capture(server, [{ event: name, distinct_id: name, properties: { [name]: endless } }]);
@@ -137,28 +137,28 @@ describe.skipIf(!chromiumPath)('hostile names', () => {
     await dataDir[Symbol.asyncDispose]();
   });
 
-  it('are shown as text on every page: no script, no turned direction, no overflow, no error', async () => {
+  it('are shown as text on every page, without running scripts, changing direction, overflow or errors', async () => {
     await tabs.each(async ({ page, of: { open } }) => open?.(page));
-    await tabs.each(({ page, of: { shows = [] } }) => Promise.all(shows.map((text) => untilShown(page, text))));
+    await tabs.each(({ page, of: { shows = [] } }) => Promise.all(shows.map((text) => waitForText(page, text))));
     await tabs.each(expectHarmless);
     expect(tabs.problems(/^$/)).toEqual([]);
   });
 
-  it('that are too long or hold NUL are taken and shown, or refused with the field and the reason', async () => {
+  it('that are too long or contain NUL are accepted and shown, or refused with field and reason', async () => {
     for (const [what, method, path, charsMax, body] of nameable) {
       const answers = [
         await outcome(server, method, path, body(endless)),
         await outcome(server, method, path, body('a\u0000b')),
       ];
-      const tooLong = charsMax === undefined ? 'taken' : `no more than ${charsMax} characters`;
-      expect([what, answers]).toEqual([what, [expect.stringContaining(tooLong), 'taken']]);
+      const tooLong = charsMax === undefined ? 'accepted' : `no more than ${charsMax} characters`;
+      expect([what, answers]).toEqual([what, [expect.stringContaining(tooLong), 'accepted']]);
     }
     const page = tabs.all[0]?.page;
     await page?.reload();
     await page?.getByRole('button', { name: /^Project: a␀b/ }).waitFor({ timeout: 30_000 });
   });
 
-  it('of uploaded files become names that are safe in every file system', async () => {
+  it('of uploaded files are converted to names that are safe in every file system', async () => {
     const url = `${server.url}/api/projects/1/import_files/?name=${encodeURIComponent(`../${name}/a\u0000b.ndjson`)}&offset=0`;
     const headers = { authorization: `Bearer ${personalKey}`, 'content-type': 'application/octet-stream' };
     const answer = await fetch(url, { method: 'POST', headers, body: '{}\n' });
@@ -169,7 +169,7 @@ describe.skipIf(!chromiumPath)('hostile names', () => {
   });
 });
 
-/** `charsMax`: longer ones are refused; undefined: cut. */
+/** Names longer than `charsMax` are refused; without it they are truncated. */
 type Nameable = readonly [
   what: string,
   method: string,
@@ -206,17 +206,17 @@ const nameable: readonly Nameable[] = [
   ['config', 'PATCH', '/api/projects/1/pipeline_transformation_configs/1/', 1000, (text) => ({ description: text })],
 ];
 
-/** `taken`, or the sentence of the refusal. */
+/** Returns `accepted`, or the status and detail of the error. */
 async function outcome(server: TestServer, method: string, path: string, body: object): Promise<string> {
   const headers = { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' };
   const answer = await fetch(server.url + path, { method, headers, body: JSON.stringify(body) });
-  if (answer.ok) return 'taken';
+  if (answer.ok) return 'accepted';
   const { detail } = (await answer.json()) as { detail: string };
   return `${answer.status} ${detail}`;
 }
 
-/** In the page itself or in the panel above it. */
-async function untilShown(page: Page, text: string): Promise<void> {
+/** Waits for a text in the page or in the panel over it. */
+async function waitForText(page: Page, text: string): Promise<void> {
   const place = page.locator('#main, [role=dialog]').getByText(text, { exact: false });
   await place.first().waitFor({ state: 'attached', timeout: 60_000 });
 }
@@ -235,7 +235,7 @@ async function expectHarmless({ page }: Tab<HostilePage>): Promise<void> {
   if (faults.length > 0) throw new Error(faults.join('\n'));
 }
 
-/** Texts, titles and labels that hold a mark of direction or NUL as it came; what is being edited may. */
+/** Finds texts, titles and labels with raw direction marks or NUL; only text being edited may contain them. */
 const rawText = `(() => {
   const hidden = /[\\u0000\\u202a-\\u202e\\u2066-\\u2069]/;
   const found = [];
@@ -245,7 +245,7 @@ const rawText = `(() => {
       for (const attribute of ['aria-label', 'title']) {
         if (hidden.test(node.getAttribute(attribute) ?? '')) found.push('raw ' + attribute + ': ' + node.outerHTML.slice(0, 200));
       }
-      // An editor holds the text itself, and marks what is hidden in it.
+      // The editor contains the text and highlights such characters.
       if (node.shadowRoot) walk(node.shadowRoot);
     }
     for (const child of node.childNodes) walk(child);

@@ -1,4 +1,4 @@
-/** The pages of imports in a real browser. Skips without Chromium. */
+/** The import pages in a real browser. Skips without Chromium. */
 import { gzipSync } from 'node:zlib';
 import type { Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,10 +15,10 @@ import {
 import { personalKey } from '../support/server.ts';
 
 const records = 109;
-/** Loaded day by day at the speed that is set: there is time to pause. */
+/** Loaded day by day at a limited speed, to leave time for a pause. */
 const days = 8;
 
-/** Track calls as a customer data platform writes them down. */
+/** Track calls in the format of a customer data platform. */
 function trackCalls(): Buffer {
   const lines = Array.from({ length: records }, (_, index) =>
     JSON.stringify({
@@ -34,7 +34,7 @@ function trackCalls(): Buffer {
   return gzipSync(`${lines.join('\n')}\n`);
 }
 
-/** Ten good records, one of them twice and one with a padded id; three that are no events. */
+/** Ten valid records, one of them twice and one with a padded id, and three that are not events. */
 function withRejected(): object[] {
   const track = (index: number, more: object = {}): object => ({
     event: 'signed up',
@@ -49,7 +49,7 @@ function withRejected(): object[] {
   return [...good, track(8, { distinct_id: ' padded ' }), track(0), ...nameless];
 }
 
-/** What a list of facts says under this name. */
+/** Returns the value under a name in a list of facts. */
 function factOf(page: ConsoleUnderTest['page'], name: string): Promise<string> {
   return page
     .locator('dt', { hasText: new RegExp(`^${name}$`) })
@@ -59,29 +59,29 @@ function factOf(page: ConsoleUnderTest['page'], name: string): Promise<string> {
 
 const idOf = (path: string): string => path.replace(/\/$/, '').split('/').at(-1) ?? '';
 
-/** Part of the source is taken, with another name; then all of it again. */
-async function choosesLess(under: ConsoleUnderTest): Promise<void> {
+/** Selects part of the source and renames a property, then reverts both. */
+async function changeSelection(under: ConsoleUnderTest): Promise<void> {
   const { page } = under;
-  const chosen = page.locator('summary', { hasText: 'What is taken' });
+  const chosen = page.locator('summary', { hasText: 'Selection and changes' });
   await chosen.click();
   await page.getByLabel('Before', { exact: true }).fill('2020-12-28');
   await page.getByLabel('Property to rename').fill('firstName');
-  await page.getByLabel('Its new name').fill('first_name');
+  await page.getByLabel('New name', { exact: true }).fill('first_name');
   await page.keyboard.press('Enter');
-  await page.getByRole('combobox', { name: 'Never these properties' }).fill('is*');
-  await page.getByRole('button', { name: 'Add to: Never these properties' }).click();
+  await page.getByRole('combobox', { name: 'Exclude these properties' }).fill('is*');
+  await page.getByRole('button', { name: 'Add to “Exclude these properties”' }).click();
   await page.getByText('before 2020-12-28 · properties: without 1 · 1 renamed').waitFor();
   await page.getByText('after the time range').first().waitFor();
   expect(await lookFaults(under, 'imports-choice')).toEqual([]);
   await page.getByLabel('Before', { exact: true }).fill('');
   await page.getByRole('button', { name: 'Remove is*' }).click();
   await page.getByRole('button', { name: 'Do not rename firstName' }).click();
-  await chosen.getByText('all, as it is').waitFor();
+  await chosen.getByText('all, unchanged').waitFor();
   await page.getByText(/20 events, 0 skipped, 0 rejected/).waitFor();
   await chosen.click();
 }
 
-describe.skipIf(!chromiumPath)('the pages of imports', () => {
+describe.skipIf(!chromiumPath)('the import pages', () => {
   let under: ConsoleUnderTest;
   beforeAll(async () => {
     under = await startConsole();
@@ -90,51 +90,51 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
 
   const button = (name: string | RegExp) => under.page.getByRole('button', { name });
 
-  it('say that nothing was imported yet, and lead to the wizard', async () => {
+  it('show an empty state that leads to the wizard', async () => {
     await under.open('imports');
-    await under.page.getByText('Nothing was imported yet').waitFor();
+    await under.page.getByText('No imports yet').waitFor();
     expect(await lookFaults(under, 'imports-empty')).toEqual([]);
     await under.page.getByRole('link', { name: 'New import' }).first().click();
     await button(/^Files/).waitFor();
     expect(await lookFaults(under, 'imports-sources')).toEqual([]);
   });
 
-  it('a file is imported by the wizard: mapped, checked, started, paused, resumed, every record stored, report opened', async () => {
+  it('the wizard imports a file: mapped, checked, started, paused, resumed, every record stored, report opened', async () => {
     const { page } = under;
     await under.open('imports/new');
     await button(/^Files/).click();
     const file = { name: 'track.ndjson.gz', mimeType: 'application/gzip', buffer: trackCalls() };
     await page.getByLabel('Files to upload').setInputFiles(file);
     await page.getByRole('checkbox', { name: /track\.ndjson\.gz/ }).waitFor();
-    await page.getByText('Speed, tolerance and target').click();
+    await page.getByText('Speed, error tolerance and target').click();
     await page.getByLabel('Events per second').fill('5');
-    // What was typed is there again when the page is loaded anew.
+    // Input survives a reload of the page.
     await page.reload();
-    await page.getByText('Speed, tolerance and target').click();
+    await page.getByText('Speed, error tolerance and target').click();
     expect(await page.getByLabel('Events per second').inputValue()).toBe('5');
     expect(await lookFaults(under, 'imports-connection')).toEqual([]);
-    await button('Continue to the preview').click();
+    await button('Continue to preview').click();
 
-    // A ready-made format is recognised; rules of one's own are taken all the same.
-    await page.getByText('Recognised by the first records').waitFor();
+    // A built-in format is detected; custom mapping rules can be used instead.
+    await page.getByText('Detected from the first records').waitFor();
     expect(await page.getByLabel('Format', { exact: true }).inputValue()).toBe('segment');
     await page.getByLabel('Format', { exact: true }).selectOption('mapping');
-    await button('Take these rules').click();
+    await button('Use these rules').click();
     await page.getByText(/20 events, 0 skipped, 0 rejected/).waitFor();
     await page.getByText('"leads"').first().waitFor();
     expect(await lookFaults(under, 'imports-mapping')).toEqual([]);
-    await choosesLess(under);
-    await button('Continue to the check').click();
+    await changeSelection(under);
+    await button('Continue to check').click();
 
     await button('Check all records').click();
-    await page.getByText('The check has passed.').waitFor({ timeout: 30_000 });
+    await page.getByText('Check passed.').waitFor({ timeout: 30_000 });
     await page.reload();
-    await page.getByText('The check has passed.').waitFor();
+    await page.getByText('Check passed.').waitFor();
     expect(await lookFaults(under, 'imports-check')).toEqual([]);
-    await button('Continue to the agreement').click();
-    await page.getByText('no agreement is needed').waitFor();
-    await button('Continue to the start').click();
-    await button('Start the import').click();
+    await button('Continue').click();
+    await page.getByText('No agreement is needed').waitFor();
+    await button('Continue to start').click();
+    await button('Start import').click();
 
     await button('Pause').click();
     await page.getByText('paused', { exact: true }).first().waitFor({ timeout: 15_000 });
@@ -153,7 +153,7 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await report.close();
   });
 
-  it('an import is run by a schedule: set, run now, paused and taken back, edited, deleted', async () => {
+  it('a schedule runs an import: created, run now, paused, resumed, edited, deleted', async () => {
     const { page, server } = under;
     const settings = { host: 'http://127.0.0.1:9', project_id: '1', personal_api_key: personalKey };
     const config = await createImportConfig(server, 'PostHog or Millrace', settings);
@@ -161,7 +161,7 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     const files = await createFilesConfig(server, { paths: 'a.ndjson', format: 'posthog' });
     await under.open('imports');
     await page.getByRole('tab', { name: 'Schedules' }).click();
-    await page.getByText('Nothing runs by itself').waitFor();
+    await page.getByText('No schedules').waitFor();
     expect(await lookFaults(under, 'imports-schedules-empty')).toEqual([]);
 
     await button('New schedule').click();
@@ -181,19 +181,19 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByText('every 90 min').waitFor();
     await page.getByText('none yet').waitFor();
 
-    const deed = async (name: string): Promise<void> => {
-      await button(/^Deeds of the schedule/).click();
+    const act = async (name: string): Promise<void> => {
+      await button(/^Actions for/).click();
       await page.getByRole('menuitem', { name }).click();
     };
-    await deed('Run now');
-    await page.getByText('The run is queued.').waitFor();
+    await act('Run now');
+    await page.getByText('Run queued.').waitFor();
     await page.getByRole('link', { name: /^(queued|running|failed)$/ }).waitFor();
-    await deed('Pause');
+    await act('Pause');
     await page.getByText('when resumed').waitFor();
     await button('Undo').click();
     await page.getByText('when resumed').waitFor({ state: 'detached' });
     expect(await lookFaults(under, 'imports-schedules')).toEqual([]);
-    await deed('Edit');
+    await act('Edit');
     await dialog.getByLabel('When').selectOption('daily');
     await dialog.getByLabel(/^Time of day/).fill('04:15');
     await button('Save schedule').click();
@@ -201,12 +201,12 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await page.getByRole('table').getByRole('link', { name: 'Runs' }).click();
     await page.getByRole('link', { name: 'Old <b>project</b>' }).waitFor();
     await page.goBack();
-    await deed('Delete');
+    await act('Delete');
     await button('Delete schedule').click();
-    await page.getByText('Nothing runs by itself').waitFor();
+    await page.getByText('No schedules').waitFor();
   });
 
-  it('a run says what its undo would do before it does it', async () => {
+  it('a run shows what an undo would do before it starts', async () => {
     const { page } = under;
     await under.open('imports');
     await page.getByRole('link', { name: 'Files' }).first().click();
@@ -214,15 +214,15 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('leads: 109').waitFor();
     expect(await lookFaults(under, 'imports-undo')).toEqual([]);
-    await dialog.getByRole('button', { name: 'Take back 109 events' }).click();
+    await dialog.getByRole('button', { name: 'Undo 109 events' }).click();
     await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
   });
 
-  it('a check that failed says so in red and offers what can work: what is rejected is skipped without another check', async () => {
+  it('a failed check is shown in red and offers to skip the rejected records without another check', async () => {
     const { page, server } = under;
     const paths = await writeRecords(server.dataDir, 'with-rejected.ndjson.gz', withRejected());
     const config = await createFilesConfig(server, { paths, format: 'posthog' });
-    // Once in the wizard, once by the run itself.
+    // First in the wizard, then on the run page.
     const run = await startImport(server, config, { last: 'check' });
     await untilRun(server, run, ({ state }) => state === 'completed');
     await under.open(`imports/new?step=check&config=${idOf(config)}&run=${idOf(run)}`);
@@ -234,20 +234,20 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
       'rejected',
     );
     expect(await lookFaults(under, 'imports-check-failed')).toEqual([]);
-    await button('Change the rules').click();
+    await button('Change rules').click();
     await page.getByText(/events, 0 skipped, 3 rejected/).waitFor();
     await page.goBack();
     await button('Skip 3 rejected and continue').click();
-    await button('Continue to the start').click();
-    // Ten good ones, of which one comes twice.
-    await page.getByText('9 events of 13 records will be sent').waitFor();
+    await button('Continue to start').click();
+    // Ten valid ones, of which one occurs twice.
+    await page.getByText('9 events of 13 records will be loaded').waitFor();
 
     await under.open('imports');
     const row = page.getByRole('row', { name: /Check failed/ });
     expect(await lookFaults(under, 'imports-list-check-failed')).toEqual([]);
     await row.getByRole('link').click();
     await button('Skip 3 rejected and load').waitFor();
-    expect(await button('Load what was checked').count()).toBe(0);
+    expect(await button('Load checked events').count()).toBe(0);
     expect(await lookFaults(under, 'imports-run-check-failed')).toEqual([]);
     await button('Skip 3 rejected and load').click();
     await page.getByText('completed', { exact: true }).waitFor({ timeout: 60_000 });
@@ -255,14 +255,14 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await button('Undo…').click();
     await page
       .getByRole('dialog')
-      .getByRole('button', { name: /^Take back 9 events/ })
+      .getByRole('button', { name: /^Undo 9 events/ })
       .click();
     await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
     expect(await factOf(page, 'Loaded')).toBe('0');
     expect(await factOf(page, 'Undone')).toBe('9');
   });
 
-  it('a run of the command line names its commands, and never says that nothing was rejected or that it is not finished', async () => {
+  it('a run of the command line shows its commands instead of empty results', async () => {
     const { page, server } = under;
     const id = '0198c0de-0000-7000-8000-000000000001';
     await apiSend(server, 'PUT', `/api/projects/1/import_runs/${id}/`, commandRun);
@@ -276,21 +276,21 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     expect(await lookFaults(under, 'imports-run-command')).toEqual([]);
   });
 
-  it('no page of a run of the command line asks for what is not there, from its start to its undo', async () => {
+  it('pages of a command line run request nothing that does not exist, from start to undo', async () => {
     const { page, server } = under;
     const id = '0198c0de-0000-7000-8000-000000000002';
     let loaded = 0;
     const report = (state: string, more: object = {}): Promise<unknown> => {
       loaded += 1;
       const { run } = commandRun;
-      const own = { ...run, state, stage: 'load', totals: { ...run.totals, loaded }, ...more };
-      return apiSend(server, 'PUT', `/api/projects/1/import_runs/${id}/`, { ...commandRun, run: own });
+      const changed = { ...run, state, stage: 'load', totals: { ...run.totals, loaded }, ...more };
+      return apiSend(server, 'PUT', `/api/projects/1/import_runs/${id}/`, { ...commandRun, run: changed });
     };
     const shows = (state: string) => page.getByText(state, { exact: true }).first().waitFor();
     const refused: string[] = [];
-    const note = (answer: Response): unknown =>
+    const collect = (answer: Response): unknown =>
       answer.status() >= 400 && refused.push(`${answer.status()} ${answer.request().method()} ${answer.url()}`);
-    page.on('response', note);
+    page.on('response', collect);
     await report('running');
     await under.open('home');
     await page.getByRole('link', { name: 'Command line' }).first().click();
@@ -309,19 +309,19 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     await button('Undo…').click();
     await page
       .getByRole('dialog')
-      .getByRole('button', { name: /^Take back/ })
+      .getByRole('button', { name: /^Undo \d/ })
       .click();
     await shows('undone');
     await under.open('imports');
     await page.getByRole('link', { name: 'Command line' }).first().waitFor();
     await under.open('activity');
     await page.getByText('Command line').first().click();
-    await page.getByRole('dialog').getByText('As it stood then').waitFor();
-    page.off('response', note);
+    await page.getByRole('dialog').getByText('Item at that time').waitFor();
+    page.off('response', collect);
     expect(refused).toEqual([]);
   });
 
-  it('a run that failed before its check is shown without asking for results that are not there', async () => {
+  it('a run that failed before its check is shown without requests for missing results', async () => {
     const { page, server } = under;
     const paths = await writeRecords(server.dataDir, 'gone.ndjson.gz', withRejected());
     const config = await createFilesConfig(server, { paths: `${paths}.gone`, format: 'posthog' });
@@ -332,7 +332,7 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     for (const [tab, text] of [
       ['check', 'Not checked yet'],
       ['preflight', 'No preflight'],
-      ['rejected', 'No record was rejected'],
+      ['rejected', 'No rejected records'],
       ['reconciliation', 'The run has failed in the stage export'],
     ]) {
       await under.open(`${place}?tab=${tab}`);
@@ -347,7 +347,7 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
   });
 });
 
-/** As its command reports it. */
+/** The request of a command that reports its run. */
 const commandRun = {
   begin: true,
   command: 'millrace import mixpanel export.ndjson --project-key phc_…',

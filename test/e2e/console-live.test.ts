@@ -1,11 +1,11 @@
-/** The page of the live stream in a real browser. Skips without Chromium. */
+/** The live page in a real browser. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
 import { freePort, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 import { watchCpu } from '../support/tab-cpu.ts';
 
-describe.skipIf(!chromiumPath)('the page of the live stream', () => {
+describe.skipIf(!chromiumPath)('the live page', () => {
   let under: ConsoleUnderTest;
   let server: TestServer;
   let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
@@ -35,7 +35,7 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
   const rows = () => under.page.getByRole('row').filter({ has: under.page.getByRole('cell') });
   const watching = () => under.page.getByText('watching', { exact: true }).waitFor();
 
-  it('the first event, sent as the snippet of the home page says, appears by itself', async () => {
+  it('the first event, sent with the sample code of the home page, appears', async () => {
     const { page } = under;
     await under.open('home');
     const command = await page.getByText(/^curl http/).innerText();
@@ -49,12 +49,12 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
     await rows().filter({ hasText: 'stored' }).getByRole('button', { name: 'first event' }).click();
     const panel = page.getByRole('dialog');
     await panel.getByText('received', { exact: true }).waitFor();
-    await panel.getByRole('link', { name: 'Open among stored events' }).waitFor();
-    expect(await lookFaults(under, 'live-way')).toEqual([]);
+    await panel.getByRole('link', { name: 'Open stored event' }).waitFor();
+    expect(await lookFaults(under, 'live-path')).toEqual([]);
     await page.keyboard.press('Escape');
   });
 
-  it('tells why an event became a dead letter, shows hostile names as text and every digit', async () => {
+  it('shows why an event became a dead letter, hostile names as text and every digit', async () => {
     await under.open('live');
     await watching();
     const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe';
@@ -70,13 +70,13 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
     expect(await lookFaults(under, 'live')).toEqual([]);
   });
 
-  it('filters stand in the address; paused, it counts what comes meanwhile', async () => {
+  it('keeps filters in the URL, and counts new events while paused', async () => {
     const { page } = under;
     await under.open('live?event=visit');
     await watching();
     await page.getByRole('button', { name: /^received/ }).click();
     await page.waitForURL(/stages=/);
-    // Until then what is being watched is the stream before.
+    // Until then the previous stream is shown.
     await page.getByRole('button', { name: /^received/, pressed: false }).waitFor();
     await watching();
     await send([
@@ -85,16 +85,16 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
     ]);
     await expect.poll(() => rows().count(), { timeout: 20_000 }).toBe(1);
     await page.keyboard.press('p');
-    await page.getByRole('button', { name: 'Go on: 0 came meanwhile' }).waitFor();
+    await page.getByRole('button', { name: 'Resume (0 new)' }).waitFor();
     await send([
       { event: 'visit', distinct_id: 'ada' },
       { event: 'visit', distinct_id: 'bob' },
     ]);
-    await page.getByRole('button', { name: 'Go on: 2 came meanwhile' }).click({ timeout: 20_000 });
+    await page.getByRole('button', { name: 'Resume (2 new)' }).click({ timeout: 20_000 });
     await expect.poll(() => rows().count()).toBe(3);
   });
 
-  it('a flood is bounded: the newest rows are shown, every other event is counted, and the page answers', async () => {
+  it('under a flood the newest rows are shown, all other events are counted, and the page stays responsive', async () => {
     const { page } = under;
     await under.open('live');
     await watching();
@@ -109,7 +109,7 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
       );
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1000 - (performance.now() - began))));
     }
-    // Else it would answer nobody.
+    // A page above this would not respond to input.
     expect((await cpu()) - before).toBeLessThan((seconds * 1000) / 2);
     const all = perSecond * seconds;
     await expect
@@ -120,7 +120,7 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
   });
 
   // Last: a service ends with the test that started it.
-  it('says that the connection broke, and goes on by itself', async () => {
+  it('reports a lost connection and reconnects', async () => {
     const { page } = under;
     await under.open('live');
     await watching();
@@ -128,15 +128,15 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
     await page.getByText('reconnecting', { exact: true }).waitFor({ timeout: 20_000 });
     server = await start();
     await page.getByText('watching', { exact: true }).waitFor({ timeout: 60_000 });
-    await page.getByText(/The connection broke once/).waitFor();
+    await page.getByText(/Connection lost once/).waitFor();
     await send([{ event: 'after the break', distinct_id: 'ada' }]);
     await expect.poll(() => rows().filter({ hasText: 'after the break' }).count(), { timeout: 20_000 }).toBe(2);
     under.problems();
   });
 });
 
-/** Rows and all that the note says is not shown. */
+/** Returns the number of rows plus the events that the note reports as not shown. */
 function counted(note: string): number {
-  const [shown = '', missing = ''] = /^([\d,]+) rows shown\.(?: ([\d,]+) came by)?/.exec(note)?.slice(1) ?? [];
+  const [shown = '', missing = ''] = /^([\d,]+) rows shown\.(?: ([\d,]+) not shown)?/.exec(note)?.slice(1) ?? [];
   return Number(shown.replaceAll(',', '')) + Number((missing ?? '').replaceAll(',', '') || 0);
 }

@@ -11,21 +11,21 @@ describe.skipIf(!chromiumPath)('pages for operators', () => {
   });
   afterAll(() => under?.[Symbol.asyncDispose]());
 
-  it('an agreement is requested, approved, in force, and ended', async () => {
+  it('an agreement is requested, approved, in force and ended', async () => {
     await under.open('agreements');
     const { page } = under;
     await page.getByText('No agreements yet').waitFor();
-    await page.getByText('needs an agreement that was approved').waitFor();
+    await page.getByText('need an approved agreement').waitFor();
     expect(await lookFaults(under, 'agreements-empty')).toEqual([]);
     await page.getByRole('button', { name: 'Request an agreement' }).click();
     const form = page.getByRole('dialog');
     await form.getByRole('textbox', { name: 'Source' }).fill('Old <b>tool</b>');
-    await form.getByRole('textbox', { name: 'Events in all' }).fill('many');
+    await form.getByRole('textbox', { name: 'Total events' }).fill('many');
     await form.getByText('Expected a whole number above 0.').waitFor();
-    await form.getByRole('textbox', { name: 'Events in all' }).fill('3000000');
+    await form.getByRole('textbox', { name: 'Total events' }).fill('3000000');
     expect(await lookFaults(under, 'agreements-request')).toEqual([]);
-    await form.getByRole('button', { name: 'File the request' }).click();
-    await page.getByText('Filed: it waits for an admin.').waitFor();
+    await form.getByRole('button', { name: 'Submit request' }).click();
+    await page.getByText('Request submitted.').waitFor();
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('cell', { name: 'approved' }).waitFor();
@@ -41,7 +41,7 @@ describe.skipIf(!chromiumPath)('pages for operators', () => {
   it('the status shows lanes, parts, the machine and errors', async () => {
     await under.open('status');
     const { page } = under;
-    await page.getByRole('rowheader', { name: 'From arrival to stored' }).waitFor();
+    await page.getByRole('rowheader', { name: 'Lag from receipt to storage' }).waitFor();
     await page.getByText('event store', { exact: true }).waitFor();
     expect(await page.getByText('SQLite').count()).toBe(1);
     expect(await lookFaults(under, 'status')).toEqual([]);

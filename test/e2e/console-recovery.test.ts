@@ -1,6 +1,6 @@
 /**
- * Every page of the console, open while the event store stops and while the session ends, and one of each kind while the service is
- * killed: it says so, recovers without being loaded anew, and keeps what was typed. Skips without Chromium.
+ * Every page of the console while the event store stops and while the session ends, and one of each kind while the service is
+ * killed: the page reports it, recovers without a reload and keeps its input. Skips without Chromium.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,23 +13,23 @@ import { hasProc, whileStoreStands } from '../support/processes.ts';
 import { freePort, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 interface OpenPage {
-  /** As console/src/router.tsx has it. */
+  /** Path in console/src/router.tsx. */
   readonly route: string;
   readonly path: (made: FilledProject) => string;
-  /** Where something is typed that is stored nowhere yet. */
+  /** A field for unsaved input. */
   readonly input?: (page: Page) => Locator;
   readonly text?: string;
-  /** The rest of a form, before that. */
+  /** Fills the rest of the form first. */
   readonly prepare?: (page: Page) => Promise<void>;
-  /** Part of the path of what the page asked for before something was typed, and no more since. */
+  /** Part of a request path that the page no longer needs after the input. */
   readonly replaced?: string;
 }
 
-/** A stream, a list, what is polled, forms. More of them leave the service little of two processors when it starts. */
+/** A stream, a list, a polled page and forms. More pages would slow down the start of the service on two processors. */
 const kinds = new Set(['live', 'events', 'status', 'transformations/$configId', 'imports/new', 'agreements']);
 
 const typed = 'typed before';
-/** Required ones have a star behind the name. */
+/** Labels of required fields end with a star. */
 const field = (name: string) => (page: Page) => page.getByRole('textbox', { name: new RegExp(`^${name}( \\*)?$`) });
 const search = (name: string) => (page: Page) => page.getByRole('searchbox', { name });
 
@@ -54,7 +54,7 @@ const pages: readonly OpenPage[] = [
   {
     route: 'imports/new',
     path: () => 'imports/new?step=connection&source=s3',
-    // A secret is written down nowhere in the browser: it is lost when the form is.
+    // Secrets are not stored in the browser: they are lost with the form.
     input: (page) => page.getByLabel(/secret access key/i),
   },
   {
@@ -84,18 +84,18 @@ const pages: readonly OpenPage[] = [
     input: field('Event'),
     text: '{"event": "typed before", "distinct_id": "ada"}',
   },
-  { route: 'activity', path: () => 'activity', input: search('What happened') },
+  { route: 'activity', path: () => 'activity', input: search('Action') },
   { route: 'usage', path: () => 'usage' },
   {
     route: 'agreements',
     path: () => 'agreements?file=true',
     prepare: async (page) => {
       await field('Source')(page).fill('Old tool');
-      await field('Events in all')(page).fill('1000');
+      await field('Total events')(page).fill('1000');
     },
     input: field('Note'),
   },
-  { route: 'keys', path: () => 'keys?create=true', input: field('What it is for') },
+  { route: 'keys', path: () => 'keys?create=true', input: field('Name') },
   { route: 'settings', path: () => 'settings', input: field('Name') },
   {
     route: 'settings',
@@ -112,7 +112,7 @@ const pages: readonly OpenPage[] = [
   { route: 'status', path: () => 'status' },
 ];
 
-it('the table holds every page of the console', () => {
+it('the table contains every page of the console', () => {
   const router = readFileSync(new URL('../../console/src/router.tsx', import.meta.url), 'utf8');
   const routes = [...router.matchAll(/getParentRoute: \(\) => projectRoute,\s+path: '([^']+)'/g)].map(
     ([, path]) => path,
@@ -139,7 +139,7 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
       await prepare?.(page);
       await input?.(page).fill(text);
     });
-    // Filters are asked with once typing has settled.
+    // Filters are debounced.
     await delay(1_000);
   });
   afterAll(async () => {
@@ -148,28 +148,28 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
     await dataDir[Symbol.asyncDispose]();
   });
 
-  /** The same page, with what was typed, and all that it shows asked for anew: but `unbroken`, which did not break. */
-  const expectWhole = (tabs: Tabs<OpenPage>, unbroken?: string): Promise<void> =>
+  /** Expects the same page with its input and all data refetched, except `unbroken`, whose connection did not break. */
+  const expectRecovered = (tabs: Tabs<OpenPage>, unbroken?: string): Promise<void> =>
     tabs.each(async (tab) => {
       await expectTyped(tab);
       const { replaced = '-' } = tab.of;
       await tab.expectFresh((path) => !path.includes(replaced) && path !== unbroken);
     });
 
-  it.skipIf(!hasProc)('says which part does not work while the event store is stopped, and recovers', async () => {
+  it.skipIf(!hasProc)('reports which part is unavailable while the event store is stopped, and recovers', async () => {
     tabs.forget();
     await whileStoreStands(server, () =>
-      tabs.each(({ page }) => page.getByText('A part of the service does not work').waitFor({ timeout: 60_000 })),
+      tabs.each(({ page }) => page.getByText('Part of the service is unavailable').waitFor({ timeout: 60_000 })),
     );
     await tabs.each(({ page }) =>
-      page.getByText('A part of the service does not work').waitFor({ state: 'detached', timeout: 60_000 }),
+      page.getByText('Part of the service is unavailable').waitFor({ state: 'detached', timeout: 60_000 }),
     );
-    // The stream of events has nothing to do with the store.
-    await expectWhole(tabs, '/api/projects/1/live_events');
+    // The event stream does not depend on the store.
+    await expectRecovered(tabs, '/api/projects/1/live_events');
     expect(tabs.problems(/status of 503/)).toEqual([]);
   });
 
-  it('asks to sign in above the page when the session has ended, and goes on', async () => {
+  it('asks to sign in over the page when the session has ended, and continues', async () => {
     tabs.forget();
     const headers = { authorization: `Bearer ${personalKey}` };
     const ended = await fetch(`${server.url}/api/users/@me/sessions/`, { method: 'DELETE', headers });
@@ -181,18 +181,18 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
       await overlay(page).getByRole('button', { name: 'Sign in' }).click();
       await overlay(page).waitFor({ state: 'detached' });
     });
-    await expectWhole(tabs);
-    // All of the pages ask for everything at once: on a busy machine the store may be too slow then to be called ready.
+    await expectRecovered(tabs);
+    // All pages refetch at the same time: on a busy machine the store may be too slow to count as ready.
     expect(tabs.problems(/status of 401|status of 503 .*\/readyz/)).toEqual([]);
   });
 
-  it('is whole again by itself after kill -9 of the service, with what was typed', async () => {
+  it('recovers after kill -9 of the service and keeps its input', async () => {
     await tabs.keep(({ route }) => kinds.has(route));
     tabs.forget();
     await server.kill();
-    await tabs.each(({ page }) => page.getByText('The service does not answer').first().waitFor({ timeout: 60_000 }));
+    await tabs.each(({ page }) => page.getByText('The service is not responding').first().waitFor({ timeout: 60_000 }));
     server = await start();
-    await expectWhole(tabs);
+    await expectRecovered(tabs);
     expect(tabs.problems(/ERR_|status of 50[023]/)).toEqual([]);
   });
 });

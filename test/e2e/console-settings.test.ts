@@ -19,7 +19,7 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
     return (await fetch(`${under.server.url}/batch/`, { method: 'POST', headers, body: JSON.stringify(root) })).status;
   };
 
-  it('usage counts live and historical events apart, on the day of their arrival', async () => {
+  it('usage counts live and historical events separately, by the day they were received', async () => {
     await under.open('usage');
     const { page } = under;
     await page.getByText('No events in this period').waitFor();
@@ -40,7 +40,7 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
     expect(await lookFaults(under, 'usage')).toEqual([]);
   });
 
-  it('name and time zone are changed, and leaving without saving asks first', async () => {
+  it('name and time zone are changed, and leaving with unsaved changes asks first', async () => {
     await under.open('settings');
     const { page } = under;
     await page.getByRole('textbox', { name: 'Name' }).fill('Shop <b>of</b> Ada');
@@ -49,57 +49,57 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Europe/Paris');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Settings saved.').waitFor();
     await page.reload();
     await expect.poll(() => page.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Europe/Paris');
     await page.getByText('Shop <b>of</b> Ada').first().waitFor();
     expect(await lookFaults(under, 'settings')).toEqual([]);
   });
 
-  it('a destination of notices is named, its key shown once, and a test says what became of it', async () => {
+  it('a notification destination is created, its key is shown once, and a test reports its outcome', async () => {
     await under.open('settings');
     const { page } = under;
-    await page.getByText('Nobody is told').waitFor();
+    await page.getByText('No destinations').waitFor();
     await page.getByRole('button', { name: 'New destination' }).click();
     await page.getByRole('textbox', { name: 'Destination name' }).fill('Ops <b>room</b>');
     await page.getByRole('textbox', { name: 'Address' }).fill('http://127.0.0.1:9/hook?token=s3cret');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await page.getByText('Key of its signatures').waitFor();
-    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('Signing key').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('Ops <b>room</b>').first().waitFor();
     expect(await page.content()).not.toContain('s3cret');
-    expect(await lookFaults(under, 'settings-notices')).toEqual([]);
-    await page.getByRole('button', { name: 'Send a test' }).click();
-    // Private addresses are the operator's to allow.
+    expect(await lookFaults(under, 'settings-notifications')).toEqual([]);
+    await page.getByRole('button', { name: 'Send test' }).click();
+    // The operator decides whether private addresses are allowed.
     await page
       .getByText(/127\.0\.0\.1/)
       .nth(1)
       .waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('button', { name: 'Delete destination' }).click();
-    await page.getByText('Nobody is told').waitFor();
+    await page.getByText('No destinations').waitFor();
   });
 
-  it('a project with a new key refuses the old one', async () => {
+  it('after a reset of the project key the old one is refused', async () => {
     await under.open('settings');
     const { page } = under;
     await page.getByRole('button', { name: 'Reset key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Reset key' }).click();
-    await page.getByText('the old one is refused').waitFor();
+    await page.getByText('The old key is refused').waitFor();
     await expect.poll(() => capture(projectKey, false)).toBe(401);
     const fresh = await page.getByText(/^phc_/).innerText();
     expect(await capture(fresh.trim(), false)).toBe(200);
   });
 
-  it('a project is deleted only by its name', async () => {
+  it('deleting a project requires its name', async () => {
     await under.open('settings');
     const { page } = under;
     await page.getByRole('button', { name: 'Delete project' }).click();
-    const last = page.getByRole('button', { name: 'Delete for good' });
+    const last = page.getByRole('button', { name: 'Delete permanently' });
     expect(await last.isDisabled()).toBe(true);
-    await page.getByRole('textbox', { name: 'Name of the project' }).fill('Shop <b>of</b> Ada');
+    await page.getByRole('textbox', { name: 'Project name' }).fill('Shop <b>of</b> Ada');
     await last.click();
-    await page.getByText('There is no project yet').waitFor();
+    await page.getByText('No projects yet').waitFor();
     expect(under.problems()).toEqual([]);
   });
 });

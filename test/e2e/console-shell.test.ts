@@ -1,4 +1,4 @@
-/** What is around every page of the console, in a real browser. Skips without Chromium. */
+/** The layout around every page of the console in a real browser. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
@@ -26,14 +26,14 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await dataDir[Symbol.asyncDispose]();
   });
 
-  it('opens for whoever is signed in, at the home of the first project', async () => {
+  it('opens for a signed-in user at the home page of the first project', async () => {
     await under.page.goto(server.url);
     await under.page.waitForURL('**/console/projects/1/home');
     await under.page.getByRole('heading', { level: 1 }).waitFor();
     expect(under.problems()).toEqual([]);
   });
 
-  it('every page opens by its address, names the tab and leaves no error', async () => {
+  it('every page opens by its URL, sets the tab title and logs no error', async () => {
     await under.open('status');
     const links = await under.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all();
     const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
@@ -46,22 +46,22 @@ describe.skipIf(!chromiumPath)('the console', () => {
     expect(under.problems()).toEqual([]);
   });
 
-  it('has a navigation for narrow screens, and nothing to object to in both themes', async () => {
+  it('has a navigation for narrow screens and no accessibility faults in both themes', async () => {
     await under.open('warnings');
     expect(await lookFaults(under, 'shell')).toEqual([]);
     await under.page.setViewportSize({ width: 360, height: 740 });
-    await under.page.getByRole('button', { name: 'Open the navigation' }).click();
+    await under.page.getByRole('button', { name: 'Open navigation' }).click();
     await under.page.getByRole('dialog').getByRole('link', { name: 'Keys' }).click();
     await under.page.waitForURL('**/keys');
     await under.page.getByRole('dialog').waitFor({ state: 'detached' });
     await under.page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  it('goes anywhere by keyboard: palette, shortcuts, skip link, focus at the beginning of a new page', async () => {
+  it('can be used by keyboard: palette, shortcuts, skip link, focus at the start of a new page', async () => {
     const { page } = under;
     await under.open('warnings');
     await page.keyboard.press('Tab');
-    expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Skip to the page');
+    expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('failed');
@@ -74,7 +74,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('keeps the chosen theme, before the first paint too', async () => {
+  it('keeps the selected theme, also before the first paint', async () => {
     const { page } = under;
     await under.open('warnings');
     await page.getByRole('button', { name: /^Theme/ }).click();
@@ -82,14 +82,14 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.reload();
     expect(await page.evaluate<string>('document.documentElement.dataset.theme')).toBe('dark');
     await page.getByRole('button', { name: 'Theme: Dark' }).click();
-    await page.getByRole('menuitem', { name: 'As the system' }).click();
+    await page.getByRole('menuitem', { name: 'System' }).click();
     expect(under.problems()).toEqual([]);
   });
 
-  it('shows its first page with less than a second of the processor', async () => {
+  it('shows its first page within a second of CPU time', async () => {
     const spent: number[] = [];
     for (let load = 0; load < 3; load += 1) {
-      // A tab of its own: the count begins anew with every address that one opens.
+      // A new tab each time: navigation resets the counter.
       const page = await under.context.newPage();
       const cpu = await watchCpu(page);
       await page.goto(`${under.server.url}/console/projects/1/warnings`);
@@ -101,7 +101,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     expect(Math.min(...spent)).toBeLessThan(1000);
   });
 
-  it('shows names that would be markup, turn the direction or fill the screen as text', async () => {
+  it('shows names with markup, direction marks or great length as text', async () => {
     const name = `<img src=x onerror="document.title='owned'">\u202egpj.exe ${'long '.repeat(20)}`;
     const headers = { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' };
     const rename = (to: string): Promise<Response> =>
@@ -112,22 +112,22 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await under.page.getByRole('menuitem').getByText('⟨U+202E⟩gpj.exe').waitFor();
     expect(await under.page.locator('img[src="x"]').count()).toBe(0);
     await under.page.keyboard.press('Escape');
-    // What is closing is still there for a frame or two.
+    // The closing menu stays for a frame or two.
     await under.page.getByRole('menu').waitFor({ state: 'detached' });
     expect(await lookFaults(under, 'hostile')).toEqual([]);
     await rename('First');
   });
 
-  it.skipIf(!hasProc)('says which part does not work while the store is stopped, and goes on by itself', async () => {
+  it.skipIf(!hasProc)('reports which part is unavailable while the store is stopped, and recovers', async () => {
     await under.open('warnings');
     await whileStoreStands(server, () =>
-      under.page.getByText('A part of the service does not work').waitFor({ timeout: 60_000 }),
+      under.page.getByText('Part of the service is unavailable').waitFor({ timeout: 60_000 }),
     );
-    await under.page.getByText('A part of the service does not work').waitFor({ state: 'detached', timeout: 60_000 });
+    await under.page.getByText('Part of the service is unavailable').waitFor({ state: 'detached', timeout: 60_000 });
     expect(under.problems().filter((problem) => !/status of 503/.test(problem))).toEqual([]);
   });
 
-  it('asks to sign in again above the page when the session ends, and goes on with what was typed', async () => {
+  it('asks to sign in again over the page when the session ends, and keeps the input', async () => {
     const { page, context } = under;
     await under.open('warnings');
     await page.getByRole('searchbox').fill('typed before');
@@ -144,7 +144,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     expect(under.problems().filter((problem) => !/status of (401|403|503)/.test(problem))).toEqual([]);
   });
 
-  it('notices that somebody signed in with a link in another tab', async () => {
+  it('detects a sign-in with a link in another tab', async () => {
     const { page, context } = under;
     await context.clearCookies();
     await page.goto(`${server.url}/console/projects/1/warnings`);
@@ -154,7 +154,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     expect(under.problems().filter((problem) => !/status of (401|403|503)/.test(problem))).toEqual([]);
   });
 
-  it('ends the session when somebody signs out', async () => {
+  it('ends the session when the user signs out', async () => {
     const { page } = under;
     await under.open('warnings');
     await page.getByRole('button', { name: /^User/ }).click();
@@ -164,7 +164,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
   });
 
   // Last: a service ends with the test that started it.
-  it('says that the service is away, and goes on by itself with what was typed when it is back', async () => {
+  it('reports that the service is unreachable, and recovers with the input when it is back', async () => {
     const { page, context } = under;
     await context.addCookies([await sessionCookie(server, personalKey)]);
     await under.open('warnings');
@@ -174,13 +174,13 @@ describe.skipIf(!chromiumPath)('the console', () => {
     page.on('request', (request) => (asked += Number(request.url().includes('/readyz'))));
     const awayAt = performance.now();
     await server.terminate();
-    await page.getByText('The service does not answer').first().waitFor({ timeout: 60_000 });
+    await page.getByText('The service is not responding').first().waitFor({ timeout: 60_000 });
     server = await start();
-    // Every second and a half, not without a pause.
+    // Polls every 1.5 seconds, not continuously.
     expect(asked).toBeLessThan(5 + (performance.now() - awayAt) / 500);
-    await page.getByText('The service does not answer').first().waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByText('The service is not responding').first().waitFor({ state: 'detached', timeout: 60_000 });
     expect(await page.getByRole('searchbox').inputValue()).toBe('typed before');
-    // The browser reports what it could not reach, or what a service answers while it starts, and nothing else.
+    // The browser logs failed connections and responses of the starting service, and nothing else.
     expect(under.problems().filter((problem) => !/ERR_CONNECTION|ERR_EMPTY|status of 503/.test(problem))).toEqual([]);
   });
 });

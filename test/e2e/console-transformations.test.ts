@@ -1,4 +1,4 @@
-/** The pages of transformations in a real browser. Skips without Chromium. */
+/** The transformation pages in a real browser. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
@@ -13,7 +13,7 @@ interface Stored {
   readonly results: readonly { readonly event: string; readonly properties: Readonly<Record<string, unknown>> }[];
 }
 
-describe.skipIf(!chromiumPath)('the pages of transformations', () => {
+describe.skipIf(!chromiumPath)('the transformation pages', () => {
   let under: ConsoleUnderTest;
   beforeAll(async () => {
     under = await startConsole();
@@ -36,41 +36,41 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
       .results;
   const names = async (): Promise<string[]> => (await chain()).map(({ name }) => name);
 
-  it('says what a transformation is while there is none', async () => {
+  it('explain transformations while there are no configs', async () => {
     await under.open('transformations');
-    await under.page.getByText('Events are stored as they are sent').waitFor();
+    await under.page.getByText('Events are stored as sent.').waitFor();
     expect(await lookFaults(under, 'transformations-empty')).toEqual([]);
   });
 
-  it('one is added, tried on a real event with its difference, moved with the keyboard, switched on, and works on events', async () => {
+  it('a transformation is added, tested on a real event with its changes, moved by keyboard, enabled, and runs on events', async () => {
     const { page } = under;
     await send('visit');
     await expect.poll(() => storedNamed('visit'), { timeout: 20_000 }).toHaveLength(1);
-    await page.getByRole('button', { name: 'Add the first transformation' }).click();
+    await page.getByRole('button', { name: 'Add transformation' }).last().click();
     await page.getByRole('searchbox', { name: 'Search' }).fill('null');
     expect(await lookFaults(under, 'transformations-add')).toEqual([]);
     await page.getByRole('button', { name: 'Add Remove nulls' }).click();
     await page.getByRole('heading', { level: 1, name: 'Remove nulls' }).waitFor();
     await under.open('transformations');
     await page.getByRole('button', { name: 'Add transformation' }).click();
-    await page.getByRole('tab', { name: 'Own code' }).click();
+    await page.getByRole('tab', { name: 'Your code' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Greeter <b>');
     await page.getByRole('button', { name: 'Create and add' }).click();
     await page.getByRole('heading', { level: 1, name: 'Greeter' }).waitFor();
 
     await page.getByRole('textbox', { name: 'Greeting' }).fill('bonjour');
-    await page.getByText('Not saved yet.').waitFor();
+    await page.getByText('Unsaved changes.').waitFor();
     await page.getByRole('tab', { name: 'Test' }).click();
     await page.getByRole('button', { name: 'Latest stored event' }).click();
     await page.getByText('"visit"').waitFor();
-    await page.getByRole('combobox', { name: 'Goes through' }).selectOption('chain');
+    await page.getByRole('combobox', { name: 'Run', exact: true }).selectOption('chain');
     await page.getByRole('button', { name: 'Run test' }).click();
-    const difference = page.getByRole('region', { name: 'Difference' });
-    await difference.getByText('"bonjour"').first().waitFor();
+    const changes = page.getByRole('region', { name: 'Changes' });
+    await changes.getByText('"bonjour"').first().waitFor();
     expect(await lookFaults(under, 'transformation-test')).toEqual([]);
     await page.getByRole('tab', { name: 'Configuration' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Events from now on go through it').waitFor();
+    await page.getByText('The changes apply to new events.').waitFor();
     expect(await lookFaults(under, 'transformation')).toEqual([]);
 
     await under.open('transformations');
@@ -82,7 +82,7 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
     await page.getByText('is over step 1 of 2').waitFor({ state: 'attached' });
     await page.keyboard.press('Space');
     await expect.poll(names).toEqual(['Greeter <b>', 'Remove nulls']);
-    await page.getByRole('switch', { name: 'Greeter <b> is on' }).focus();
+    await page.getByRole('switch', { name: 'Enable Greeter <b>' }).focus();
     await page.keyboard.press('Space');
     await expect.poll(async () => (await chain())[0]?.enabled).toBe(true);
     expect(await lookFaults(under, 'transformations')).toEqual([]);
@@ -97,34 +97,34 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
       .toBe(true);
   });
 
-  it('what was refused is taken back on the page', async () => {
+  it('a refused change is rolled back on the page', async () => {
     const { page } = under;
     await under.open('transformations');
     const path = '**/pipeline_transformation_configs/*';
     await page.route(path, (route) => (route.request().method() === 'PATCH' ? route.abort() : route.fallback()));
-    const nulls = page.getByRole('switch', { name: 'Remove nulls is on' });
+    const nulls = page.getByRole('switch', { name: 'Enable Remove nulls' });
     await nulls.click();
-    await page.getByText('The service does not answer.').first().waitFor();
+    await page.getByText('The service is not responding.').first().waitFor();
     await expect.poll(() => nulls.isChecked()).toBe(false);
     await page.unroute(path);
     under.problems();
   });
 
-  it('an earlier state of a config is looked at and restored', async () => {
+  it('an earlier state of a config is shown and restored', async () => {
     const { page } = under;
     await under.open('transformations');
     await page.getByRole('link', { name: 'Greeter' }).click();
     await page.getByRole('textbox', { name: 'Greeting' }).fill('hola');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Events from now on go through it').waitFor();
+    await page.getByText('The changes apply to new events.').waitFor();
     await page.getByRole('tab', { name: 'History' }).click();
     const entry = page.getByRole('listitem').filter({ hasText: '"bonjour"' });
-    await entry.last().getByRole('button', { name: 'As it stood then' }).click();
-    const then = page.getByRole('dialog', { name: 'As it stood then' });
-    await then.getByText('"bonjour"').waitFor();
-    await then.getByText('"hola"').waitFor();
-    expect(await lookFaults(under, 'transformation-then')).toEqual([]);
-    await then.getByRole('button', { name: 'Restore' }).click();
+    await entry.last().getByRole('button', { name: 'Show state' }).click();
+    const past = page.getByRole('dialog', { name: 'State at that time' });
+    await past.getByText('"bonjour"').waitFor();
+    await past.getByText('"hola"').waitFor();
+    expect(await lookFaults(under, 'transformation-past')).toEqual([]);
+    await past.getByRole('button', { name: 'Restore' }).click();
     await page.getByRole('dialog', { name: 'Restore this state?' }).getByRole('button', { name: 'Restore' }).click();
     await page.getByText('Restored.').waitFor();
     expect((await chain()).find(({ name }) => name.startsWith('Greeter'))?.config).toContain('bonjour');
@@ -134,7 +134,7 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
     }
   });
 
-  it('its code is edited, compared, tried before it is saved, and every version can be run again', async () => {
+  it('the code is edited, compared, tested before it is saved, and every version can be run again', async () => {
     const { page } = under;
     await under.open('transformations');
     await page.getByRole('link', { name: 'Greeter' }).click();
@@ -148,13 +148,13 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
     await page.getByText('config.greeting').first().waitFor();
     expect(await lookFaults(under, 'transformation-code')).toEqual([]);
     await page.getByRole('tab', { name: 'Test' }).click();
-    await page.getByText('Tried with the changes that are not saved yet.').waitFor();
+    await page.getByText('The test uses your unsaved changes.').waitFor();
     await page.getByRole('button', { name: 'Run test' }).click();
-    await page.getByRole('region', { name: 'Difference' }).getByText('"loud"').waitFor();
+    await page.getByRole('region', { name: 'Changes' }).getByText('"loud"').waitFor();
     await page.getByRole('tab', { name: 'Code' }).click();
-    await page.getByRole('button', { name: 'Save as a new version' }).click();
-    await page.getByText('Saved as version 2').waitFor();
-    await page.getByRole('switch', { name: 'Switched on' }).click();
+    await page.getByRole('button', { name: 'Save as new version' }).click();
+    await page.getByText('This step now runs version 2.').waitFor();
+    await page.getByRole('switch', { name: 'Enabled' }).click();
     await expect
       .poll(
         async () => {
@@ -165,15 +165,15 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
       )
       .toBe(true);
     await page.getByRole('button', { name: 'Run version 1' }).click();
-    await page.getByText('It runs version 1 now.').waitFor();
+    await page.getByText('This step now runs version 1.').waitFor();
     await page.getByText('config.greeting').first().waitFor();
   });
 
-  it('goes into the bin and comes back, with nothing lost', async () => {
+  it('a transformation is moved to the bin and restored without loss', async () => {
     const { page } = under;
     await under.open('transformations');
-    await page.getByRole('button', { name: 'Actions of Remove nulls' }).click();
-    await page.getByRole('menuitem', { name: 'Move to the bin' }).click();
+    await page.getByRole('button', { name: 'Actions for Remove nulls' }).click();
+    await page.getByRole('menuitem', { name: 'Move to bin' }).click();
     await expect.poll(names).toEqual(['Greeter <b>']);
     await page.getByRole('button', { name: 'Bin' }).click();
     await page.getByRole('button', { name: 'Restore Remove nulls' }).click();
@@ -182,7 +182,7 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
     expect(await names()).toContain('Remove nulls');
   });
 
-  it('of a long chain the steps in view are drawn; the last is reached, and one moved by keyboard over many', async () => {
+  it('a long chain renders only the steps in view; the last is reachable, and one is moved by keyboard over many', async () => {
     const { page, server } = under;
     const headers = { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' };
     const plugins = '/api/projects/1/plugins/?search=remove-nulls';
@@ -193,7 +193,7 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
       expect((await fetch(path, { method: 'POST', headers, body })).status).toBe(201);
     }
     await under.open('transformations');
-    const list = page.getByRole('list', { name: 'Transformations in their order' });
+    const list = page.getByRole('list', { name: 'Transformations in order' });
     const steps = list.getByRole('listitem');
     await page.getByRole('link', { name: 'Step 1', exact: true }).waitFor();
     expect(await steps.first().getAttribute('aria-setsize')).toBe('62');

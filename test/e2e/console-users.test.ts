@@ -1,18 +1,18 @@
-/** The page of users in a real browser, and what a viewer finds in the console. Skips without Chromium. */
+/** The users page in a real browser, and the console for a viewer. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
 import { apiGet, personalKey, projectKey, type TestServer } from '../support/server.ts';
 import { apiSend } from '../support/import-runs.ts';
 
-describe.skipIf(!chromiumPath)('the page of users', () => {
+describe.skipIf(!chromiumPath)('the users page', () => {
   let under: ConsoleUnderTest;
   beforeAll(async () => {
     under = await startConsole();
   });
   afterAll(() => under?.[Symbol.asyncDispose]());
 
-  it('a user is invited by a link that is shown once, changes role, is shut out and let in again', async () => {
+  it('a user is invited by a link that is shown once, changes role, is deactivated and reactivated', async () => {
     const { page } = under;
     await under.open('users');
     await page.getByRole('button', { name: 'Invite user' }).click();
@@ -21,46 +21,46 @@ describe.skipIf(!chromiumPath)('the page of users', () => {
     await form.getByRole('textbox', { name: 'Name' }).fill('Ann <i>A</i>');
     expect(await lookFaults(under, 'users-invite')).toEqual([]);
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy the link now').waitFor();
     const link = (await page.getByRole('dialog').locator('code').first().innerText()).trim();
     expect(link).toMatch(/^http/);
-    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('Ann <i>A</i>').waitFor();
     expect(await page.content()).not.toContain(link);
     const choose = async (entry: string, confirm: string): Promise<void> => {
-      await page.getByRole('button', { name: 'Actions of Ann' }).click();
+      await page.getByRole('button', { name: 'Actions for Ann' }).click();
       await page.getByRole('menuitem', { name: entry }).click();
       await page.getByRole('dialog').getByRole('button', { name: confirm, exact: true }).click();
     };
-    await page.getByRole('button', { name: 'Actions of Ann' }).click();
+    await page.getByRole('button', { name: 'Actions for Ann' }).click();
     await page.getByRole('menuitem', { name: 'Change role' }).click();
     await page.getByRole('radio', { name: 'editor' }).check();
     await page.getByRole('dialog').getByRole('button', { name: 'Change role' }).click();
     await page.getByRole('cell', { name: 'editor' }).waitFor();
-    await choose('Shut out', 'Shut out');
-    await page.getByText('shut out', { exact: true }).waitFor();
-    await choose('Let in again', 'Let in');
-    await page.getByText('shut out', { exact: true }).waitFor({ state: 'detached' });
+    await choose('Deactivate', 'Deactivate');
+    await page.getByText('deactivated', { exact: true }).waitFor();
+    await choose('Reactivate', 'Reactivate');
+    await page.getByText('deactivated', { exact: true }).waitFor({ state: 'detached' });
     expect(await lookFaults(under, 'users')).toEqual([]);
   });
 
-  it('the activity log shows who changed what, filtered by the address, with the item as it stood then', async () => {
+  it('the activity log shows who changed what, with filters in the URL and the item at that time', async () => {
     const { page } = under;
-    await under.open('activity?scope=User&activity=shut_out');
-    await page.getByText('No change fits the filters').waitFor();
+    await under.open('activity?scope=User&activity=deactivated');
+    await page.getByText('No matching changes').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
-    await page.getByRole('combobox', { name: 'Any kind of item' }).selectOption('Users');
+    await page.getByRole('combobox', { name: 'Any type' }).selectOption('Users');
     await page.waitForURL(/scope=User/);
     await page.getByRole('link', { name: 'created' }).first().waitFor();
     expect(page.url()).toContain('scope=User');
     expect(await lookFaults(under, 'activity')).toEqual([]);
     await page.getByRole('link', { name: 'created' }).first().click();
-    await page.getByRole('heading', { name: 'As it stood then' }).waitFor();
+    await page.getByRole('heading', { name: 'Item at that time' }).waitFor();
     expect(await page.getByRole('region', { name: 'Difference' }).innerText()).toContain('ann@example.com');
     expect(await lookFaults(under, 'activity-entry')).toEqual([]);
   });
 
-  it('a viewer finds no control that changes anything, and the API refuses to', async () => {
+  it('a viewer has no control that changes anything, and the API refuses changes', async () => {
     const { server } = under;
     await somethingToChange(server);
     await using viewer = await startConsole({ server, signedOut: true });
@@ -93,11 +93,11 @@ describe.skipIf(!chromiumPath)('the page of users', () => {
   });
 });
 
-/** Words of buttons that change something; one's own sessions are one's own. */
+/** First words of buttons that change something. Users may end their own sessions. */
 const changing =
-  /^(add|new|create|invite|save|delete|remove|revoke|approve|reject|request|replay|discard|start|switch|actions of|reset|restore|undo)\b/i;
+  /^(add|new|create|invite|save|delete|remove|revoke|approve|reject|request|replay|discard|start|switch|actions for|reset|restore|undo)\b/i;
 
-/** A transformation that is switched on, an event that could not be stored, an agreement that waits. */
+/** Creates an enabled transformation, an event that cannot be stored and a pending agreement. */
 async function somethingToChange(server: TestServer): Promise<void> {
   const plugins = await apiGet<{ results: { id: number; name: string }[] }>(
     server,

@@ -1,10 +1,10 @@
-/** The page of warnings in a real browser. Skips without Chromium. */
+/** The warnings page in a real browser. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
 import { projectKey } from '../support/server.ts';
 
-describe.skipIf(!chromiumPath)('the page of warnings', () => {
+describe.skipIf(!chromiumPath)('the warnings page', () => {
   let under: ConsoleUnderTest;
   beforeAll(async () => {
     under = await startConsole();
@@ -19,13 +19,13 @@ describe.skipIf(!chromiumPath)('the page of warnings', () => {
     });
   const rows = () => under.page.getByRole('row').filter({ has: under.page.getByRole('cell') });
 
-  it('says that there are none, and what would stand there', async () => {
+  it('shows an empty state that explains warnings', async () => {
     await under.open('warnings');
     await under.page.getByText('No warnings in this period').waitFor();
     expect(await lookFaults(under, 'warnings-empty')).toEqual([]);
   });
 
-  it('shows a new warning by itself, with the events that it happened to', async () => {
+  it('shows a new warning with the affected events', async () => {
     await send([
       { event: 'visit', distinct_id: '' },
       { event: 'visit', distinct_id: 'ada', timestamp: 'never' },
@@ -40,7 +40,7 @@ describe.skipIf(!chromiumPath)('the page of warnings', () => {
     await panel.waitFor({ state: 'detached' });
   });
 
-  it('keeps filters in the address, and shows the same page when it is loaded anew', async () => {
+  it('keeps filters in the URL across a reload', async () => {
     await under.open('warnings');
     await rows().first().waitFor();
     await under.page.getByRole('combobox', { name: 'Any severity' }).selectOption('warning');
@@ -50,13 +50,13 @@ describe.skipIf(!chromiumPath)('the page of warnings', () => {
     await under.page.getByRole('link', { name: 'ignored_invalid_timestamp' }).waitFor();
     expect(await rows().count()).toBe(1);
     await under.page.getByRole('searchbox', { name: 'Search warnings' }).fill('nothing has this name');
-    await under.page.getByText('No warning fits the filters').waitFor();
+    await under.page.getByText('No matching warnings').waitFor();
     await under.page.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => rows().count()).toBe(2);
     expect(new URL(under.page.url()).search).toBe('');
   });
 
-  it('is used with the keyboard: slash, j, k, Enter and Escape', async () => {
+  it('can be used with the keyboard: slash, j, k, Enter and Escape', async () => {
     await under.open('warnings');
     await rows().first().waitFor();
     await under.page.keyboard.press('j');
@@ -72,7 +72,7 @@ describe.skipIf(!chromiumPath)('the page of warnings', () => {
     expect(await lookFaults(under, 'warnings')).toEqual([]);
   });
 
-  it('has the focus on the row of the last key before the next frame is drawn', async () => {
+  it('focuses the row of the last key press before the next frame', async () => {
     await under.open('warnings');
     await rows().first().waitFor();
     await under.page.evaluate('requestAnimationFrame = () => 0');
