@@ -112,38 +112,39 @@ function stagesOn(deps: AssembleDeps): RunStages {
     if (opened === undefined) throw new RunFailedError(deps.targetMissing);
     return opened;
   };
+  const check: RunStage = async (leased) => {
+    const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
+    const project = known === undefined ? undefined : { knownEvents: async () => known };
+    const reader = opened?.reader;
+    const { openTransform, store } = deps;
+    const openTable = tableOpener(deps);
+    const plan = store && ((runs: readonly string[]) => planReplace({ db, store }, leased.run.projectId, runs));
+    const checkDeps = {
+      planReplace: plan,
+      openTable,
+      openTransform,
+      staging,
+      waitForRoom: () => quota.wait(leased),
+      runStore: await deps.openRunStore(),
+      reader,
+      project,
+      earlier,
+      eventBytesMax,
+      threads,
+      clock,
+      failpoint,
+      words,
+    };
+    await createCheckStage(checkDeps)(leased);
+  };
   return {
     export: async (leased) => {
       await passPreflight(deps, leased);
       const source = await deps.openSource();
       await createExportStage({ source, staging, quota, clock, failpoint })(leased);
     },
-    check: async (leased) => {
-      const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
-      const project = known === undefined ? undefined : { knownEvents: async () => known };
-      const reader = opened?.reader;
-      const { openTransform, store } = deps;
-      const openTable = tableOpener(deps);
-      const plan = store && ((runs: readonly string[]) => planReplace({ db, store }, leased.run.projectId, runs));
-      const check = {
-        planReplace: plan,
-        openTable,
-        openTransform,
-        staging,
-        waitForRoom: () => quota.wait(leased),
-        runStore: await deps.openRunStore(),
-        reader,
-        project,
-        earlier,
-        eventBytesMax,
-        threads,
-        clock,
-        failpoint,
-        words,
-      };
-      await createCheckStage(check)(leased);
-    },
-    replace: (leased) => replaceOthers({ ...deps, earlier }, leased),
+    check,
+    replace: (leased) => replaceOthers({ ...deps, earlier, check }, leased),
     load: async (leased) => {
       // Where it replaces another run it was asked before that was taken back: from then on it has to go on.
       if (leased.run.totals.replaced === undefined) await assertSourceUnchanged(deps.openSource, leased);
@@ -193,7 +194,10 @@ function tableOpener({ openSource, openTable }: AssembleDeps): AssembleDeps['ope
 const undoElsewhere =
   'expected a run that loaded into a project of this service, got one that sent its events elsewhere; take them back there';
 
-async function replaceOthers(deps: AssembleDeps & { readonly earlier: EarlierRuns }, leased: LeasedRun): Promise<void> {
+async function replaceOthers(
+  deps: AssembleDeps & { readonly earlier: EarlierRuns; readonly check: RunStage },
+  leased: LeasedRun,
+): Promise<void> {
   if (deps.store === undefined) throw new RunFailedError(undoElsewhere);
   const ready = async (events: number): Promise<void> => {
     await assertSourceUnchanged(deps.openSource, leased);

@@ -7,9 +7,8 @@
  * that names its events otherwise. Meanwhile live events come in, and kill -9 hits the service, its process of imports or its event store,
  * at a failpoint of every stage in turn and at random moments. In the end events by day and name, persons and groups with all they say and
  * since when, and usage are compared with those of a service that did the same undisturbed, persons and groups of that one with those of a
- * service that never saw what is taken back, and all identities and times with what the format makes of the records that stay. (A link of two
- * ids that two runs bring on different days counts once: it may be stored on both after a run is replaced.) Rounds follow until there were so
- * many kills.
+ * service that never saw what is taken back, and all identities and times with what the format makes of the records that stay, a link
+ * of two ids once, on whatever day. Rounds follow until there were so many kills.
  *
  * Runs follow one another, since who owns an event that two of them bring, and which of two links comes first, is decided by arrival. So
  * events that a run brings, too, come live before all runs. Live events that come meanwhile, whenever a kill lets them, are of people of
@@ -151,7 +150,7 @@ function compareSets(what: string, expected: EventSet, stored: EventSet): number
   const links = [...stored.keys()].filter((key) => key.split('\u0001')[1] === '$identify');
   const twice = links.length - new Set(links.map((key) => lineOf(key, ''))).size;
   say(`${what}: ${stored.size} events stored, ${twice} links on two days`);
-  return tell(`${what}: identities and times`, lines(expected), lines(stored));
+  return twice + tell(`${what}: identities and times`, lines(expected), lines(stored));
 }
 
 /** A link stands where its run first sees the pair, whatever its day. */

@@ -50,6 +50,8 @@ export interface CheckResult {
   readonly same_records?: readonly SameRecords[];
   /** Runs that are taken back before this one loads; absent: none. */
   readonly replaces?: readonly RunToReplace[];
+  /** Runs that this one replaces and that were undone before this check; absent: the check came first. */
+  readonly after_replacing?: readonly string[];
 }
 
 /** Odd values of one kind. */

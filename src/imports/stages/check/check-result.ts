@@ -40,6 +40,8 @@ export interface Checked {
   readonly sameRecords: readonly SameRecords[];
   /** Runs that are taken back before this one loads. */
   readonly replaces: readonly RunToReplace[];
+  /** Runs that this one replaces and that were undone before this check. */
+  readonly afterReplacing: readonly string[] | undefined;
   readonly leftOut: readonly LeftOutFile[];
   /** Undefined: nobody can tell. */
   readonly knownEvents: ReadonlySet<string> | undefined;
@@ -87,6 +89,7 @@ export function checkResult(checked: Checked): CheckResult {
     notes: resultNotes(checked),
     same_records: same,
     ...(checked.replaces.length > 0 && { replaces: checked.replaces }),
+    ...(checked.afterReplacing && { after_replacing: checked.afterReplacing }),
   };
 }
 

@@ -145,6 +145,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       times: format.times,
       tables,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
+      afterReplacing: leased.run.totals.replaced && Object.keys(leased.run.totals.replaced),
       replaces: replaced.length === 0 ? [] : ((await ready.planReplace?.(replaced)) ?? []),
       leftOut: await readLeftOut(ready.staging, leased.run.id),
       knownEvents: await ready.project?.knownEvents(),
@@ -254,9 +255,14 @@ async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boo
     await leased.flush();
     return true;
   }
-  await forget(staging, leased, parts);
-  await staging.remove(key);
+  await discardCheck(staging, leased);
   return false;
+}
+
+/** Discards the result, so that the next check begins with the first record. Safe to repeat: the result goes last. */
+export async function discardCheck(staging: Staging, leased: LeasedRun): Promise<void> {
+  await forget(staging, leased, await leased.parts());
+  await staging.remove(stagingKeys.check(leased.run.id));
 }
 
 /** Forgets what was checked, and gives the rows back. */

@@ -61,10 +61,11 @@ interface World {
   readonly ready?: () => Promise<void>;
   readonly failpoint?: (name: string) => void;
   readonly undo?: RunStage;
+  readonly check?: RunStage;
 }
 
 /** Workers of all three kinds, one run at a time each, until `isDone`. Returns what happened in order. */
-async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo }: World = {}): Promise<string[]> {
+async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo, check }: World = {}): Promise<string[]> {
   const stop = new AbortController();
   const seen: string[] = [];
   const mark =
@@ -81,10 +82,11 @@ async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo }: 
     words: fieldWords,
     earlier: earlierRunsIn(db),
     ready: ready ?? (async () => undefined),
+    check: mark('check', check),
     lookMs: 5,
   });
   const takesBack: RunStage = async ({ run }) => {
-    const undone = { plan: { events: 10 }, rows_left: 0 };
+    const undone = { plan: { events: 10 }, rows_left: 0, loaded_again: [] };
     await staging.write(stagingKeys.undo(run.id), [Buffer.from(JSON.stringify(undone))]);
   };
   const stages = {
@@ -143,6 +145,39 @@ describe('a run that replaces another', () => {
     ]);
     expect(await stateOf('old')).toMatchObject({ state: 'undone' });
     expect(await stateOf('new')).toMatchObject({ state: 'completed', totals: { replaced: { old: 10 } } });
+  });
+
+  it('checks its records again, once, after an undo made other runs load events again, whatever fails on the way', async () => {
+    await earlierRun('old');
+    await checkedRun({ replace: true }, [same('old')]);
+    const undo: RunStage = async ({ run }) => {
+      const undone = { plan: { events: 10 }, rows_left: 0, loaded_again: ['other'] };
+      await staging.write(stagingKeys.undo(run.id), [Buffer.from(JSON.stringify(undone))]);
+    };
+    const replacedAtCheck: unknown[] = [];
+    const check: RunStage = async ({ run }) => {
+      replacedAtCheck.push(run.totals.replaced);
+      if (replacedAtCheck.length === 1) throw new Error('planted in the check');
+      const result = { verdict: 'passed', problems: [], totals: noTotals, duplicates: 0, after_replacing: ['old'] };
+      await staging.write(stagingKeys.check('new'), [Buffer.from(JSON.stringify(result))]);
+    };
+    const failed = new Set<string>();
+    const failpoint = (name: string): void => {
+      if (failed.has(name) || name !== 'import_replace_check_discarded') return;
+      failed.add(name);
+      throw new Error(`planted at ${name}`);
+    };
+    const seen = await work(ended, { undo, check, failpoint });
+    expect(failed.size).toBe(1);
+    expect(replacedAtCheck).toEqual([{ old: 10 }, { old: 10 }]);
+    expect(seen.filter((each) => !each.startsWith('replace'))).toEqual([
+      'undo old',
+      'check new',
+      'check new',
+      'load new',
+      'verify new',
+      'report new',
+    ]);
   });
 
   it('takes back nothing before the new records passed their check and may be loaded', async () => {

@@ -12,6 +12,7 @@ import type { Run } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import type { Staging } from '../../staging.ts';
 import { assertCheckPassed, runsToReplace } from '../check/assert-check-passed.ts';
+import { discardCheck } from '../check/check-stage.ts';
 import { readCheck, readUndo } from '../report/read-results.ts';
 
 export interface ReplaceStageDeps {
@@ -23,6 +24,7 @@ export interface ReplaceStageDeps {
   readonly earlier: EarlierRuns;
   /** Whether so many events may be loaded now. Throws what keeps them from it. */
   readonly ready: (events: number) => Promise<void>;
+  readonly check: RunStage;
   /** How often to look whether a run is taken back, ms. Default 250. */
   readonly lookMs?: number;
 }
@@ -60,7 +62,27 @@ export function createReplaceStage(deps: ReplaceStageDeps): RunStage {
     }
     leased.waiting(null);
     await leased.flush();
+    if (await isCheckOutdated(replacing, [...replaced.keys()])) await checkAgain(replacing, replaced);
   };
+}
+
+/**
+ * The check decided which links and group events the target already has on another day. An undo changes that when other runs load events
+ * again, so the records are checked once more. No result means that such a check was interrupted.
+ */
+async function isCheckOutdated({ staging, leased }: Replacing, replaced: readonly string[]): Promise<boolean> {
+  const check = await readCheck(staging, leased.run.id);
+  if (check === undefined) return true;
+  if (check.after_replacing !== undefined) return false;
+  const undone = await Promise.all(replaced.map((id) => readUndo(staging, id)));
+  return undone.some((undo) => undo !== undefined && undo.loaded_again.length > 0);
+}
+
+async function checkAgain({ staging, leased, check, failpoint }: Replacing, replaced: ReadonlyMap<string, number>) {
+  const totals = { ...leased.run.totals, replaced: Object.fromEntries(replaced) };
+  if ((await readCheck(staging, leased.run.id)) !== undefined) await discardCheck(staging, leased);
+  failpoint('import_replace_check_discarded');
+  await check({ ...leased, run: { ...leased.run, totals } });
 }
 
 /** What is replaced, with the events taken back so far. */
