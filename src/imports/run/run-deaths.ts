@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { RunFailedError } from './leased-run.ts';
-import type { Stage } from './run.ts';
+import type { Run, Stage } from './run.ts';
 
 /** JSON in the run's row. */
 export interface RunDeaths {
@@ -72,7 +72,16 @@ async function reachedBy(db: Queries, runId: string): Promise<number> {
     ])
     .where('run_id', '=', runId)
     .executeTakeFirstOrThrow();
-  return [...Object.values(parts), ...Object.values(days)].reduce((sum, each) => sum + Number(each ?? 0), 0);
+  const { progress } = await db
+    .selectFrom('import_runs')
+    .select('progress')
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow();
+  const slices = (JSON.parse(progress) as Run['progress']).load?.slices ?? 0;
+  return [slices, ...Object.values(parts), ...Object.values(days)].reduce(
+    (sum: number, each) => sum + Number(each ?? 0),
+    0,
+  );
 }
 
 /** Why a run is not taken up again; undefined: it is. */

@@ -160,6 +160,8 @@ export interface StageProgress {
   readonly rate: number;
   /** ms since the epoch when `done` last grew. */
   readonly lastProgressAt?: number;
+  /** Of `load`: slices of facts that were delivered; a day may need many of them. */
+  readonly slices?: number;
   /** Of `check`, once it is done: why its events must not be loaded as the run's options are. */
   readonly problems?: readonly CheckProblemCode[];
 }

@@ -176,6 +176,16 @@ export function testRuns(open: OpenRunsStore): void {
           await writer.addParts([{ key: `part ${part}`, stable: true }]);
           await end(claim);
         }
+        // A day may need many slices of facts: each counts.
+        for (let slices = 1; slices < 6; slices += 1) {
+          const claim = await takeNext();
+          expect(await refusal(claim)).toBeUndefined();
+          const signal = new AbortController().signal;
+          const writer = createRunWriter({ db: store.db, clock: { now: () => now }, signal }, claim);
+          writer.progress({ stage: 'load', partsDone: 0, done: 0, bytes: 0, rate: 0, slices });
+          await writer.flush();
+          await end(claim);
+        }
       });
 
       it('together with the service is given more tries, and none is counted for a wait or a lease that its worker outlived', async () => {

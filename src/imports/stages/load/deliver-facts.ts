@@ -25,7 +25,7 @@ export async function deliverFacts(
   tables: TableTarget,
   daysOf: ReadonlyMap<number, readonly StoredDay[]>,
 ): Promise<void> {
-  const { check, pending, failpoint, signal, retry } = load;
+  const { check, pending, progress, leased, failpoint, signal, retry } = load;
   const { months, slicesDone } = pending.current;
   if (months.length === 0) return;
   // Some of them are done with each slice, so that it shows.
@@ -44,6 +44,8 @@ export async function deliverFacts(
       failpoint('import_facts_delivered');
     }
     await pending.save({ months, slicesDone: slice + 1 });
+    progress.slice();
+    await leased.flush();
     failpoint('import_load_delivered');
     await saveDays(load, days.splice(0, Math.floor(days.length / (counts.length - slice))));
   }

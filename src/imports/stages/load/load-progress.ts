@@ -11,6 +11,8 @@ export interface LoadProgress {
   readonly rejected: () => number;
   /** A day has come further; shows it. */
   set(day: StoredDay): void;
+  /** A slice of facts has been delivered. */
+  slice(): void;
   show(): void;
   finish(): void;
 }
@@ -25,7 +27,7 @@ export function createLoadProgress(
   const sum = (of: (day: StoredDay) => number): number => days.values().reduce((total, day) => total + of(day), 0);
   const startedAt = leased.run.progress.load?.startedAt ?? clock.now();
   const rate = createRate(clock);
-  let lastProgressAt = leased.run.progress.load?.lastProgressAt;
+  let { lastProgressAt, slices } = leased.run.progress.load ?? {};
   const rejectedByTarget = (): number => sum((day) => day.rejected);
   const show = (finishedAt?: number): void => {
     const rejected = rejectedByTarget();
@@ -41,6 +43,7 @@ export function createLoadProgress(
         startedAt,
         rate: rate.perSecond(),
         ...(lastProgressAt === undefined ? {} : { lastProgressAt }),
+        ...(slices === undefined ? {} : { slices }),
         ...(finishedAt === undefined ? {} : { finishedAt }),
       },
       {
@@ -58,6 +61,11 @@ export function createLoadProgress(
       const known = days.get(day.day);
       rate.add(Math.max(0, doneOf(day) - (known === undefined ? 0 : doneOf(known))));
       days.set(day.day, day);
+      lastProgressAt = clock.now();
+      show();
+    },
+    slice: () => {
+      slices = (slices ?? 0) + 1;
       lastProgressAt = clock.now();
       show();
     },
