@@ -105,38 +105,14 @@ export function assembleStages(deps: AssembleDeps): RunStages {
 }
 
 function stagesOn(deps: AssembleDeps): RunStages {
-  const { db, staging, quota, clock, failpoint, words, eventBytesMax, threads } = deps;
+  const { db, staging, quota, clock, failpoint, words } = deps;
   const earlier = deps.earlier ?? earlierRunsIn(db);
   const target = async (): Promise<Target> => {
     const opened = await deps.openTarget();
     if (opened === undefined) throw new RunFailedError(deps.targetMissing);
     return opened;
   };
-  const check: RunStage = async (leased) => {
-    const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
-    const project = known === undefined ? undefined : { knownEvents: async () => known };
-    const reader = opened?.reader;
-    const { openTransform, store } = deps;
-    const openTable = tableOpener(deps);
-    const plan = store && ((runs: readonly string[]) => planReplace({ db, store }, leased.run.projectId, runs));
-    const checkDeps = {
-      planReplace: plan,
-      openTable,
-      openTransform,
-      staging,
-      waitForRoom: () => quota.wait(leased),
-      runStore: await deps.openRunStore(),
-      reader,
-      project,
-      earlier,
-      eventBytesMax,
-      threads,
-      clock,
-      failpoint,
-      words,
-    };
-    await createCheckStage(checkDeps)(leased);
-  };
+  const check = checkStage({ ...deps, earlier });
   return {
     export: async (leased) => {
       await passPreflight(deps, leased);
@@ -173,6 +149,34 @@ function stagesOn(deps: AssembleDeps): RunStages {
       await createUndoStage({ db, store, staging, clock, failpoint, settled })(leased);
     },
     report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
+  };
+}
+
+function checkStage(deps: AssembleDeps & { readonly earlier: EarlierRuns }): RunStage {
+  const { db, store, staging, quota, earlier, openTransform, eventBytesMax, threads, clock, failpoint, words } = deps;
+  return async (leased) => {
+    const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
+    const project = known === undefined ? undefined : { knownEvents: async () => known };
+    const reader = opened?.reader;
+    const openTable = tableOpener(deps);
+    const plan = store && ((runs: readonly string[]) => planReplace({ db, store }, leased.run.projectId, runs));
+    const checkDeps = {
+      planReplace: plan,
+      openTable,
+      openTransform,
+      staging,
+      waitForRoom: () => quota.wait(leased),
+      runStore: await deps.openRunStore(),
+      reader,
+      project,
+      earlier,
+      eventBytesMax,
+      threads,
+      clock,
+      failpoint,
+      words,
+    };
+    await createCheckStage(checkDeps)(leased);
   };
 }
 
