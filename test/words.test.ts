@@ -57,7 +57,6 @@ const pending: readonly string[] = [
   'src/base/',
   // Plugins, queue, assembly.
   'src/plugins/',
-  'src/queue/',
   'assembly/',
   // Tests and tools.
   'test/',

@@ -52,7 +52,7 @@ const exporting = { capabilities: { methods: ['onEvent'] } };
 const idle = { capabilities: { methods: ['processEvent'] } };
 
 describe('instances of apps', () => {
-  it('those with schedules or jobs are set up at once, others when they are needed, the rest never', async () => {
+  it('those with schedules or jobs are set up immediately, others on first use, the rest never', async () => {
     const eager = [await addApp(store.db, projectId, scheduled), await addApp(store.db, projectId, withJobs)];
     const lazy = await addApp(store.db, projectId, exporting);
     await addApp(store.db, projectId, idle);
@@ -91,7 +91,7 @@ describe('instances of apps', () => {
     expect([fileName, Buffer.from(given ?? []).toString()]).toEqual(['m.json', '{}']);
   });
 
-  it('a change replaces the instance; disabling, binning and deleting take it away', async () => {
+  it('a change replaces the instance; disabling, binning and deleting remove it', async () => {
     const ids = [0, 1, 2, 3].map(() => addApp(store.db, projectId, scheduled));
     const [changed = 0, disabled = 0, binned = 0, deleted = 0] = await Promise.all(ids);
     const { apps, follow, opened, closed } = startApps();
@@ -108,7 +108,7 @@ describe('instances of apps', () => {
     expect(apps.scheduled().map(({ configId }) => configId)).toEqual([changed]);
   });
 
-  it('a run that is on its way finishes on the old instance, which is torn down afterwards', async () => {
+  it('a run in progress finishes on the old instance, which is torn down afterwards', async () => {
     const id = await addApp(store.db, projectId, withJobs);
     const { apps, follow, opened, closed } = startApps();
     await follow();
@@ -126,7 +126,7 @@ describe('instances of apps', () => {
     expect(closed).toEqual([id]);
   });
 
-  it('a changed config is never run on its old instance, even before the change was noticed', async () => {
+  it('a changed config never runs on its old instance, even before the change is detected', async () => {
     const id = await addApp(store.db, projectId, withJobs);
     const { apps, follow, opened } = startApps();
     await follow();
@@ -136,7 +136,7 @@ describe('instances of apps', () => {
     expect(opened).toHaveLength(2);
   });
 
-  it('a disabled config gets an instance for one piece of work, torn down after it, also when it failed', async () => {
+  it('a disabled config gets a temporary instance, torn down after the work even when that failed', async () => {
     const id = await addApp(store.db, projectId, { ...withJobs, enabled: false });
     const { apps, closed } = startApps();
     await expect(
@@ -149,7 +149,7 @@ describe('instances of apps', () => {
 });
 
 describe('setting up an app', () => {
-  it('a RetryError is tried again after 5, 10, 20, 40 and 80 s, then not before the config changes', async () => {
+  it('a RetryError is retried after 5, 10, 20, 40 and 80 s, then not until the config changes', async () => {
     const id = await addApp(store.db, projectId, scheduled);
     let healthy = false;
     const { apps, follow, opened, lines } = startApps({
@@ -171,7 +171,7 @@ describe('setting up an app', () => {
     await follow();
     expect(opened).toHaveLength(6);
     expect(apps.scheduled()).toEqual([]);
-    expect(await errorOf(store.db, id)).toContain('not tried again before the config changes');
+    expect(await errorOf(store.db, id)).toContain('not retried until the config changes');
     const { enabled } = await store.db.selectFrom('plugin_configs').select('enabled').executeTakeFirstOrThrow();
     expect(enabled).toBe(1);
     healthy = true;
@@ -183,7 +183,7 @@ describe('setting up an app', () => {
     expect(lines.at(-1)).toMatchObject({ level: 'INFO', source: 'SYSTEM', message: 'set up (version 1.0.0)' });
   });
 
-  it('any other error is on record everywhere, without the secret, and is not tried again', async () => {
+  it('any other error is recorded everywhere, without the secret, and is not retried', async () => {
     const fields = [{ key: 'token', name: 'Token', type: 'string', secret: true }] as const;
     const id = await addApp(store.db, projectId, { ...scheduled, fields, settings: { token: 'hunter2' } });
     const { apps, follow, opened, lines } = startApps({
@@ -206,7 +206,7 @@ describe('setting up an app', () => {
     await expect(using).rejects.toMatchObject({ name: 'AppSetupError', retryInMs: undefined });
   });
 
-  it('a missing setting is no failure: the record says it by itself, and it starts once the setting arrives', async () => {
+  it('a missing setting is not a failure: the record shows it, and the app starts once the setting arrives', async () => {
     const fields = [{ key: 'host', name: 'Host', type: 'string', required: true }] as const;
     const id = await addApp(store.db, projectId, { ...scheduled, fields });
     const { apps, follow, opened } = startApps();
@@ -218,10 +218,10 @@ describe('setting up an app', () => {
     expect(apps.scheduled()).toMatchObject([{ configId: id }]);
   });
 
-  it('a setup clears what an earlier process said of it, and nothing else', async () => {
+  it('a setup clears the setup error of an earlier process, and nothing else', async () => {
     const [setup, job] = [await addApp(store.db, projectId, scheduled), await addApp(store.db, projectId, scheduled)];
     const now = clock.now();
-    await reportFailure(store.db, setup, { what: 'setup', text: 'x (trying again soon)', now });
+    await reportFailure(store.db, setup, { what: 'setup', text: 'x (retrying soon)', now });
     await reportFailure(store.db, job, { what: 'job "sync"', text: 'y', now });
     const { follow } = startApps();
     await follow();

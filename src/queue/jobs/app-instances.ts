@@ -9,14 +9,14 @@ import { asError, HopelessError, isWorthRetry } from './outcome.ts';
 import { reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 
-/** As published, for a setup that asks to be tried again. */
+/** The published delays for a setup that requests another attempt. */
 const setupDelaysMs = [5000, 10_000, 20_000, 40_000, 80_000] as const;
 const opensAtOnceMax = 4;
 
-/** The config's plugin cannot be set up; that is on record already. */
+/** The config's plugin cannot be set up. The failure is already recorded. */
 export class AppSetupError extends Error {
   override name = 'AppSetupError';
-  /** ms until the next attempt; undefined: there is none before the config changes. */
+  /** Milliseconds until the next attempt. `undefined` means no attempt before the config changes. */
   readonly retryInMs: number | undefined;
 
   constructor(message: string, retryInMs: number | undefined, options: ErrorOptions) {
@@ -49,9 +49,9 @@ export interface ScheduledApp {
 }
 
 /**
- * The instances of enabled configs whose plugins have something to do besides the chain: scheduled tasks, jobs, onEvent or
- * exportEvents. Those with tasks or jobs are set up at once, the others when first needed. A change of the config
- * replaces its instance; a run that is on its way finishes on the old one.
+ * Holds the instances of enabled configs whose plugins do more than transform events: scheduled tasks, jobs, onEvent or
+ * exportEvents. Plugins with tasks or jobs are set up immediately, the others on first use. A change of the config
+ * replaces its instance; a run in progress finishes on the old one.
  */
 export class AppInstances {
   readonly #deps: OpenAppDeps;
@@ -66,7 +66,7 @@ export class AppInstances {
     this.#deps = deps;
   }
 
-  /** Follows the configs, and sets up what is due. To be called every second; cheap when nothing changed. */
+  /** Follows the configs and sets up due instances. Call it every second; it is cheap when nothing changed. */
   async follow(): Promise<void> {
     const revision = await readConfigRevision(this.#deps.db);
     if (revision !== this.#revision) {
@@ -76,7 +76,7 @@ export class AppInstances {
     this.#openDue();
   }
 
-  /** Those that are set up and have scheduled tasks. */
+  /** Returns the instances that are set up and have scheduled tasks. */
   scheduled(): readonly ScheduledApp[] {
     return [...this.#entries.values()].flatMap(({ row, state }) =>
       state.kind === 'ready' && row.capabilities.scheduled_tasks.length > 0
@@ -86,8 +86,8 @@ export class AppInstances {
   }
 
   /**
-   * Runs `work` on the config's instance; on one for this work alone when the config keeps none (it is disabled, say).
-   * @throws AppSetupError, what opening throws, or what `work` throws
+   * Runs `work` on the config's instance, or on a temporary one when the config keeps none (for example because it is disabled).
+   * @throws AppSetupError, or any error of opening the instance or of `work`
    */
   async use<Result>(config: StoredConfig, work: (instance: SandboxInstance) => Promise<Result>): Promise<Result> {
     const entry = await this.#entryOf(config);
@@ -101,7 +101,7 @@ export class AppInstances {
     }
   }
 
-  /** Tears everything down; runs that are on their way must have ended. */
+  /** Tears down all instances; runs in progress must have ended before. */
   async close(): Promise<void> {
     await this.#refreshing;
     for (const entry of this.#entries.values()) this.#retire(entry);
@@ -126,7 +126,7 @@ export class AppInstances {
     }
   }
 
-  /** One after the other, so that what was read first is not applied last. */
+  /** Refreshes run one after the other, so that an older read is never applied last. */
   #refresh(): Promise<void> {
     const refreshed = this.#refreshing.then(() => this.#apply());
     this.#refreshing = refreshed.catch(() => undefined);
@@ -165,10 +165,10 @@ export class AppInstances {
     if (entry.state.kind === 'idle') this.#open(entry);
     else if (entry.state.kind === 'refused' && (entry.state.retryAt ?? Infinity) <= clock.now()) this.#open(entry);
     if (entry.state.kind === 'opening') await entry.state.done;
-    // The compiler does not see that waiting changes the state.
+    // The compiler does not see that the state can change during the await.
     const state = entry.state as State;
     if (state.kind === 'ready') return state.instance;
-    const error = state.kind === 'refused' ? state.error : new Error('it was closed');
+    const error = state.kind === 'refused' ? state.error : new Error('the instance was closed');
     const retryAt = state.kind === 'refused' ? state.retryAt : undefined;
     const retryInMs = retryAt === undefined ? undefined : Math.max(0, retryAt - clock.now());
     throw new AppSetupError(error.message, retryInMs, { cause: error });
@@ -183,7 +183,7 @@ export class AppInstances {
     entry.state = { kind: 'opening', done };
   }
 
-  /** Never rejects: what went wrong is the entry's state. */
+  /** Never rejects: a failure becomes the entry's state. */
   async #setUp(entry: Entry): Promise<void> {
     const { db, clock } = this.#deps;
     const { configId } = entry.row;
@@ -199,7 +199,8 @@ export class AppInstances {
       this.#say(config, entry, 'INFO', `set up (version ${config.plugin.version})`);
     } catch (thrown) {
       const error = asError(thrown);
-      if (entry.state.kind === 'ready') this.#deps.log.error({ err: error, config: configId }, 'setup not recorded');
+      if (entry.state.kind === 'ready')
+        this.#deps.log.error({ err: error, config: configId }, 'failed to record plugin setup');
       else await this.#refuse(entry, config, error);
     }
   }
@@ -211,9 +212,9 @@ export class AppInstances {
     const retryAt = isWorthRetry(error, 1) && delayMs !== undefined ? now + delayMs : undefined;
     const text = shownError(error, config);
     entry.state = { kind: 'refused', error: new Error(text, { cause: error }), retryAt };
-    // What is missing shows on the record by itself; and nothing is wrong when the config is gone.
+    // A missing setting already shows on the record, and a deleted config has nothing to report.
     if (config === undefined || missingOf(config) !== '') return;
-    const next = retryAt === undefined ? 'not tried again before the config changes' : 'trying again soon';
+    const next = retryAt === undefined ? 'not retried until the config changes' : 'retrying soon';
     try {
       await db.transaction().execute(async (tx) => {
         await reportFailure(tx, config.id, { what: 'setup', text: `${text} (${next})`, now });
@@ -221,7 +222,7 @@ export class AppInstances {
       });
       this.#say(config, entry, 'ERROR', `setup failed: ${text} (${next})`);
     } catch (trouble) {
-      log.error({ err: trouble, config: config.id }, 'the failure of a setup could not be recorded');
+      log.error({ err: trouble, config: config.id }, 'failed to record plugin setup failure');
     }
   }
 
@@ -250,7 +251,7 @@ export class AppInstances {
     try {
       await instance.close();
     } catch (error) {
-      this.#deps.log.warn({ err: error, config: configId }, 'a plugin could not be torn down cleanly');
+      this.#deps.log.warn({ err: error, config: configId }, 'plugin teardown failed');
     }
   }
 
@@ -260,7 +261,7 @@ export class AppInstances {
   }
 }
 
-/** An enabled config whose installed plugin has work besides the chain. */
+/** An enabled config whose installed plugin does more than transform events. */
 interface AppRow {
   readonly configId: number;
   readonly projectId: number;
@@ -270,7 +271,7 @@ interface AppRow {
   readonly capabilities: Capabilities;
 }
 
-/** `parsed` keeps what was read before: versions never change. */
+/** `parsed` caches capabilities by version; versions never change. */
 async function listApps(db: Queries, parsed: Map<number, Capabilities>): Promise<AppRow[]> {
   const rows = await db
     .selectFrom('plugin_configs as c')

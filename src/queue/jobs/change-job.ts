@@ -8,7 +8,7 @@ import { findJob, moveJobs, type Job, type JobSummary } from './queue.ts';
 
 export const cancelledError = 'cancelled before it ran';
 
-/** What came of it; the sentence of `refused` says why nothing changed. */
+/** The result of a change. The sentence of `refused` says why nothing changed. */
 export type JobChange =
   | { readonly kind: 'changed'; readonly job: Job }
   | { readonly kind: 'refused'; readonly sentence: string }
@@ -22,20 +22,20 @@ interface ChangeOrder {
   readonly now: number;
 }
 
-/** A failed job is due at once, with all its attempts before it. `tx` is a transaction. */
+/** Makes a failed job due immediately, with all its attempts available again. `tx` is a transaction. */
 export async function retryJob(tx: Queries, order: ChangeOrder): Promise<JobChange> {
   const job = await findJob(tx, order.projectId, order.id);
   if (job === undefined) return { kind: 'unknown' };
   const config = await findAnyConfig(tx, job.configId, order.now);
   if (config === undefined) return { kind: 'refused', sentence: 'The config of this job was deleted.' };
   const time = isoMicros(order.now);
-  const anew = { attempts: 0, run_at: time, since: time, error: '', finished_at: null };
-  const { numUpdatedRows } = await moveJobs(tx, 'retry', anew).where('id', '=', job.id).executeTakeFirst();
-  if (numUpdatedRows === 0n) return refused('Only a failed job can be tried again', job);
+  const fresh = { attempts: 0, run_at: time, since: time, error: '', finished_at: null };
+  const { numUpdatedRows } = await moveJobs(tx, 'retry', fresh).where('id', '=', job.id).executeTakeFirst();
+  if (numUpdatedRows === 0n) return refused('Only a failed job can be retried', job);
   return changed(tx, order, job, { config, activity: 'job_retried' });
 }
 
-/** A job that waits ends as failed. `tx` is a transaction. */
+/** Ends a queued job as failed. `tx` is a transaction. */
 export async function cancelJob(tx: Queries, order: ChangeOrder): Promise<JobChange> {
   const job = await findJob(tx, order.projectId, order.id);
   if (job === undefined) return { kind: 'unknown' };
@@ -50,7 +50,7 @@ function refused(rule: string, { state }: JobSummary): JobChange {
   return { kind: 'refused', sentence: `${rule}; this one is ${state}.` };
 }
 
-/** The config's log tells who did it. The config itself did not change: nobody has to read it anew. */
+/** Records in the config's log who changed the job. The config itself did not change, so no process rereads it. */
 async function changed(
   tx: Queries,
   { actor, now, projectId }: ChangeOrder,

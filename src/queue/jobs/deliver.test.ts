@@ -46,7 +46,7 @@ const never = new AbortController().signal;
 const nameOf = (target: Parameters<Call>[0]): string => ('events' in target ? (target.events[0]?.event ?? '') : '');
 
 describe('onEvent', () => {
-  it('is called once per event, begun in order, at most ten at a time', async () => {
+  it('is called once per event, started in order, at most ten at a time', async () => {
     const begun: string[] = [];
     let running = 0;
     let together = 0;
@@ -63,7 +63,7 @@ describe('onEvent', () => {
     expect(together).toBe(10);
   });
 
-  it('every call but the last of a delivery says that more are to come', async () => {
+  it('every call except the last of a delivery indicates that more follow', async () => {
     const more: unknown[] = [];
     const instance = await instanceOf(async (target) => void more.push('more' in target));
     const names = Array.from({ length: 20 }, (_, n) => `e${n}`);
@@ -71,7 +71,7 @@ describe('onEvent', () => {
     expect(more).toEqual([...names.slice(1).map(() => true), false]);
   });
 
-  it('an event that fails costs no other, and is kept to be tried by hand', async () => {
+  it('a failing event does not affect the others, and is kept for a manual retry', async () => {
     const instance = await instanceOf(async (target) => {
       if (nameOf(target) === 'bad') throw thrownError('no', 'onEvent');
     });
@@ -98,7 +98,7 @@ describe('onEvent', () => {
     expect(delays).toEqual([10_000, 20_000, 40_000, 80_000]);
   });
 
-  it('at the last attempt it gives up on that event only, and those after it are delivered', async () => {
+  it('the last attempt abandons only that event, and those after it are delivered', async () => {
     const names = Array.from({ length: 15 }, (_, n) => `e${n}`);
     const instance = await instanceOf(async (target) => {
       if (nameOf(target) === 'e0') throw retryError('later', 'onEvent');
@@ -108,7 +108,7 @@ describe('onEvent', () => {
     expect(left(outcome)).toEqual(['e0']);
   });
 
-  it('stopping keeps what was not delivered', async () => {
+  it('stopping keeps undelivered events', async () => {
     const names = Array.from({ length: 14 }, (_, n) => `e${n}`);
     const instance = await instanceOf(async (target) => {
       if (nameOf(target) >= 'e5') throw new SandboxError('aborted', 'stopped', { method: 'onEvent' });
@@ -120,7 +120,7 @@ describe('onEvent', () => {
 });
 
 describe('exportEvents', () => {
-  it('gets all events at once, without those that the settings keep back', async () => {
+  it('gets all events in one call, without those that the settings ignore', async () => {
     const seen: string[][] = [];
     const instance = await instanceOf(async (target) => {
       if (target.kind === 'exportEvents') seen.push(target.events.map(({ event }) => event));

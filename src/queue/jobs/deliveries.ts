@@ -6,11 +6,11 @@ import type { Failure, RunOutcome } from './outcome.ts';
 import { enqueue, type Job } from './queue.ts';
 
 /**
- * Processed events on their way to `onEvent` and `exportEvents`. They reach a plugin at least once and in order: a process
- * that dies in the middle delivers the job's events again.
+ * Processed events on their way to `onEvent` and `exportEvents`. Delivery is at least once and in order: when a process dies
+ * midway, the job's events are delivered again.
  */
 export type DeliveryMethod = 'onEvent' | 'exportEvents';
-/** As processed: it carries its markers already. */
+/** A processed event, which already contains its markers. */
 export type DeliveryEvent = SandboxEvent & { readonly markers: null };
 
 export interface Delivery {
@@ -22,18 +22,18 @@ export interface Delivery {
 
 export const eventsPerJobMax = 500;
 export const charsPerJobMax = 1_000_000;
-/** Jobs of one config that wait; what comes on top of them is skipped. */
+/** Maximum queued jobs of one config; further deliveries are skipped. */
 export const backlogMax = 2000;
-/** As published: onEvent up to five times more, 5 s, 10 s, 20 s …; exportEvents as a plugin's jobs. */
+/** As published: onEvent retries up to five times after 5 s, 10 s, 20 s …; exportEvents as often as a plugin's jobs. */
 const attemptsMaxOf = { onEvent: 6, exportEvents: pluginAttemptsMax } as const;
 const onEventRetryMs = 5000;
-/** Calls of onEvent that wait at the same time; they begin in order. As on the published server. */
+/** Maximum concurrent calls of onEvent; they start in order. As on the published server. */
 const callsAtOnceMax = 10;
 const failuresKeptMax = 5;
 
 /**
- * In the transaction that stores the events. Returns by config how many events were skipped because too many wait; configs
- * that are disabled or gone get none, and that is not counted.
+ * Adds deliveries in the transaction that stores the events. Returns by config how many events were skipped because too many
+ * are queued. Disabled and deleted configs receive none, and those are not counted.
  */
 export async function addDeliveries(
   tx: Queries,
@@ -59,7 +59,7 @@ export async function addDeliveries(
   return skipped;
 }
 
-/** Jobs that may be added, of those configs that are there and enabled. */
+/** Returns how many jobs may be added to each config that exists and is enabled. */
 async function roomByConfig(tx: Queries, configIds: readonly number[]): Promise<Map<number, number>> {
   if (configIds.length === 0) return new Map();
   const enabled = await tx
@@ -82,7 +82,7 @@ async function roomByConfig(tx: Queries, configIds: readonly number[]): Promise<
   return new Map(enabled.map(({ id }) => [id, Math.max(0, backlogMax - (counts.get(id) ?? 0))]));
 }
 
-/** An event that is too large for one job gets a job of its own. */
+/** Splits events into jobs; an event that is too large to share a job gets a separate one. */
 function inParts(events: readonly DeliveryEvent[]): DeliveryEvent[][] {
   const parts: DeliveryEvent[][] = [];
   let chars = Infinity;
@@ -100,7 +100,7 @@ function inParts(events: readonly DeliveryEvent[]): DeliveryEvent[][] {
   return parts;
 }
 
-/** Never rejects for what the plugin does. */
+/** Never rejects because of the plugin's behaviour. */
 export async function deliver(
   instance: SandboxInstance,
   job: Job,
@@ -112,7 +112,7 @@ export async function deliver(
   return deliverAll(instance, job, events, { ignored: ignoredEvents(settings), signal });
 }
 
-/** `exportEventsToIgnore`: names of events, separated by commas, that the published server keeps back. */
+/** Parses `exportEventsToIgnore`: a comma-separated list of event names that the published server does not export. */
 function ignoredEvents(settings: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   const names = settings['exportEventsToIgnore'];
   return new Set(typeof names === 'string' ? names.split(',').map((name) => name.trim()) : []);
@@ -147,7 +147,7 @@ interface Each {
   readonly stopped: SandboxEvent[];
 }
 
-/** Each event for itself, as published: what one of them does wrong costs no other. */
+/** Delivers events one by one, as published: a failing event does not affect the others. */
 async function deliverEach(
   instance: SandboxInstance,
   job: Job,
@@ -203,7 +203,7 @@ function eachOutcome(each: Each, job: Job, rest: readonly SandboxEvent[]): RunOu
   return { kind: 'failed', error: worst.error, more, counts, failures };
 }
 
-/** Attempts at the events that now come first: those before them had theirs, and a setup that failed is none. */
+/** Returns the attempts at the events that are now first. Earlier events had their own attempts, and a failed setup is not counted. */
 function triesOf(job: Job, method: DeliveryMethod): number {
   return Math.max(1, attemptsMaxOf[method] - (job.attemptsMax - job.attempts));
 }

@@ -6,19 +6,19 @@ import { enqueue } from './queue.ts';
 export const pluginJobsMax = 10_000;
 const payloadCharsMax = 1_000_000;
 const nameLengthMax = 200;
-/** Times beyond it have more digits and would sort wrongly. */
+/** Later times have more digits and would sort wrongly. */
 const latest = Date.parse('9999-12-31T00:00:00Z');
 
 export interface PluginJobOrder {
   readonly name: string;
   readonly payload: JsonObject;
-  /** ms since the epoch; what lies in the past is due now. */
+  /** ms since the epoch; a time in the past is due immediately. */
   readonly runAt: number;
 }
 
 /**
- * `meta.jobs.NAME(payload).runAt(…)` of a plugin at work. Returns the job's id.
- * @throws Error for a name, payload or time that cannot be kept, when too many jobs wait, or when the config is gone
+ * Implements `meta.jobs.NAME(payload).runAt(…)`. Returns the job's id.
+ * @throws Error for an invalid name, payload or time, when too many jobs are queued, or when the config was deleted
  */
 export async function enqueuePluginJob(
   db: Metadata,
@@ -44,7 +44,7 @@ export async function enqueuePluginJob(
 
 function refuse({ name, payload, runAt }: PluginJobOrder): void {
   if (name === '' || name.length > nameLengthMax) {
-    throw new Error(`expected a job's name of 1 to ${nameLengthMax} characters, got ${name.length}`);
+    throw new Error(`expected a job name of 1 to ${nameLengthMax} characters, got ${name.length}`);
   }
   if (!(runAt < latest))
     throw new Error(`expected a time before the year 9999 for job "${name}"; check runIn or runAt`);
@@ -58,7 +58,7 @@ function refuse({ name, payload, runAt }: PluginJobOrder): void {
 
 async function refuseForConfig(tx: Queries, configId: number): Promise<void> {
   const config = await tx.selectFrom('plugin_configs').select('id').where('id', '=', configId).executeTakeFirst();
-  if (config === undefined) throw new Error('the config was deleted, so it can have no more jobs');
+  if (config === undefined) throw new Error('the config was deleted; no more jobs can be added');
   const { count } = await tx
     .selectFrom('jobs')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -67,5 +67,5 @@ async function refuseForConfig(tx: Queries, configId: number): Promise<void> {
     .where('config_id', '=', configId)
     .executeTakeFirstOrThrow();
   if (Number(count) < pluginJobsMax) return;
-  throw new Error(`expected at most ${pluginJobsMax} waiting jobs of one config; let some of them run first`);
+  throw new Error(`expected at most ${pluginJobsMax} queued jobs per config; wait until some have run`);
 }

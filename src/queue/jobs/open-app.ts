@@ -8,12 +8,12 @@ import type { InstanceServices, Sandbox, SandboxInstance, SandboxProgram } from 
 import type { Log } from '../../server/telemetry/log.ts';
 import { HopelessError } from './outcome.ts';
 
-/** What it takes to run installed plugins. */
+/** Everything needed to run installed plugins. */
 export interface InstalledPlugins {
   readonly sandbox: Sandbox;
-  /** What a config's plugin may ask of the service; its log is used for what the service says about the plugin, too. */
+  /** Services available to a config's plugin. Their log also receives the service's own messages about the plugin. */
   readonly services: (config: StoredConfig) => InstanceServices;
-  /** Program of a row of plugin_versions; undefined: it is gone. */
+  /** Loads the program of a row of plugin_versions. `undefined` means that the row was deleted. */
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
 }
 
@@ -23,15 +23,15 @@ export interface OpenAppDeps extends InstalledPlugins {
   readonly log: Log;
 }
 
-/** Empty: nothing required is missing. */
+/** Names missing required settings; empty when nothing is missing. */
 export function missingOf(config: StoredConfig): string {
   const { plugin, settings } = config;
   return missingRequired(plugin.fields, settings, attachedKeys(config)).length === 0 ? '' : healthOf(config);
 }
 
 /**
- * Loads the config's plugin into an instance of its own and sets it up.
- * @throws SandboxError, or HopelessError for what a change of the config must cure
+ * Loads the config's plugin into a new instance and sets it up.
+ * @throws SandboxError, or HopelessError for a fault that only a change of the config can fix
  */
 export async function openApp(deps: OpenAppDeps, config: StoredConfig): Promise<SandboxInstance> {
   const missing = missingOf(config);
@@ -39,7 +39,7 @@ export async function openApp(deps: OpenAppDeps, config: StoredConfig): Promise<
   const { versionId } = config.plugin;
   const program = versionId === null ? undefined : await deps.loadProgram(versionId);
   if (program === undefined) {
-    throw new HopelessError(`the version of "${config.plugin.name}" that it runs is gone; upgrade the config`);
+    throw new HopelessError(`the configured version of "${config.plugin.name}" was deleted; upgrade the config`);
   }
   return deps.sandbox.open({
     pluginName: program.pluginName,

@@ -3,55 +3,55 @@ import type { JsonObject } from '../../base/json.ts';
 import { SandboxError } from '../../plugins/sandbox/sandbox.ts';
 import type { Job } from './queue.ts';
 
-/** What an attempt at a job ended in, with what passed through the config on the way. */
+/** The result of an attempt at a job, with the counts of events that passed through the config. */
 export type RunOutcome = Ending & {
   readonly counts?: { readonly succeeded: number; readonly failed: number };
-  /** For the list of errors. */
+  /** For the config's error list. */
   readonly failures?: readonly Failure[];
 };
 
 type Ending =
   | { readonly kind: 'done' }
-  /** Once more after `delayMs`, while there are attempts. */
+  /** Retried after `delayMs` while attempts remain. */
   | { readonly kind: 'retry'; readonly error: Error; readonly delayMs: number; readonly more?: More }
   | { readonly kind: 'failed'; readonly error: Error; readonly more?: More }
-  /** It could not begin: costs no attempt. */
+  /** Could not begin; this does not count as an attempt. */
   | { readonly kind: 'postponed'; readonly error: Error; readonly delayMs: number }
-  /** It does not run, and the config is not to blame: it was disabled, say. */
+  /** Not run for a reason that is not the config's fault, for example because it was disabled. */
   | { readonly kind: 'skipped'; readonly reason: string }
-  /** The service stops. */
+  /** The service is stopping. */
   | { readonly kind: 'stopped'; readonly more?: More };
 
 interface More {
-  /** What is left to do. */
+  /** The remaining work. */
   readonly payload?: JsonObject;
-  /** Attempts that the job may have in all. */
+  /** New total of attempts for the job. */
   readonly attemptsMax?: number;
 }
 
 export interface Failure {
   readonly error: Error;
-  /** The event that it happened with. */
+  /** The event that failed. */
   readonly event?: JsonObject;
 }
 
-/** A failure that a repetition cannot cure, e.g. a missing setting. */
+/** A failure that a retry cannot fix, for example a missing setting. */
 export class HopelessError extends Error {
   override name = 'HopelessError';
 }
 
-/** Attempts of a plugin's job that asks for another one, as published. */
+/** Attempts of a plugin's job that requests a retry, as published. */
 export const pluginAttemptsMax = 15;
-/** A process of plugins that ended may have been ended by another config: so often it is tried again. */
+/** Attempts after a crash of the plugin process, which another config may have caused. */
 const crashAttemptsMax = 3;
 const pluginRetryMs = 3000;
 
-/** 3 s, 6 s, 12 s …: the published back-off of plugins' jobs. `attempt` counts from 1. */
+/** 3 s, 6 s, 12 s …: the published back-off for plugin jobs. `attempt` counts from 1. */
 export function pluginRetryDelayMs(attempt: number): number {
   return pluginRetryMs * 2 ** (attempt - 1);
 }
 
-/** A RetryError says so itself; after a crash nobody knows who was guilty. */
+/** A RetryError requests a retry; after a crash the culprit is unknown, so a few retries are allowed. */
 export function isWorthRetry(error: unknown, attempt: number): boolean {
   if (!(error instanceof SandboxError)) return !(error instanceof HopelessError || error instanceof SettingsError);
   return error.retry || (error.kind === 'crashed' && attempt < crashAttemptsMax);
@@ -65,11 +65,11 @@ export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Plugins' scheduled tasks that have a schedule; other `runEvery…` names have none, as published. */
+/** The scheduled tasks of plugins. Other `runEvery…` names have no schedule, as published. */
 export const scheduledTasks = ['runEveryMinute', 'runEveryHour', 'runEveryDay'] as const;
 export type ScheduledTask = (typeof scheduledTasks)[number];
 
-/** How errors, logs and the record name what ran. */
+/** Returns the name of a job in errors, logs and records. */
 export function labelOf(job: Pick<Job, 'kind' | 'type'>): string {
   const speaksForItself = job.kind === 'delivery' || scheduledTasks.some((name) => name === job.type);
   return speaksForItself ? job.type : `job "${job.type}"`;

@@ -2,25 +2,25 @@ import { isoMicros } from '../../base/clock.ts';
 import type { JobKind, Metadata } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 
-/** Finished jobs are kept so long, and so many of one config. */
+/** Finished jobs are kept this long, and at most this many per config. */
 export const keptMs = 7 * 86_400_000;
 export const keptPerConfigMax = 1000;
-/** Deliveries that failed keep their events, to be tried again by hand; so many of one config. */
+/** Failed deliveries keep their events for a manual retry, at most this many per config. */
 export const failedDeliveriesMax = 100;
-/** Younger ticks stay in any case: their rows are what keeps a tick from running twice. */
+/** Younger ticks always stay: their rows prevent a tick from running twice. */
 const tickKeptMs = 25 * 3_600_000;
-/** Clocks of several machines differ by less. */
+/** Clocks of different machines differ by less than this. */
 const clockSlackMs = 60_000;
 const rowsAtOnceMax = 1000;
 const finished = ['succeeded', 'failed'] as const;
 
-/** Removes what was finished long ago, and what is too much of one config. */
+/** Removes jobs that finished long ago and those beyond the limit of a config. */
 export async function pruneJobs(db: Metadata, now: number): Promise<void> {
   const old = isoMicros(now - keptMs);
   await db
     .deleteFrom('jobs')
     .where('state', 'in', finished)
-    // No job ends before it is due; and this, unlike the end, is in an index.
+    // No job ends before it is due, and unlike the end this column is indexed.
     .where('run_at', '<', old)
     .where('finished_at', '<', old)
     .execute();
@@ -54,9 +54,9 @@ async function pruneBeyond(db: Metadata, now: number, keep: number, kind?: JobKi
 }
 
 /**
- * After the clock was set back: what was written before lies in the future, and a job would wait until the clock has come
- * there again. Such jobs get their own delay counted from now; such leases end when a fresh one would, which gives a
- * living holder the time to renew; and such ticks make room for those to come.
+ * Repairs times after the clock was set back: earlier rows then have times in the future, and jobs would wait until the clock
+ * reaches them again. Queued jobs get their own delay counted from now; leases end when a fresh one would, which gives a
+ * living holder time to renew; future ticks are removed so that new ones can be planned.
  */
 export async function redate(db: Metadata, now: number, leaseMs: number): Promise<void> {
   const latest = isoMicros(now + clockSlackMs);

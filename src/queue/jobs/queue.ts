@@ -9,30 +9,30 @@ import type { JsonObject } from '../../base/json.ts';
 /**
  * Jobs of plugin configs on the metadata store.
  *
- * `now` is the time of the database, which all processes share. Who holds a job renews its lease. `attempts` and the time when the run began are the fence: who lost the lease cannot
- * write the outcome any more. Of one config at most one job runs at a time. Deliveries of a config keep their order: while
- * one waits for its next attempt, those behind it wait too. Finished rows are pruned, and a clock that was set back is
- * allowed for, in prune-jobs.ts.
+ * `now` is the time of the database, which all processes share. The holder of a job renews its lease. `attempts` and the
+ * start time of the run are the fence: a process that lost the lease can no longer write the outcome. At most one job of
+ * a config runs at a time. Deliveries of a config keep their order: while one waits for its next attempt, the ones behind
+ * it wait too. `prune-jobs.ts` prunes finished rows and handles a clock that was set back.
  */
 
-/** The table, of jobs that exist; what is not in it cannot be written. */
+/** All transitions of existing jobs; no other change of state can be written. */
 const transitions = {
-  /** Due, and no other job of the config runs. */
+  /** The job is due, and no other job of the config runs. */
   claim: { from: 'queued', to: 'running' },
-  /** The lease ran out: the process that held it died. */
+  /** The lease expired: the process that held it died. */
   reclaim: { from: 'running', to: 'running' },
   renew: { from: 'running', to: 'running' },
-  /** But for deliveries, whose rows are removed. */
+  /** Except for deliveries, whose rows are removed. */
   succeed: { from: 'running', to: 'succeeded' },
-  /** Due later: it cannot begin yet, or it failed and another attempt can help. */
+  /** Due later: the job cannot begin yet, or it failed and another attempt may help. */
   postpone: { from: 'running', to: 'queued' },
-  /** No attempt is left, or none can help. */
+  /** No attempt remains, or none can help. */
   fail: { from: 'running', to: 'failed' },
-  /** Due as before: the service stops. */
+  /** Due as before: the service is stopping. */
   release: { from: 'running', to: 'queued' },
-  /** On request, as is what follows; see change-job.ts. */
+  /** On request, like `retry`; see change-job.ts. */
   cancel: { from: 'queued', to: 'failed' },
-  /** With all attempts anew. */
+  /** With all attempts available again. */
   retry: { from: 'failed', to: 'queued' },
 } as const satisfies Record<string, { readonly from: JobState; readonly to: JobState }>;
 export type JobTransition = keyof typeof transitions;
@@ -49,13 +49,13 @@ export interface NewJob {
   readonly payload: JsonObject;
   /** ms since the epoch. */
   readonly now: number;
-  /** `succeeded`: done in the very transaction that records it. Default queued. */
+  /** `succeeded` means that the work was done in the transaction that records the job. Default: queued. */
   readonly state?: 'queued' | 'succeeded';
-  /** Default started. */
+  /** Default: started. */
   readonly kind?: JobKind;
-  /** ms since the epoch; default now. */
+  /** ms since the epoch; default: now. */
   readonly runAt?: number;
-  /** Default: as many as usual, see `attemptsMax`. */
+  /** Default: `attemptsMax` of the kind. */
   readonly attemptsMax?: number;
 }
 
@@ -63,7 +63,7 @@ export interface Job extends JobSummary {
   readonly payload: JsonObject;
 }
 
-/** Without the payload, which may be large. */
+/** A job without its payload, which may be large. */
 export interface JobSummary {
   readonly id: string;
   readonly projectId: number;
@@ -77,14 +77,14 @@ export interface JobSummary {
   readonly runAt: string;
   readonly error: string;
   readonly createdAt: string;
-  /** When the last run began; null: none did. */
+  /** Start of the last run; `null` before the first. */
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
 }
 
-/** In the caller's transaction: the job exists if and only if what asked for it does. Returns its id. */
+/** Adds a job in the caller's transaction, so that it exists only if that commits. Returns its id. */
 export async function enqueue(tx: Queries, job: NewJob & { readonly uniqueKey?: undefined }): Promise<string>;
-/** Undefined: there is a job with this key already, in whatever state. */
+/** Returns `undefined` if a job with this key already exists in any state. */
 export async function enqueue(tx: Queries, job: NewJob & { readonly uniqueKey: string }): Promise<string | undefined>;
 export async function enqueue(
   tx: Queries,
@@ -119,7 +119,7 @@ export async function enqueue(
   return numInsertedOrUpdatedRows === 0n ? undefined : id;
 }
 
-/** Takes the job that is due longest (of these kinds) and holds it until `now + leaseMs`. Undefined: nothing to do. */
+/** Claims the job of these kinds that has been due longest and holds it until `now + leaseMs`. Returns `undefined` if none is due. */
 export async function claim(
   db: Metadata,
   now: number,
@@ -134,19 +134,19 @@ export async function claim(
 
 type Candidate = Pick<Selectable<Database['jobs']>, 'id' | 'config_id' | 'attempts' | 'lease_until'>;
 
-/** Undefined: somebody else was faster. */
+/** Returns `undefined` if another process was faster. */
 async function take(tx: Queries, candidate: Candidate, now: number, leaseMs: number): Promise<Job | undefined> {
   await lockConfigOfJob(tx, candidate.config_id);
   const found = (await expired(tx, now, undefined, candidate.id)) ?? (await due(tx, now, undefined, candidate.id));
   if (found === undefined) return undefined;
   const taken = { ...claimed(found, now, leaseMs), since: isoMicros(now) };
   const by = found.lease_until === null ? 'claim' : 'reclaim';
-  // As it was when it was found to be due: the config may be gone, and with it the row to take turns on.
+  // Only while the job is unchanged: a deleted config leaves no row to lock.
   const row = await moveJobs(tx, by, taken).where(isStill(found)).returningAll().executeTakeFirst();
   return row && toJob(row);
 }
 
-/** Transactions about jobs of one config follow one another from here on. False: the config is gone. */
+/** Serialises this transaction with others about jobs of the config. Returns false if the config was deleted. */
 export async function lockConfigOfJob(tx: Queries, configId: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('plugin_configs')
@@ -156,7 +156,7 @@ export async function lockConfigOfJob(tx: Queries, configId: number): Promise<bo
   return numUpdatedRows > 0n;
 }
 
-/** False: the lease is lost, somebody else may run the job. */
+/** Returns false if the lease is lost and another process may run the job. */
 export async function renew(db: Queries, job: Job, now: number, leaseMs: number): Promise<boolean> {
   return updateHeld(db, job, 'renew', { lease_until: isoMicros(now + leaseMs) });
 }
@@ -166,8 +166,8 @@ export async function succeed(db: Queries, job: Job, now: number): Promise<boole
 }
 
 /**
- * Tries again after `delayMs`, or gives up: `final`, or the attempts are used up. `error` must hold no secret. `payload`:
- * what is left to do, instead of what it was. False: the lease is lost.
+ * Retries after `delayMs`, or fails permanently if `final` or the attempts are used up. `error` must hold no secret. `payload`
+ * replaces the job's payload with the remaining work. Returns false if the lease is lost.
  */
 export async function fail(
   db: Queries,
@@ -178,7 +178,7 @@ export async function fail(
     readonly delayMs: number;
     readonly final: boolean;
     readonly payload?: JsonObject | undefined;
-    /** From now on. */
+    /** The new total of attempts. */
     readonly attemptsMax?: number | undefined;
   },
 ): Promise<boolean> {
@@ -194,19 +194,19 @@ export async function fail(
   return updateHeld(db, job, 'postpone', { ...left, ...dueIn(outcome.delayMs, outcome.now), error });
 }
 
-/** Gives the job back to its place: the service stops. Costs no attempt. `payload`: what is left to do. */
+/** Returns the job to the queue because the service is stopping. It costs no attempt. `payload` is the remaining work. */
 export async function release(db: Queries, job: Job, payload?: JsonObject): Promise<boolean> {
   const left = payload === undefined ? {} : { payload: JSON.stringify(payload) };
   return updateHeld(db, job, 'release', { ...left, lease_until: null, attempts: job.attempts - 1 });
 }
 
-/** The job cannot begin yet: it comes back after `delayMs`, with as many attempts before it as it had. */
+/** Makes a job that cannot begin yet due again after `delayMs`. It costs no attempt. */
 export async function postpone(
   db: Queries,
   job: Job,
   later: { readonly error: string; readonly now: number; readonly delayMs: number },
 ): Promise<boolean> {
-  // Of a delivery the attempt stands, so that those behind it wait for it.
+  // A delivery keeps its attempt, so that the ones behind it wait for it.
   if (job.kind === 'delivery') return fail(db, job, { ...later, final: false, attemptsMax: job.attemptsMax + 1 });
   const error = later.error.slice(0, jobErrorLengthMax);
   return updateHeld(db, job, 'postpone', { ...dueIn(later.delayMs, later.now), attempts: job.attempts - 1, error });
@@ -216,7 +216,7 @@ function dueIn(delayMs: number, now: number) {
   return { lease_until: null, run_at: isoMicros(now + delayMs), since: isoMicros(now) };
 }
 
-/** A job that leaves no trace when it went well: its rows would be too many. */
+/** Removes a job that succeeded and leaves no record, because there would be too many rows. */
 export async function remove(db: Queries, job: Job): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('jobs')
@@ -254,7 +254,7 @@ export async function listJobs(
   if (of.state !== undefined) query = query.where('state', '=', of.state);
   if (of.kind !== undefined) query = query.where('kind', '=', of.kind);
   const { count } = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  // Ids tell the time; so neither the count nor the order reads a payload.
+  // Ids are ordered by time, so neither count nor order reads a payload.
   const ids = await query.select('id').orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute();
   if (ids.length === 0) return { count: Number(count), jobs: [] };
   const rows = await db
@@ -270,7 +270,7 @@ export async function listJobs(
   return { count: Number(count), jobs: rows.map(toSummary) };
 }
 
-/** Writes on the job's row while the lease stands. False: it is lost, and nothing was changed. */
+/** Updates the job's row while the lease is valid. Returns false if it is lost and nothing was changed. */
 async function updateHeld(db: Queries, job: Job, by: JobTransition, columns: JobColumns): Promise<boolean> {
   const { numUpdatedRows } = await moveJobs(db, by, columns)
     .where(isHeld(leaseOf(job)))
@@ -279,10 +279,10 @@ async function updateHeld(db: Queries, job: Job, by: JobTransition, columns: Job
   return numUpdatedRows > 0n;
 }
 
-/** The query for a transition of the jobs that the caller selects; a job in another state stays as it is. */
+/** Builds the update for a transition of the jobs that the caller selects; a job in another state stays unchanged. */
 export function moveJobs(db: Queries, by: JobTransition, columns: JobColumns) {
   const { from, to } = transitions[by];
-  // The column's type refuses every update, so that this one is the only one.
+  // The column's type refuses every other update, so this is the only one.
   const state = to as never;
   return db
     .updateTable('jobs')
@@ -294,12 +294,12 @@ function leaseOf({ id, attempts }: Job): Lease {
   return { id, epoch: attempts };
 }
 
-/** Running under a lease that ran out. */
+/** Finds a running job whose lease has expired. */
 function expired(db: Queries, now: number, kinds?: readonly JobKind[], id?: string): Promise<Candidate | undefined> {
   return candidates(db, now, kinds, id).where(isExpired(now)).executeTakeFirst();
 }
 
-/** Queued and due. */
+/** Finds a queued job that is due. */
 function due(db: Queries, now: number, kinds?: readonly JobKind[], id?: string): Promise<Candidate | undefined> {
   return candidates(db, now, kinds, id)
     .where('j.state', '=', transitions.claim.from)
@@ -323,7 +323,7 @@ function due(db: Queries, now: number, kinds?: readonly JobKind[], id?: string):
     .executeTakeFirst();
 }
 
-/** No other job of the same config runs under a valid lease. The index jobs_due answers it. */
+/** Selects jobs whose config runs no other job under a valid lease. Served by the index jobs_due. */
 function candidates(db: Queries, now: number, kinds: readonly JobKind[] | undefined, id: string | undefined) {
   let query = db
     .selectFrom('jobs as j')

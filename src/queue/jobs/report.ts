@@ -11,8 +11,8 @@ import type { Failure } from './outcome.ts';
 const errorLengthMax = 1000;
 
 /**
- * The config says that `what` failed and why. A failure like the one on record (numbers and ids apart) is left as it is:
- * a plugin that fails every second shall not fill the activity log.
+ * Records on the config that `what` failed and why. A failure that differs from the recorded one only in numbers and ids is
+ * not written: a plugin that fails every second must not flood the activity log.
  */
 export async function reportFailure(
   tx: Queries,
@@ -25,7 +25,7 @@ export async function reportFailure(
   await setConfigError(tx, configId, { error, source: failed.what }, failed.now);
 }
 
-/** Takes back what `reportFailure` said of the same `what`; trouble of another kind stays. */
+/** Clears the error that `reportFailure` recorded for the same `what`; other errors stay. */
 export async function reportSuccess(tx: Queries, configId: number, what: string, now: number): Promise<void> {
   const known = await errorOf(tx, configId);
   if (known?.error_source === what) await setConfigError(tx, configId, { error: '', source: what }, now);
@@ -40,12 +40,12 @@ function withoutNumbers(text: string): string {
   return text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\d+/gi, '#');
 }
 
-/** An error as it may be shown: without the secrets of the config. */
+/** Returns the error's text without the config's secrets. */
 export function shownError(error: Error, config: Pick<StoredConfig, 'plugin' | 'settings'> | undefined): string {
   return config === undefined ? error.message : withoutSecrets(error.message, config.plugin.fields, config.settings);
 }
 
-/** A failure as the list of errors takes it. */
+/** Converts a failure to an entry of the error list. */
 export function toPluginFailure(
   config: StoredConfig,
   { error, event }: Failure,
@@ -65,7 +65,7 @@ export function toPluginFailure(
   };
 }
 
-/** Adds to the config's metrics of this hour; `ms`: time spent. */
+/** Adds to the config's metrics of this hour. `ms` is the time spent. */
 export async function countRun(
   tx: Queries,
   config: StoredConfig,

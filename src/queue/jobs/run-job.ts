@@ -15,7 +15,7 @@ import { pluginAttemptsMax, pluginRetryDelayMs, type RunOutcome } from './outcom
 import type { Job } from './queue.ts';
 
 const retryDelayMsMax = 600_000;
-/** A setup that is tried again soon holds the job back for at least so long. */
+/** Minimum delay of a job whose plugin's setup is retried soon. */
 const postponedMsMin = 1000;
 
 export interface RunJobDeps {
@@ -24,20 +24,20 @@ export interface RunJobDeps {
   readonly registry: Pick<PluginRegistry, 'get'>;
   /** The door into the event log. */
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
-  /** Undefined: this process runs built-in plugins only. */
+  /** `undefined` means that this process runs only built-in plugins. */
   readonly apps: AppInstances | undefined;
-  /** First delay after a failure of a built-in import app; doubles up to 10 min. */
+  /** First delay after a failure of a built-in import app, in ms; doubles up to 10 min. */
   readonly retryMs: number;
 }
 
-/** One attempt at a job. Rejects only when the metadata store does not answer. */
+/** Makes one attempt at a job. Rejects only when the metadata store does not answer. */
 export async function runJob(
   deps: RunJobDeps,
   job: Job,
   config: StoredConfig | undefined,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  if (job.attempts > job.attemptsMax) return failed('the process ended each time that the job ran');
+  if (job.attempts > job.attemptsMax) return failed('the process ended in every attempt');
   if (config === undefined) return failed('the config was deleted');
   const obstacle = job.kind === 'started' ? '' : obstacleOf(config);
   if (obstacle !== '') return { kind: 'skipped', reason: obstacle };
@@ -56,7 +56,7 @@ function failed(sentence: string): RunOutcome {
   return { kind: 'failed', error: new HopelessError(sentence) };
 }
 
-/** Why what nobody asked for just now does not run; empty: it does. */
+/** Returns why a job that no user started does not run; empty when it may. */
 function obstacleOf(config: StoredConfig): string {
   if (config.deleted) return 'the config is in the bin';
   if (!config.enabled) return 'the config is disabled';
@@ -83,7 +83,7 @@ async function runBuiltIn(
       accept: deps.accept,
       signal,
     });
-    // Stopped before the end as far as anyone can tell: repeating is harmless, a loss would not be.
+    // A stop is assumed to come before the end: repeating is harmless, a loss would not be.
     return { kind: signal.aborted ? 'stopped' : 'done' };
   } catch (thrown) {
     const error = asError(thrown);
@@ -126,7 +126,7 @@ async function runOn(
   }
 }
 
-/** A job comes before a scheduled task of the same name, and a task may be started by hand too. */
+/** Resolves a job before a scheduled task of the same name; tasks can also be started by hand. */
 function targetOf({ described }: SandboxInstance, job: Job): CallTarget | undefined {
   const { type: name, payload } = job;
   if (job.kind !== 'scheduled' && described.jobs.includes(name)) return { kind: 'job', name, payload };
@@ -138,7 +138,7 @@ function noJob({ plugin }: StoredConfig, { type }: Job): string {
   return `plugin "${plugin.name}" has no job "${type}"`;
 }
 
-/** As published: only a RetryError is tried again, and a scheduled task comes again by itself. */
+/** As published: only a RetryError is retried, and a scheduled task runs again at its next tick. */
 function afterFailure(job: Job, error: Error): RunOutcome {
   if (isAborted(error)) return { kind: 'stopped' };
   const failures = [{ error }];
@@ -150,7 +150,7 @@ function afterFailure(job: Job, error: Error): RunOutcome {
   return { kind: 'retry', error, delayMs: pluginRetryDelayMs(job.attempts), failures, more };
 }
 
-/** The instance could not be had. What a kept one met at its setup is on record already. */
+/** The instance is not available. A setup failure of a kept instance is already recorded. */
 function cannotBegin(job: Job, error: Error, signal: AbortSignal): RunOutcome {
   if (signal.aborted) return { kind: 'stopped' };
   if (error instanceof HopelessError) return { kind: 'failed', error };

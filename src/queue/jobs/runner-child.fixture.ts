@@ -1,6 +1,6 @@
 /**
- * A process of its own that runs jobs and is killed by a test. Arguments: FILE MODE. FILE is the metadata store. Prints
- * `began TARGET` and `ended TARGET` per call of the plugin. Modes: `hang`: no call ends; `work`: each takes 30 ms.
+ * A separate process that runs jobs and is killed by a test. Arguments: FILE MODE. FILE is the metadata store. Prints
+ * `began TARGET` and `ended TARGET` for each call of the plugin. Modes: in `hang` no call ends; in `work` each takes 30 ms.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
@@ -28,7 +28,7 @@ const { sandbox, services, loadProgram } = fakeSandbox({
   },
 });
 
-// A test that fails must not leave a busy process behind.
+// A failing test must not leave a busy process behind.
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), 60_000).unref();
 const runner = startJobRunner({
   db: openSqlite(file),

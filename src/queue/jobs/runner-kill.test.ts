@@ -56,7 +56,7 @@ function start(configId: number, n: number): Promise<string> {
 }
 
 describe('kill -9 of a process that runs jobs', () => {
-  it('a job, a tick and a delivery that it had in hand are taken up by the next process', async () => {
+  it('its job, tick and delivery in progress are claimed by the next process', async () => {
     const [one, two] = [await addApp(store.db, projectId), await addApp(store.db, projectId)];
     const past = Date.now() - 86_400_000;
     const capabilities = { scheduled_tasks: ['runEveryDay'] };
@@ -79,7 +79,7 @@ describe('kill -9 of a process that runs jobs', () => {
     expect(jobs.find(({ configId }) => configId === three)).toMatchObject({ attempts: 2, kind: 'scheduled' });
   });
 
-  it('while another works on: no job is lost, and none but those in hand runs twice', async () => {
+  it('while another keeps working: no job is lost, and only those in progress run twice', async () => {
     const configs = await Promise.all(Array.from({ length: 4 }, () => addApp(store.db, projectId)));
     await using survivor = startChild('work');
     await using victim = startChild('work');

@@ -112,7 +112,7 @@ describe('jobs of installed plugins', () => {
     expect(metrics).toMatchObject([{ config_id: id, succeeded: 1, failed: 0 }]);
   });
 
-  it('a RetryError is tried again after 3, 6, 12 s … up to 15 attempts', async () => {
+  it('a RetryError is retried after 3, 6, 12 s … up to 15 attempts', async () => {
     const id = await configure();
     const sandbox = plugin(async () => {
       throw retryError('later', 'sync');
@@ -133,7 +133,7 @@ describe('jobs of installed plugins', () => {
     expect(sandbox.calls).toHaveLength(15);
   });
 
-  it('any other error fails at once and is on record: job, config, log, errors, metrics', async () => {
+  it('any other error fails immediately and is recorded: job, config, log, errors, metrics', async () => {
     const id = await configure();
     const sandbox = plugin(async () => {
       throw thrownError('x is not a function');
@@ -149,7 +149,7 @@ describe('jobs of installed plugins', () => {
     expect(metrics).toMatchObject([{ succeeded: 0, failed: 1 }]);
   });
 
-  it('a crash of the process of plugins, which another config may have caused, is tried again, but not for ever', async () => {
+  it('a crash of the plugin process, which another config may have caused, is retried, but not for ever', async () => {
     const id = await configure();
     const sandbox = plugin(async () => {
       throw new SandboxError('crashed', 'the process ended', { method: 'sync' });
@@ -164,7 +164,7 @@ describe('jobs of installed plugins', () => {
     expect(await ended(job)).toMatchObject({ state: 'failed', attempts: 3 });
   });
 
-  it('what somebody starts runs although the config is disabled; what the plugin put off does not', async () => {
+  it('a job started by a user runs although the config is disabled; one that the plugin scheduled does not', async () => {
     const id = await configure({ enabled: false });
     const sandbox = plugin(async () => null);
     await using _runner = startRunner(sandbox);
@@ -180,7 +180,7 @@ describe('jobs of installed plugins', () => {
     expect(await errorOf(store.db, id)).toBe('');
   });
 
-  it('a scheduled task can be started out of turn; a job that is not there fails at once', async () => {
+  it('a scheduled task can be started out of turn; an unknown job fails immediately', async () => {
     const id = await configure();
     const sandbox = plugin(async () => null);
     await using _runner = startRunner(sandbox);
@@ -189,7 +189,7 @@ describe('jobs of installed plugins', () => {
     expect(await ended(await startOne(id, 'dance'))).toMatchObject({ error: 'plugin "App" has no job "dance"' });
   });
 
-  it('a job waits while the setup is tried again, which costs no attempt', async () => {
+  it('a job waits while the setup is retried, which costs no attempt', async () => {
     const id = await configure();
     let healthy = false;
     const sandbox = fakeSandbox({
@@ -209,7 +209,7 @@ describe('jobs of installed plugins', () => {
     expect(await ended(job)).toMatchObject({ state: 'succeeded', attempts: 1, error: '' });
   });
 
-  it('a config that is deleted under its job leaves no counts and no errors behind', async () => {
+  it('a config deleted during its job leaves no counts and no errors behind', async () => {
     const id = await configure();
     const sandbox = plugin(async () => {
       await store.db.deleteFrom('plugin_configs').where('id', '=', id).execute();
@@ -221,7 +221,7 @@ describe('jobs of installed plugins', () => {
     expect(await failuresOf(store.db)).toEqual([]);
   });
 
-  it('stopping aborts the call, gives the job back and tears everything down', async () => {
+  it('stopping aborts the call, releases the job and tears everything down', async () => {
     const id = await configure();
     const { promise: began, resolve: begin } = Promise.withResolvers<undefined>();
     const sandbox = plugin(async (_target, signal) => {
@@ -260,7 +260,7 @@ describe('jobs of installed plugins', () => {
 });
 
 describe('schedules at work', () => {
-  it('a failed tick is on record and comes again by itself, not by retries; success clears the error', async () => {
+  it('a failed tick is recorded and runs again at the next tick, not by retries; success clears the error', async () => {
     const id = await configure({ capabilities: { scheduled_tasks: ['runEveryMinute'] } });
     let healthy = false;
     const sandbox = plugin(async () => {
@@ -315,7 +315,7 @@ describe('schedules at work', () => {
 });
 
 describe('deliveries at work', () => {
-  it('arrive in order, over jobs and retries, and leave no rows', async () => {
+  it('arrive in order across jobs and retries, and leave no rows', async () => {
     const id = await configure({ capabilities: { methods: ['exportEvents'] } });
     const seen: string[] = [];
     let refusals = 2;
@@ -345,7 +345,7 @@ describe('deliveries at work', () => {
     expect(await errorOf(store.db, id)).toBe('');
   });
 
-  it('one that fails for good is kept with its events, and the next goes on', async () => {
+  it('a permanently failed one is kept with its events, and the next is delivered', async () => {
     const id = await configure({ capabilities: { methods: ['exportEvents'] } });
     const sandbox = plugin(async (target) => {
       if (target.kind === 'exportEvents' && target.events[0]?.event === 'bad') throw thrownError('no', 'exportEvents');

@@ -91,7 +91,7 @@ function startOne(configId: number, type: string, payload: Job['payload'] = {}):
 }
 
 describe('an import app in the sandbox', () => {
-  it('is set up, runs its jobs, and its jobs start others with what they stored', async () => {
+  it('is set up, runs its jobs, and its jobs start others with stored values', async () => {
     const code = `
       module.exports.setupPlugin = async (meta) => { await meta.storage.set('pages', []) }
       module.exports.jobs = {
@@ -113,7 +113,7 @@ describe('an import app in the sandbox', () => {
     expect(jobs).toHaveLength(2);
   });
 
-  it('its schedule and its onEvent run, and what it throws names the cause', async () => {
+  it('its schedule and its onEvent run, and its errors name the cause', async () => {
     const code = `
       async function runEveryDay(meta) { await meta.storage.set('ran', true) }
       async function onEvent(event, meta) {

@@ -116,7 +116,7 @@ describe('the job runner', () => {
     expect(accepted).toEqual([batch]);
   });
 
-  it('tries again after a failure; the config says what is wrong until it goes well, without the secret', async () => {
+  it('retries after a failure; the config shows the error without the secret until a run succeeds', async () => {
     const id = await newConfig({ bucket: 'b', token: 'hunter2' });
     let tries = 0;
     const errors: string[] = [];
@@ -153,7 +153,7 @@ describe('the job runner', () => {
     expect(await ended(await order(4711))).toMatchObject({ state: 'failed', error: 'the config was deleted' });
   });
 
-  it('jobs of one config follow one another, jobs of two run side by side', async () => {
+  it('jobs of one config run one after the other, jobs of two run concurrently', async () => {
     const [one, two] = [await newConfig({ bucket: 'one' }), await newConfig({ bucket: 'two' })];
     const running = new Map<string, number>();
     let together = 0;
@@ -183,7 +183,7 @@ describe('the job runner', () => {
     expect(runs).toBe(1);
   });
 
-  it('stopping gives the job back at once; the next process runs it from the start', async () => {
+  it('stopping releases the job immediately; the next process runs it from the start', async () => {
     const id = await newConfig({ bucket: 'b' });
     const jobId = await order(id);
     const { promise: began, resolve: begin } = Promise.withResolvers<undefined>();
@@ -199,7 +199,7 @@ describe('the job runner', () => {
     expect((await ended(jobId)).state).toBe('succeeded');
   });
 
-  it('a job whose process died is taken up again, but not for ever', async () => {
+  it('a job whose process died is claimed again, but not for ever', async () => {
     const id = await newConfig({ bucket: 'b' });
     const jobId = await order(id);
     const past = Date.now() + 10;
@@ -216,7 +216,7 @@ describe('the job runner', () => {
     });
     expect(await ended(doomed)).toMatchObject({
       state: 'failed',
-      error: 'the process ended each time that the job ran',
+      error: 'the process ended in every attempt',
     });
     expect(runs).toBe(1);
   });

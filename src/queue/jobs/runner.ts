@@ -22,21 +22,21 @@ import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure } f
 export interface JobRunnerDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Of leases, schedules and of when a job is due; default that of `db`. */
+  /** The clock of leases, schedules and due times. Default: that of `db`. */
   readonly databaseClock?: DatabaseClock;
   readonly registry: Pick<PluginRegistry, 'get'>;
   /** The door into the event log. */
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
   readonly log: Log;
-  /** Aborting stops taking jobs, tells the running ones, and gives back what they did not finish. */
+  /** Aborting stops claiming jobs, notifies the running ones and releases what they did not finish. */
   readonly signal: AbortSignal;
-  /** Left out: only jobs of built-in plugins run here, and nothing is scheduled. */
+  /** When omitted, only jobs of built-in plugins run here, and nothing is scheduled. */
   readonly installed?: InstalledPlugins;
-  /** How often to look for work, default 1,000. */
+  /** Poll interval in ms, default 1,000. */
   readonly pollMs?: number;
-  /** How long a job is held without a sign of life, default 30,000. */
+  /** Lease time of a job in ms, default 30,000. */
   readonly leaseMs?: number;
-  /** First delay after a failure of a built-in import app, default 5,000; doubles up to 10 min. */
+  /** First delay after a failure of a built-in import app in ms, default 5,000; doubles up to 10 min. */
   readonly retryMs?: number;
 }
 
@@ -46,8 +46,8 @@ export interface JobRunner {
 }
 
 /**
- * Jobs that run side by side in one process, each of another config. What may take hours and what comes by itself have
- * places of their own, so that imports never hold up schedules and deliveries.
+ * Jobs that run concurrently in one process, each of another config. Long-running jobs and automatic ones have separate
+ * pools, so that imports never hold up schedules and deliveries.
  */
 const pools: readonly { readonly kinds: readonly JobKind[]; readonly atOnceMax: number }[] = [
   { kinds: ['started', 'enqueued'], atOnceMax: 8 },
@@ -63,7 +63,7 @@ interface RunnerDeps extends RunJobDeps, SettleDeps {
   readonly leaseMs: number;
 }
 
-/** Runs the queued jobs of plugins, one per config at a time. A job whose process died is taken up again. */
+/** Runs queued plugin jobs, one per config at a time. A job whose process died is claimed again. */
 export function startJobRunner(deps: JobRunnerDeps): JobRunner {
   const { db, clock, log, installed, databaseClock = createDatabaseClock(db) } = deps;
   const apps = installed === undefined ? undefined : new AppInstances({ db, clock, log, ...installed });
@@ -85,7 +85,7 @@ export function startJobRunner(deps: JobRunnerDeps): JobRunner {
   return { done: stop() };
 }
 
-/** Without a sandbox only what was started by somebody is taken: the rest waits for a process that has one. */
+/** Without a sandbox only jobs that users started are claimed; the others wait for a process that has one. */
 function kindsHere(kinds: readonly JobKind[], apps: AppInstances | undefined): readonly JobKind[] {
   return apps === undefined ? kinds.filter((kind) => kind === 'started') : kinds;
 }
@@ -99,24 +99,24 @@ async function runPool(deps: RunnerDeps, kinds: readonly JobKind[], atOnceMax: n
     atOnceMax,
     pollMs,
     signal,
-    onTrouble: (err) => log.error({ err }, 'jobs wait: the metadata store does not answer'),
+    onTrouble: (err) => log.error({ err }, 'failed to claim jobs; retrying'),
   });
 }
 
-/** Never rejects: when the outcome cannot be written, the lease runs out and the job is taken up again. */
+/** Never rejects: when the outcome cannot be written, the lease expires and the job is claimed again. */
 async function runHeld(deps: RunnerDeps, job: Job): Promise<void> {
   const lost = new AbortController();
-  const letGo = keepJob(deps, job, lost);
+  const releaseLease = keepJob(deps, job, lost);
   try {
     const began = performance.now();
     const config = await findAnyConfig(deps.db, job.configId, deps.clock.now());
     const outcome = await attempt(deps, job, config, AbortSignal.any([deps.signal, lost.signal]));
-    await letGo();
+    await releaseLease();
     await settle(deps, { job, config, outcome, ms: performance.now() - began });
   } catch (error) {
-    deps.log.error({ err: error, job: job.id }, 'the outcome of a job could not be written; it is taken up again');
+    deps.log.error({ err: error, job: job.id }, 'failed to record job outcome; the job will run again');
   } finally {
-    await letGo();
+    await releaseLease();
   }
 }
 
@@ -135,7 +135,7 @@ async function attempt(
 
 /** Follows the configs and plans their schedules. */
 async function followApps(deps: RunnerDeps, apps: AppInstances, schedule: Schedule): Promise<void> {
-  await repeat(deps, 'the configs of plugins could not be followed', deps.pollMs, async () => {
+  await repeat(deps, 'failed to follow plugin configs', deps.pollMs, async () => {
     await apps.follow();
     await schedule.plan(apps.scheduled());
   });
@@ -143,17 +143,17 @@ async function followApps(deps: RunnerDeps, apps: AppInstances, schedule: Schedu
 
 async function keepQueue(deps: RunnerDeps): Promise<void> {
   let prunedAt = -Infinity;
-  await repeat(deps, 'the queue of jobs could not be put in order', keepQueueEveryMs, async () => {
+  await repeat(deps, 'failed to prune jobs', keepQueueEveryMs, async () => {
     const now = await deps.databaseClock.now();
     await redate(deps.db, now, deps.leaseMs);
-    // Time that passed, not time of day: that may jump.
+    // Elapsed time and not time of day, which may jump.
     if (performance.now() - prunedAt < pruneEveryMs) return;
     await pruneJobs(deps.db, now);
     prunedAt = performance.now();
   });
 }
 
-/** Until the service stops; of failures that follow one another the first is logged. */
+/** Repeats `work` until the service stops. Only the first of consecutive failures is logged. */
 async function repeat(deps: RunnerDeps, trouble: string, everyMs: number, work: () => Promise<void>): Promise<void> {
   let troubles = 0;
   while (!deps.signal.aborted) {
@@ -161,13 +161,13 @@ async function repeat(deps: RunnerDeps, trouble: string, everyMs: number, work: 
       await work();
       troubles = 0;
     } catch (error) {
-      if (troubles++ === 0) deps.log.error({ err: error }, `${trouble}; trying again`);
+      if (troubles++ === 0) deps.log.error({ err: error }, `${trouble}; retrying`);
     }
     await setTimeout(everyMs, undefined, { signal: deps.signal }).catch(() => undefined);
   }
 }
 
-/** Renews the lease until told to stop; when somebody else has taken the job, aborts the run here. */
+/** Renews the lease until released. Aborts the run here when another process has claimed the job. */
 function keepJob(
   { db, databaseClock, log, leaseMs }: RunnerDeps,
   job: Job,
@@ -176,12 +176,12 @@ function keepJob(
   return keepLease({
     leaseMs,
     renew: async () => renew(db, job, await databaseClock.now(), leaseMs),
-    onLost: () => lost.abort(new Error('the job was taken up elsewhere')),
-    onTrouble: (err) => log.warn({ err, job: job.id }, 'the lease of a job could not be renewed; trying again'),
+    onLost: () => lost.abort(new Error('the job was claimed by another process')),
+    onTrouble: (err) => log.warn({ err, job: job.id }, 'failed to renew job lease; retrying'),
   });
 }
 
-/** Ticks lie at multiples of these since the epoch: full minutes, full hours, midnight UTC. */
+/** Ticks are at multiples of these since the epoch: full minutes, full hours, midnight UTC. */
 const everyMs = {
   runEveryMinute: 60_000,
   runEveryHour: 3_600_000,
@@ -189,11 +189,11 @@ const everyMs = {
 } as const satisfies Record<ScheduledTask, number>;
 
 /**
- * Turns schedules into jobs. Every process does; a key per config, task and tick makes it one job. A tick is skipped while
- * the task's previous run waits or runs. After a standstill the latest tick is made up for, those before it are not.
+ * Turns schedules into jobs. Every process plans; a unique key per config, task and tick makes it one job. A tick is skipped
+ * while the task's previous run is queued or running. After an outage only the latest tick is made up for.
  */
 interface Schedule {
-  /** To be called every second. */
+  /** Call it every second. */
   plan(apps: readonly ScheduledApp[]): Promise<void>;
 }
 
@@ -203,7 +203,7 @@ interface ScheduleDeps {
 }
 
 export function createSchedule({ db, clock }: ScheduleDeps): Schedule {
-  /** The tick decided last in this process, by config and task: what was skipped stays skipped. */
+  /** The last tick decided in this process, by config and task: a skipped tick stays skipped. */
   let decided = new Map<string, number>();
   return {
     async plan(apps) {
@@ -223,7 +223,7 @@ export function createSchedule({ db, clock }: ScheduleDeps): Schedule {
   };
 }
 
-/** A task begins with the first tick after its config was set up so. A change in the future is from before the clock went back. */
+/** A task begins with the first tick after its config's last change. A change in the future dates from before the clock was set back. */
 function isAfter(tick: number, updatedAt: string, now: number): boolean {
   const changed = Date.parse(updatedAt);
   return tick >= changed || changed > now;
@@ -280,7 +280,7 @@ async function isUnderWay(tx: Queries, configId: number, task: ScheduledTask): P
 interface SettleDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Tells when what is put off is due, and what is shown of it. */
+  /** Decides when postponed work is due, and the times shown. */
   readonly databaseClock: DatabaseClock;
   readonly log: Log;
   readonly services: ((config: StoredConfig) => Pick<InstanceServices, 'log'>) | undefined;
@@ -290,18 +290,18 @@ interface Attempt {
   readonly job: Job;
   readonly config: StoredConfig | undefined;
   readonly outcome: RunOutcome;
-  /** How long it took. */
+  /** Duration of the attempt. */
   readonly ms: number;
 }
 
-/** Writes what became of an attempt: the job, the config's error, metrics and errors, in one transaction. */
+/** Records the outcome of an attempt (the job, the config's error, metrics and errors) in one transaction. */
 async function settle(deps: SettleDeps, attempt: Attempt): Promise<void> {
   const now = await deps.databaseClock.now();
   const { job, config, outcome } = attempt;
   const isOurs = await deps.db.transaction().execute(async (tx) => {
-    // The config first, as in queue.ts: rows locked in another order could wait for each other.
+    // The config is locked first, as in queue.ts: another order of locks could deadlock.
     const isThere = await lockConfigOfJob(tx, job.configId);
-    // Then what the lease decides: who lost it writes nothing.
+    // The lease is checked next: without it nothing is written.
     if (!(await writeJob(tx, attempt, now))) return false;
     if (config === undefined || !isThere) return true;
     await writeReport(tx, attempt, now);
@@ -312,10 +312,10 @@ async function settle(deps: SettleDeps, attempt: Attempt): Promise<void> {
     await recordErrors(tx, shown);
     return true;
   });
-  tell(deps, attempt, isOurs);
+  logOutcome(deps, attempt, isOurs);
 }
 
-/** False: the lease is lost. */
+/** Returns false if the lease is lost. */
 function writeJob(tx: Queries, { job, config, outcome }: Attempt, now: number): Promise<boolean> {
   switch (outcome.kind) {
     case 'done':
@@ -344,13 +344,13 @@ async function writeReport(tx: Queries, { job, config, outcome }: Attempt, now: 
   await reportFailure(tx, job.configId, { what, text: shownError(outcome.error, config), now });
 }
 
-function tell({ log, clock, services }: SettleDeps, { job, config, outcome }: Attempt, isOurs: boolean): void {
+function logOutcome({ log, clock, services }: SettleDeps, { job, config, outcome }: Attempt, isOurs: boolean): void {
   const about = { job: job.id, type: job.type, config: job.configId, attempt: job.attempts };
   if (!isOurs) {
-    log.warn(about, 'a job was taken up elsewhere: its outcome here does not count');
+    log.warn(about, 'lease lost; outcome discarded');
     return;
   }
-  // Ticks and deliveries come all day long.
+  // Ticks and deliveries run all day, so they log at debug level.
   if (outcome.kind === 'done') {
     log[job.kind === 'started' ? 'info' : 'debug'](about, 'job done');
     return;

@@ -17,8 +17,8 @@ export interface JobOrder {
 }
 
 /**
- * Does in the transaction what a job asks for, where that is no work for a runner (runs of imports); false: it is.
- * @throws ApiError when it is not possible as things are
+ * Does a job's work in the transaction where no runner is needed (actions on import runs). Returns false if a runner must do it.
+ * @throws ApiError when the current state does not allow it
  */
 export type SteerJob = (job: {
   readonly tx: Queries;
@@ -29,12 +29,12 @@ export type SteerJob = (job: {
   readonly now: number;
 }) => Promise<boolean>;
 
-/** Job of a config when none is named. */
+/** The job of a config when the request names none. */
 const defaultJobs = { 'import-app': 'run', transformation: 'restart' } as const satisfies Record<Family, string>;
 
 /**
- * Applies the fields given, then starts a job, enabled or not, in one transaction.
- * `restart` of a transformation is no work for a runner: the change of the record makes every worker create it anew.
+ * Applies the given fields, then starts a job, whether the config is enabled or not, in one transaction.
+ * `restart` of a transformation needs no runner: the changed record makes every worker create its instance again.
  */
 export async function startJob(
   work: Work,
@@ -72,14 +72,14 @@ function refuseLargePayload(payload: JsonObject): void {
   throw new ApiError('max_length', detail, { attr: 'job__payload' });
 }
 
-/** An app that has no `run` but a schedule does now what it would do at its next tick. */
+/** An app without `run` but with a schedule runs its next scheduled task now. */
 function defaultType(config: StoredConfig): string {
   const standard = defaultJobs[config.family];
   if (knownTypes(config).has(standard)) return standard;
   return config.plugin.capabilities.scheduled_tasks[0] ?? standard;
 }
 
-/** Asked of the updated config: a change of plugin changes what jobs there are. */
+/** Checks the updated config, because a change of plugin changes the available jobs. */
 function refuseUnknownType(config: StoredConfig, type: string): void {
   const known = knownTypes(config);
   if (known.has(type)) return;
@@ -87,7 +87,7 @@ function refuseUnknownType(config: StoredConfig, type: string): void {
   throw new ApiError('invalid_input', detail, { attr: 'job__type' });
 }
 
-/** Jobs, scheduled tasks (run once, out of turn), and for a transformation `restart`. */
+/** Jobs, scheduled tasks (run once, out of turn), and `restart` for a transformation. */
 function knownTypes({ plugin, family }: StoredConfig): ReadonlySet<string> {
   const { jobs, scheduled_tasks: tasks } = plugin.capabilities;
   const own = family === 'transformation' ? [defaultJobs.transformation] : [];

@@ -7,24 +7,24 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { tell, type Told } from './outbox.ts';
 
 /**
- * What lasts is told once when it begins, and once when it is over. Each look at the store is compared with what was seen
- * before; what has changed is written and told in one transaction, under a condition on the row, so that of several processes
- * one tells it.
+ * Conditions that last are reported once when they begin and once when they end. Each check of the store is compared with the
+ * conditions seen before; a change is recorded and reported in one transaction, guarded by the row's previous state, so that
+ * only one of several processes reports it.
  */
 export type StateEvent = {
   [E in NoticeEvent]: (typeof noticeEvents)[E]['kind'] extends 'state' ? E : never;
 }[NoticeEvent];
 
-/** Something that lasts, as it is now. */
+/** A lasting condition in its present state. */
 export interface Condition {
-  /** Names it among all others: `config 12`. */
+  /** Unique name of the condition: `config 12`. */
   readonly subject: string;
   readonly told: Omit<Told, 'state' | 'event'> & { readonly event: StateEvent };
-  /** One sentence: it is over. Empty: nobody is told of that. */
+  /** One sentence that reports the recovery. Empty means that recovery is not reported. */
   readonly recovered: string;
 }
 
-/** For how long it has to last before it is told; what comes and goes within that is no news. */
+/** How long a condition must last before it is reported; a shorter one is not worth a report. */
 const lastsMs: Readonly<Record<StateEvent, number>> = {
   run_waiting: 5 * minuteMs,
   config_failing: 0,
@@ -34,10 +34,10 @@ const lastsMs: Readonly<Record<StateEvent, number>> = {
   lag_high: 0,
 };
 
-/** For how long it has to be over before that is told: a config that fails with every other event is one that fails. */
+/** How long a condition must be absent before recovery is reported: a config that fails on every other event is still failing. */
 const overMs = 5 * minuteMs;
 
-/** What is needed to say that it is over. */
+/** The data needed to report a recovery. */
 interface Standing {
   readonly event: StateEvent;
   readonly target: string;
@@ -46,7 +46,7 @@ interface Standing {
 
 type ConditionRow = Selectable<Database['notice_conditions']>;
 
-/** `found`: all that last now. `now`: ms, by the clock of the database. */
+/** `found` lists all present conditions. `now` is in ms, by the clock of the database. */
 export async function settleConditions(db: Metadata, found: readonly Condition[], now: number): Promise<void> {
   const rows = await db.selectFrom('notice_conditions').selectAll().execute();
   const known = new Map(rows.map((row) => [row.subject, row]));
@@ -57,7 +57,7 @@ export async function settleConditions(db: Metadata, found: readonly Condition[]
   for (const row of known.values()) await settleGone(db, row, now);
 }
 
-/** Nobody listens: what lasts when somebody does is news to them. */
+/** Forgets all conditions when there is no listener; those present when one appears are news to it. */
 export async function forgetConditions(db: Queries): Promise<void> {
   await db.deleteFrom('notice_conditions').execute();
 }

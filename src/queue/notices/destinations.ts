@@ -5,20 +5,20 @@ import type { DestinationKind, DestinationRecord, NoticeEvent } from '../../wire
 import type { Database } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 
-/** Where it goes: of it only the host of a URL and the recipients are ever shown. */
+/** The target of notifications. Only the host of a URL and the recipients are ever shown. */
 export interface Address {
-  /** Of `webhook` and `slack`; may hold a secret. */
+  /** For `webhook` and `slack`; may contain a secret. */
   readonly url?: string;
-  /** Of `email`. */
+  /** For `email`. */
   readonly to?: readonly string[];
-  /** Of `webhook`: the key of its signatures. */
+  /** For `webhook`: the signing key. */
   readonly secret?: string;
 }
 
 export interface Destination {
   readonly id: string;
   readonly organizationId: string;
-  /** Null: it is told of the service as a whole. */
+  /** `null` means a destination for the service as a whole. */
   readonly projectId: number | null;
   readonly name: string;
   readonly kind: DestinationKind;
@@ -29,7 +29,7 @@ export interface Destination {
   readonly updatedAt: string;
 }
 
-/** Whose: those of a project, or of an organisation for the service as a whole. */
+/** The owner: a project, or an organisation for destinations of the service as a whole. */
 export interface DestinationOwner {
   readonly organizationId: string;
   readonly projectId: number | null;
@@ -37,7 +37,7 @@ export interface DestinationOwner {
 
 export type DestinationFields = Pick<Destination, 'name' | 'address' | 'events' | 'enabled'>;
 
-/** `now` in ms, as in all that follow. */
+/** `now` is in ms, here and below. */
 export async function createDestination(
   tx: Queries,
   owner: DestinationOwner,
@@ -64,12 +64,12 @@ export async function updateDestination(
   return { ...before, ...fields, updatedAt: updated_at };
 }
 
-/** What is on its way to it goes, too. */
+/** Deletes a destination with its queued notifications. */
 export async function deleteDestination(tx: Queries, id: string): Promise<void> {
   await tx.deleteFrom('notice_destinations').where('id', '=', id).execute();
 }
 
-/** Undefined: there is none, or it is another's. */
+/** Returns `undefined` for an unknown destination or one of another owner. */
 export async function findDestination(
   db: Queries,
   owner: DestinationOwner,
@@ -79,7 +79,7 @@ export async function findDestination(
   return row && toDestination(row);
 }
 
-/** In whosever name. */
+/** Finds a destination of any owner. */
 export async function findAnyDestination(db: Queries, id: string): Promise<Destination | undefined> {
   const row = await db.selectFrom('notice_destinations').selectAll().where('id', '=', id).executeTakeFirst();
   return row && toDestination(row);
@@ -97,7 +97,7 @@ export async function listDestinations(
   return { count: Number(count), destinations: rows.map(toDestination) };
 }
 
-/** Those that are switched on and want to hear of it; `projectId` null: of the service. */
+/** Returns the enabled destinations that want the event; `projectId` null means those of the service. */
 export async function destinationsFor(
   db: Queries,
   projectId: number | null,
@@ -113,7 +113,7 @@ export async function destinationsFor(
   return rows.map(toDestination).filter(({ events }) => events.includes(event));
 }
 
-/** As answers and the activity log show it. */
+/** Converts a destination to the form shown in responses and the activity log. */
 export function toDestinationRecord(destination: Destination): DestinationRecord {
   const { id, projectId, name, kind, address, events, enabled, createdAt, updatedAt } = destination;
   return {
@@ -130,7 +130,7 @@ export function toDestinationRecord(destination: Destination): DestinationRecord
   };
 }
 
-/** Services put the key to a channel into the path or the query. */
+/** Services put the key of a channel into the path or the query. */
 function shownUrl(url: string): string {
   return `${new URL(url).origin}/…`;
 }

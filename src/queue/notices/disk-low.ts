@@ -1,4 +1,4 @@
-/** Of the disk; below it stores begin to fail in odd ways. */
+/** Free share of the disk below which stores begin to fail in unpredictable ways. */
 const freeShareMin = 0.05;
 const freeBytesMin = 1024 ** 3;
 
@@ -11,10 +11,9 @@ export function isDiskLow({ free_bytes: free, total_bytes: total }: DiskRoom): b
   return free < freeBytesMin || free < total * freeShareMin;
 }
 
-/** One sentence. */
+/** Returns one sentence. */
 export function diskWords({ free_bytes: free }: DiskRoom): string {
   return `The disk of the data directory has ${Math.round(free / 1024 ** 2)} MB left.`;
 }
 
-export const diskAction =
-  'Make room, or move the data directory to a larger disk: nothing can be taken in once it is full.';
+export const diskAction = 'Free space or move the data directory to a larger disk: events are refused once it is full.';

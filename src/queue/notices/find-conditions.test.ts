@@ -34,8 +34,8 @@ async function subjects(more: Partial<FindConditionsDeps> = {}): Promise<string[
   return found.map(({ subject, told }) => `${told.event}: ${subject}`);
 }
 
-describe('what lasts', () => {
-  it('are enabled configs with an error, but for what a run has put there', async () => {
+describe('lasting conditions', () => {
+  it('are enabled configs with an error, except errors recorded by a run', async () => {
     const { id: plugin } = await store.db
       .insertInto('plugins')
       .values(samplePlugin)
@@ -53,7 +53,7 @@ describe('what lasts', () => {
     expect(await subjects()).toEqual([`config_failing: config ${failing}`]);
   });
 
-  it('are runs that wait, but not those of the command line', async () => {
+  it('are waiting runs, except those of the command line', async () => {
     const waiting = JSON.stringify({ reason: 'the source answers 429' });
     const run = await createRun(store.db, newRun({ projectId: owner.projectId }));
     await createRun(store.db, newRun({ projectId: 0 }));
@@ -62,7 +62,7 @@ describe('what lasts', () => {
     expect(await subjects()).toEqual([`run_waiting: run ${run.id}`]);
   });
 
-  it('are more open dead letters of the last hour than the limit, of projects of which somebody wants to know', async () => {
+  it('are projects with a listener and more open dead letters of the last hour than the limit', async () => {
     const add = async (id: string, more: object = {}): Promise<void> => {
       await store.db
         .insertInto('dead_letters')
@@ -97,7 +97,7 @@ describe('what lasts', () => {
     expect(await subjects()).toEqual([]);
   });
 
-  it('are a disk that is almost full, and live events that wait too long; history may wait', async () => {
+  it('are an almost full disk, and live events that wait too long; history may wait', async () => {
     const late = { ...lane, oldest_seconds: 301 };
     const room = (free: number) => async () => ({ free_bytes: free * 1024 ** 3, total_bytes: 100 * 1024 ** 3 });
     expect(await subjects({ disk: room(6), lanes: async () => ({ live: lane, historical: late }) })).toEqual([]);

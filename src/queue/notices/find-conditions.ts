@@ -8,15 +8,15 @@ import type { Condition } from './conditions.ts';
 import { diskAction, diskWords, isDiskLow, type DiskRoom } from './disk-low.ts';
 
 export interface ConditionLimits {
-  /** Dead letters of a project within an hour. */
+  /** Dead letters of a project per hour. */
   readonly deadLettersMax: number;
   readonly lagSecondsMax: number;
 }
 
-/** What the process that looks knows of the service. */
+/** What the checking process itself knows about the service. */
 export interface ServiceFacts {
   readonly lanes: () => Promise<Readonly<Record<'live' | 'historical', LaneStatus>>>;
-  /** Undefined: nothing that lasts lies on it. */
+  /** `undefined` means that the disk holds no lasting data. */
   readonly disk: (() => Promise<DiskRoom>) | undefined;
 }
 
@@ -25,10 +25,10 @@ export interface FindConditionsDeps extends ServiceFacts {
   readonly limits: ConditionLimits;
 }
 
-/** Of one kind; beyond, one more notice helps nobody. */
+/** Maximum conditions of one kind; more notifications would be noise. */
 const foundMax = 200;
 
-/** All that lasts now. `now`: ms, by the clock of the database. */
+/** Finds all present conditions. `now` is in ms, by the clock of the database. */
 export async function findConditions(deps: FindConditionsDeps, now: number): Promise<Condition[]> {
   const found = await Promise.all([
     failingConfigs(deps.db),
@@ -49,7 +49,7 @@ async function failingConfigs(db: Queries): Promise<Condition[]> {
     .where('c.enabled', '=', 1)
     .where('c.deleted', '=', 0)
     .where('c.error', '!=', '')
-    // What a run has put there is told of the run.
+    // An error recorded by a run is reported for the run.
     .where('c.error_source', '!=', 'import')
     .orderBy('c.id')
     .limit(foundMax)
@@ -62,7 +62,7 @@ async function failingConfigs(db: Queries): Promise<Condition[]> {
         event: 'config_failing',
         projectId,
         summary: `${called}: ${error}`,
-        action: 'Events pass it unchanged until it works: correct its settings, or switch it off.',
+        action: 'Events pass it unchanged until it works: correct its settings or disable it.',
         target: `${familyPages[family]}/${id}`,
         details: { config: id },
       },
@@ -90,8 +90,8 @@ async function failingSchedules(db: Queries): Promise<Condition[]> {
       told: {
         event: 'schedule_failing',
         projectId,
-        summary: `The schedule of ${called} could start no run: ${error}`,
-        action: 'Correct what it names: the next run makes up for what was missed.',
+        summary: `The schedule of ${called} could not start a run: ${error}`,
+        action: 'Fix the reported cause; the next run catches up on what was missed.',
         target: `imports/${config}`,
         details: { config },
       },
@@ -116,11 +116,11 @@ async function waitingRuns(db: Queries): Promise<Condition[]> {
       event: 'run_waiting',
       projectId,
       summary: `Import from ${source} waits: ${(JSON.parse(waiting ?? '{}') as { reason?: string }).reason ?? ''}`,
-      action: 'It goes on by itself as soon as that is over.',
+      action: 'It resumes automatically when the cause is gone.',
       target: `imports/${config}/runs/${id}`,
       details: { run: id, config },
     },
-    // How it ended is told by itself.
+    // The end of the run is an event in its own right.
     recovered: '',
   }));
 }
@@ -149,12 +149,12 @@ async function deadLetters({ db, limits }: FindConditionsDeps, now: number): Pro
       told: {
         event: 'dead_letters_high',
         projectId,
-        summary: `More than ${max} events of the last hour could not be stored.`,
-        action: 'Look at the reasons; correct and replay them, or discard them.',
+        summary: `More than ${max} events could not be stored in the last hour.`,
+        action: 'Review the reasons, then correct and replay the events or discard them.',
         target: 'dead-letters',
         details: { limit: max },
       },
-      recovered: `No more than ${max} events of the last hour could not be stored, or somebody has decided on them.`,
+      recovered: `Failed events of the last hour are back to at most ${max}: they were replayed or discarded, or are older.`,
     });
   }
   return found;
@@ -199,8 +199,8 @@ async function lateEvents({ lanes, limits }: FindConditionsDeps): Promise<Condit
       told: {
         event: 'lag_high',
         projectId: null,
-        summary: `${live.waiting_events} live events wait to be stored, the oldest for ${live.oldest_seconds} s.`,
-        action: 'Look at what holds up the pipeline: the event store, a slow transformation, or the disk.',
+        summary: `${live.waiting_events} live events are waiting to be stored, the oldest for ${live.oldest_seconds} s.`,
+        action: 'Check what is holding up the pipeline: the event store, a slow transformation or the disk.',
         target: 'status',
         details: { waiting_events: live.waiting_events, oldest_seconds: live.oldest_seconds },
       },

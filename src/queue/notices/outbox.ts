@@ -8,43 +8,43 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { destinationsFor } from './destinations.ts';
 
 /**
- * The outbox of notices: a row for each notice and destination, written in the transaction of what is told, and sent later by
- * whoever claims it. So telling waits for nobody, a restart loses none, and two processes never send the same one: the lease
- * and its fence are those of metadata/lease.ts, by the clock of the database.
+ * The outbox of notifications: a row for each notification and destination, written in the transaction of the event and sent
+ * later by the process that claims it. So an event never waits for delivery, a restart loses nothing, and two processes never
+ * send the same row: the lease and its fence are those of metadata/lease.ts, by the clock of the database.
  *
  * | from            | by      | to      | when                                                   |
  * | --------------- | ------- | ------- | ------------------------------------------------------ |
- * | –               | tell    | queued  | something happened that the destination wants to hear  |
+ * | –               | tell    | queued  | an event occurred that the destination subscribes to  |
  * | queued          | claim   | running | due                                                    |
- * | running         | claim   | running | the lease ran out: the process that sent it died       |
- * | running         | settle  | sent    | the other side has taken it                            |
- * | running         | settle  | queued  | it has not, and there is another attempt               |
- * | running         | settle  | failed  | it has not, and no attempt is left, or none can help   |
- * | running         | release | queued  | the service stops                                      |
+ * | running         | claim   | running | the lease expired: the process that sent it died       |
+ * | running         | settle  | sent    | the receiver accepted it                               |
+ * | running         | settle  | queued  | it did not, and an attempt remains                     |
+ * | running         | settle  | failed  | it did not, and no attempt remains or can help          |
+ * | running         | release | queued  | the service is stopping                                |
  */
 export interface Delivery {
   readonly id: string;
   readonly destinationId: string;
   readonly notice: Notice;
-  /** With the one under way: the fence. */
+  /** Including the current attempt; serves as the fence. */
   readonly attempts: number;
   readonly attemptsMax: number;
 }
 
-/** With the back-off of the sender some four hours. */
+/** About four hours with the sender's back-off. */
 export const attemptsMax = 14;
 const errorCharsMax = 1000;
 const sentKeptMs = 7 * 86_400_000;
 const failedKeptMs = 30 * 86_400_000;
 
-/** What is told; of whom and when is added. */
+/** The content of a notification; project and time are added. */
 export type Told = Pick<Notice, 'state' | 'summary' | 'action' | 'target' | 'details'> & {
   readonly event: NoticeEvent;
-  /** Null: the service as a whole. */
+  /** `null` means the service as a whole. */
   readonly projectId: number | null;
 };
 
-/** In the caller's transaction: it is told if and only if it has happened. `now` in ms by the clock of the database, as in all that follow. */
+/** Writes a notification in the caller's transaction, so that it exists only if that commits. `now` is in ms by the database's clock, here and below. */
 export async function tell(tx: Queries, { projectId, ...told }: Told, now: number): Promise<void> {
   const destinations = await destinationsFor(tx, projectId, told.event);
   if (destinations.length === 0) return;
@@ -52,7 +52,7 @@ export async function tell(tx: Queries, { projectId, ...told }: Told, now: numbe
   for (const { id } of destinations) await enqueue(tx, { destinationId: id, notice, attemptsMax }, now);
 }
 
-/** One that says that it would arrive, tried once. Returns its id. */
+/** Enqueues a test notification, which is tried once. Returns its id. */
 export async function tellTest(
   tx: Queries,
   { id, projectId, name }: { readonly id: string; readonly projectId: number | null; readonly name: string },
@@ -102,7 +102,7 @@ async function enqueue(
   return id;
 }
 
-/** Takes the notice that is due longest and holds it until `now + leaseMs`. Undefined: there is none. */
+/** Claims the notification that has been due longest and holds it until `now + leaseMs`. Returns `undefined` if none is due. */
 export async function claimDelivery(db: Metadata, now: number, leaseMs: number): Promise<Delivery | undefined> {
   return claimNext(
     () =>
@@ -126,10 +126,10 @@ export async function claimDelivery(db: Metadata, now: number, leaseMs: number):
 
 export type Outcome =
   | { readonly kind: 'sent' }
-  /** `final`: no other attempt would help. `error` must hold no secret. */
+  /** `final` means that no other attempt can help. `error` must hold no secret. */
   | { readonly kind: 'refused'; readonly error: string; readonly final: boolean; readonly delayMs: number };
 
-/** Returns the state after it; undefined: the lease is lost, and nothing was changed. */
+/** Returns the state after the attempt, or `undefined` if the lease is lost and nothing was changed. */
 export async function settleDelivery(
   db: Queries,
   delivery: Delivery,
@@ -145,7 +145,7 @@ export async function settleDelivery(
   return update(db, delivery, { state: 'queued', lease_until: null, run_at, error });
 }
 
-/** The service stops: it costs no attempt. */
+/** Returns a notification to the queue because the service is stopping. It costs no attempt. */
 export async function releaseDelivery(db: Queries, delivery: Delivery): Promise<void> {
   await update(db, delivery, { state: 'queued', lease_until: null, attempts: delivery.attempts - 1 });
 }
@@ -163,7 +163,7 @@ async function update(
   return numUpdatedRows > 0n ? columns.state : undefined;
 }
 
-/** What was sent is forgotten after a week, what was given up after a month. */
+/** Removes sent notifications after a week and failed ones after a month. */
 export async function pruneDeliveries(db: Queries, now: number): Promise<void> {
   for (const [state, keptMs] of [
     ['sent', sentKeptMs],

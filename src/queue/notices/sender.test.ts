@@ -104,7 +104,7 @@ async function toldTo(store: TempMetadata, address: Destination['address'], more
 }
 
 describe('a webhook', () => {
-  it('gets the notice once, signed so that who has the key can verify it', async () => {
+  it('receives the notification once, with a signature that a holder of the key can verify', async () => {
     await using store = await tempMetadata();
     await using hook = await receiver(200);
     const destination = await toldTo(store, { url: hook.url, secret });
@@ -131,7 +131,7 @@ describe('a webhook', () => {
     expect(only?.headers['millrace-notice-id']).toBe(id);
   });
 
-  it('that is away for a while gets it when it is back, with the same id', async () => {
+  it('that is down for a while receives it on return, with the same id', async () => {
     await using store = await tempMetadata();
     await using hook = await receiver(503, 404, 429, 200);
     const destination = await toldTo(store, { url: hook.url, secret });
@@ -141,7 +141,7 @@ describe('a webhook', () => {
     expect(new Set(hook.received.map(({ headers }) => headers['millrace-notice-id'])).size).toBe(1);
   });
 
-  it('that stays away is given up, and the reason names neither path nor token of the address', async () => {
+  it('that stays down fails, and the reason names neither path nor token of the address', async () => {
     await using store = await tempMetadata();
     await using hook = await receiver(500);
     const destination = await toldTo(store, { url: hook.url, secret });
@@ -152,12 +152,12 @@ describe('a webhook', () => {
     });
     const { state, error = '', attempts } = (await stateOf(store.db, destination)) ?? {};
     expect([state, attempts]).toEqual(['failed', 14]);
-    expect(error).toMatch(/^expected an answer 2xx from http:\/\/127\.0\.0\.1:\d+, got 500$/);
-    expect(sender.lines.join('')).toContain('a notice could not be sent');
+    expect(error).toMatch(/^expected a 2xx response from http:\/\/127\.0\.0\.1:\d+, got 500$/);
+    expect(sender.lines.join('')).toContain('notification not sent');
     expect(sender.lines.join('')).not.toMatch(/s3cret|the key that/);
   });
 
-  it.each([302, 303, 307])('a redirect (%i) is not taken for an answer', async (status) => {
+  it.each([302, 303, 307])('a redirect (%i) does not count as accepted', async (status) => {
     await using store = await tempMetadata();
     await using hook = await receiver(status, 200);
     const destination = await toldTo(store, { url: hook.url, secret });
@@ -180,11 +180,11 @@ describe('a webhook', () => {
     expect(await stateOf(store.db, destination)).toMatchObject({ state: 'failed', attempts: 1 });
   });
 
-  it('a notice whose sender died in the middle is sent by the next process', async () => {
+  it('a notification whose sender died midway is sent by the next process', async () => {
     await using store = await tempMetadata();
     await using hook = await receiver(200);
     const destination = await toldTo(store, { url: hook.url, secret });
-    // Claimed and never heard of again, as after kill -9.
+    // Claimed but never settled, as after kill -9.
     expect(await claimDelivery(store.db, Date.now(), 200)).toBeDefined();
     const next = openSqlite(store.file);
     try {
@@ -197,7 +197,7 @@ describe('a webhook', () => {
     }
   });
 
-  it('several processes send each notice once', async () => {
+  it('several processes send each notification once', async () => {
     await using store = await tempMetadata();
     await using hook = await receiver(200);
     const owner = await addNoticeProject(store.db);
@@ -218,7 +218,7 @@ describe('a webhook', () => {
     }
   });
 
-  it('a test reaches one that is switched off and is tried once; other notices do not', async () => {
+  it('a test reaches a disabled one and is tried once; other notifications do not', async () => {
     await using store = await tempMetadata();
     await using hook = await receiver(500);
     const owner = await addNoticeProject(store.db);
@@ -237,7 +237,7 @@ describe('a webhook', () => {
 });
 
 describe('a Slack-compatible destination', () => {
-  it('gets text, in which names cannot call channels or make links', async () => {
+  it('receives text in which names cannot notify channels or create links', async () => {
     await using store = await tempMetadata();
     await using hook = await receiver(200);
     const owner = await addNoticeProject(store.db);
@@ -252,7 +252,7 @@ describe('a Slack-compatible destination', () => {
 });
 
 describe('an e-mail', () => {
-  it('is handed to the mail server, to everybody, in plain text', async () => {
+  it('is passed to the mail server for all recipients, in plain text', async () => {
     await using store = await tempMetadata();
     await using mail = await smtpServer();
     const to = ['ops@example.com', 'ada@example.com'];
@@ -284,11 +284,11 @@ describe('an e-mail', () => {
     expect([found?.state, found?.attempts, found?.error]).toEqual([
       'failed',
       attempts,
-      `expected the mail server to take the mail, got: ${reason}`,
+      `expected the mail server to accept the mail, got: ${reason}`,
     ]);
   });
 
-  it('without a mail server fails at once and says which settings it needs', async () => {
+  it('without a mail server fails immediately and names the missing settings', async () => {
     await using store = await tempMetadata();
     const destination = await toldTo(store, { to: ['ops@example.com'] }, { kind: 'email' });
     await using _sender = startSender(store.db);

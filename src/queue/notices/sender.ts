@@ -13,28 +13,28 @@ export interface SenderDeps {
   readonly clock: DatabaseClock;
   readonly log: Log;
   readonly carriers: Readonly<Record<DestinationKind, Carrier>>;
-  /** Public address of the service, without a slash at the end; empty: not known. */
+  /** Public address of the service without a trailing slash; empty when unknown. */
   readonly siteUrl: string;
-  /** Aborting stops taking notices; those that are not taken soon are given back. */
+  /** Aborting stops claiming; deliveries that do not finish soon are released. */
   readonly signal: AbortSignal;
-  /** Told of each attempt. */
+  /** Called after each attempt. */
   readonly onAttempt?: (kind: DestinationKind, outcome: 'sent' | 'postponed' | 'failed') => void;
-  /** How often to look for notices, default 2,000. */
+  /** Poll interval in ms, default 2,000. */
   readonly pollMs?: number;
-  /** First delay after a failure, default 10,000; doubles up to half an hour. */
+  /** First delay after a failure in ms, default 10,000; doubles up to half an hour. */
   readonly retryMs?: number;
-  /** For how long a notice is held, default 120,000. */
+  /** Lease time in ms, default 120,000. */
   readonly leaseMs?: number;
 }
 
 const atOnceMax = 4;
 const retryMsMax = 1_800_000;
-/** An attempt that takes longer has failed; much less than the lease. */
+/** A longer attempt has failed; much shorter than the lease. */
 const attemptMsMax = 60_000;
-/** For those under way when the service stops. */
+/** Time for deliveries in progress when the service stops. */
 const stopMsMax = 3000;
 
-/** Sends what the outbox holds. Resolves when everything has stopped after the signal. */
+/** Sends the notifications of the outbox. Resolves when everything has stopped after the signal. */
 export async function sendNotices(deps: SenderDeps): Promise<void> {
   const { db, clock, signal, log, pollMs = 2000, leaseMs = 120_000 } = deps;
   await takeWork({
@@ -43,11 +43,11 @@ export async function sendNotices(deps: SenderDeps): Promise<void> {
     atOnceMax,
     pollMs,
     signal,
-    onTrouble: (err) => log.error({ err }, 'notices wait: the metadata store does not answer'),
+    onTrouble: (err) => log.error({ err }, 'failed to claim notifications; retrying'),
   });
 }
 
-/** Never rejects: when the outcome cannot be written, the lease runs out and the notice is sent again. */
+/** Never rejects: when the outcome cannot be recorded, the lease expires and the notification is sent again. */
 async function deliver(deps: SenderDeps, delivery: Delivery): Promise<void> {
   const { db, clock, log } = deps;
   try {
@@ -60,14 +60,14 @@ async function deliver(deps: SenderDeps, delivery: Delivery): Promise<void> {
     if (state === undefined) return;
     deps.onAttempt?.(found.kind, state === 'sent' || state === 'failed' ? state : 'postponed');
     if (outcome.kind === 'refused' && state === 'failed' && !isOff) {
-      log.warn({ notice: delivery.id, destination: found.id, reason: outcome.error }, 'a notice could not be sent');
+      log.warn({ notice: delivery.id, destination: found.id, reason: outcome.error }, 'notification not sent');
     }
   } catch (err) {
-    log.error({ err, notice: delivery.id }, 'what became of a notice could not be written; it is sent again');
+    log.error({ err, notice: delivery.id }, 'failed to record delivery outcome; will resend');
   }
 }
 
-const switchedOff: Outcome = { kind: 'refused', error: 'the destination is switched off', final: true, delayMs: 0 };
+const switchedOff: Outcome = { kind: 'refused', error: 'the destination is disabled', final: true, delayMs: 0 };
 
 async function attempt(
   deps: SenderDeps,
@@ -77,7 +77,8 @@ async function attempt(
 ): Promise<Outcome | 'stopped'> {
   const [late, stopped] = [Promise.withResolvers<never>(), Promise.withResolvers<'stopped'>()];
   const limit = setTimeout(
-    () => late.reject(new CarrierError(`expected an end within ${attemptMsMax / 1000} s, got none`, { retry: true })),
+    () =>
+      late.reject(new CarrierError(`expected the delivery to finish within ${attemptMsMax / 1000} s`, { retry: true })),
     attemptMsMax,
   );
   let grace: NodeJS.Timeout | undefined;
@@ -91,8 +92,8 @@ async function attempt(
   } catch (error) {
     const delayMs = backoffMs(attempts - 1, deps.retryMs ?? 10_000, retryMsMax);
     if (error instanceof CarrierError) return { kind: 'refused', error: error.message, final: !error.retry, delayMs };
-    deps.log.error({ err: error, notice: id }, 'sending a notice failed in an unexpected way; trying again');
-    return { kind: 'refused', error: 'sending failed; the log of the service says why', final: false, delayMs };
+    deps.log.error({ err: error, notice: id }, 'unexpected error while sending a notification; retrying');
+    return { kind: 'refused', error: 'sending failed; see the service log for the cause', final: false, delayMs };
   } finally {
     clearTimeout(limit);
     clearTimeout(grace);

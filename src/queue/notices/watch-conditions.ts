@@ -14,26 +14,26 @@ export interface WatchConditionsDeps extends ServiceFacts {
   readonly clock: DatabaseClock;
   readonly limits: ConditionLimits;
   readonly log: WarnLog;
-  /** Aborting ends it after the look under way. */
+  /** Aborting ends the loop after the current check. */
   readonly signal: AbortSignal;
-  /** Default 10,000. */
-  readonly lookMs?: number;
+  /** Interval in ms, default 10,000. */
+  readonly pollMs?: number;
 }
 
 const leaseMs = 60_000;
 
-/** Looks again and again what lasts, and tells what has changed: in one process at a time. Resolves after the signal. */
+/** Checks conditions repeatedly and reports changes, in one process at a time. Resolves after the signal. */
 export async function watchConditions(deps: WatchConditionsDeps): Promise<void> {
-  const { db, clock, log, signal, lookMs = 10_000 } = deps;
+  const { db, clock, log, signal, pollMs = 10_000 } = deps;
   const lease = { name: 'notices', owner: newId() };
-  const onTrouble = (err: unknown): void => log.warn({ err }, 'what notices tell of could not be looked at');
+  const onTrouble = (err: unknown): void => log.warn({ err }, 'failed to check notification conditions; retrying');
   await repeat(
-    lookMs,
+    pollMs,
     async () => {
       const now = await clock.now();
       if (!(await takeLease(db, lease, now, leaseMs))) return;
       await pruneDeliveries(db, now);
-      if (await isHeard(db)) await settleConditions(db, await findConditions(deps, now), now);
+      if (await hasListener(db)) await settleConditions(db, await findConditions(deps, now), now);
       else await forgetConditions(db);
     },
     { signal, onTrouble },
@@ -41,7 +41,7 @@ export async function watchConditions(deps: WatchConditionsDeps): Promise<void> 
   await dropLease(db, lease).catch(onTrouble);
 }
 
-async function isHeard(db: Queries): Promise<boolean> {
+async function hasListener(db: Queries): Promise<boolean> {
   const query = db.selectFrom('notice_destinations').select('id').where('enabled', '=', 1).limit(1);
   return (await query.executeTakeFirst()) !== undefined;
 }

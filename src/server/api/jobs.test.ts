@@ -106,7 +106,7 @@ describe('changing jobs', () => {
   });
 
   it.each([
-    ['retry', 'Only a failed job can be tried again; this one is queued.'],
+    ['retry', 'Only a failed job can be retried; this one is queued.'],
     ['cancel', 'Only a queued job can be cancelled; this one is failed.'],
   ])('%s of a job in another state is a conflict that says so', async (action, detail) => {
     const configId = await configure({ jobs: ['sync'] });

@@ -42,7 +42,7 @@ export function testRunnersClocks(open: OpenStore): void {
       });
     }
 
-    it('run each job once, though it takes longer than its lease', async () => {
+    it('run each job once, even when it takes longer than its lease', async () => {
       const capabilities = { jobs: ['sync'] };
       const configs = await Promise.all([1, 2].map(() => addApp(fixture.db, fixture.projectId, { capabilities })));
       const job = { projectId: fixture.projectId, type: 'sync', operation: 'start', now: Date.now() };
@@ -58,7 +58,7 @@ export function testRunnersClocks(open: OpenStore): void {
       expect(ran.toSorted()).toEqual(['job 0', 'job 1', 'job 2', 'job 3']);
     });
 
-    it('make one job of a tick that is due, and none of those to come', async () => {
+    it('create one job for a due tick, and none for later ticks', async () => {
       const hour = Math.floor(Date.now() / hourMs) * hourMs;
       const capabilities = { scheduled_tasks: ['runEveryHour'] };
       await addApp(fixture.db, fixture.projectId, { capabilities, now: hour });

@@ -58,7 +58,7 @@ function testSchedules(fixture: JobsFixture): void {
       expect(ran.toSorted()).toEqual([`runEveryDay ${midnight}`, ...hours, `runEveryHour ${midnight}`].toSorted());
     });
 
-    it('a tick is one job, however many processes plan it and however often', async () => {
+    it('a tick becomes one job, however many processes plan it and however often', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const clock = testClock();
       const plans = [fixture.db, fixture.other, fixture.db].map((db) => setUp(clock, db));
@@ -90,7 +90,7 @@ function testSchedules(fixture: JobsFixture): void {
       expect(await fixture.allJobs()).toHaveLength(2);
     });
 
-    it('after a standstill the latest tick runs, those before it do not', async () => {
+    it('after an outage the latest tick runs, those before it do not', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const clock = testClock();
       await setUp(clock).plan(appOf(configId, start, ['runEveryMinute']));
@@ -102,7 +102,7 @@ function testSchedules(fixture: JobsFixture): void {
       expect(await finishAll(clock.now())).toEqual(['runEveryMinute 2026-11-20T10:10:00.000000Z']);
     });
 
-    it('a config that was just disabled, binned or deleted gets no tick', async () => {
+    it('a config that was just disabled, binned or deleted gets no ticks', async () => {
       const disabled = await addApp(fixture.db, fixture.projectId, { enabled: false });
       const binned = await addApp(fixture.db, fixture.projectId);
       await changeApp(fixture.db, binned, { deleted: 1 }, start);
@@ -119,7 +119,7 @@ function testDeliveries(fixture: JobsFixture): void {
       fixture.db.transaction().execute((tx) => addDeliveries(tx, deliveries, now));
     const eventsOf = (job: Job): { event: string }[] => job.payload['events'] as unknown as { event: string }[];
 
-    it('events keep their order over jobs of bounded length and size', async () => {
+    it('events keep their order across jobs of bounded length and size', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const names = Array.from({ length: eventsPerJobMax + 3 }, (_, n) => `e${n}`);
       const large = { propertiesText: JSON.stringify({ x: 'x'.repeat(charsPerJobMax * 0.6) }) };
@@ -136,7 +136,7 @@ function testDeliveries(fixture: JobsFixture): void {
       expect(eventsOf(jobs[0] as Job)[0]).toEqual(deliveryEvent('e0'));
     });
 
-    it('they are there if and only if the events are: one transaction', async () => {
+    it('deliveries exist if and only if the events do: one transaction', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const doomed = fixture.db.transaction().execute(async (tx) => {
         await addDeliveries(
@@ -150,7 +150,7 @@ function testDeliveries(fixture: JobsFixture): void {
       expect(await fixture.allJobs()).toEqual([]);
     });
 
-    it('a config that is disabled, in the bin or gone gets none and stops nobody', async () => {
+    it('a disabled, binned or deleted config gets none and does not affect others', async () => {
       const disabled = await addApp(fixture.db, fixture.projectId, { enabled: false });
       const binned = await addApp(fixture.db, fixture.projectId);
       await changeApp(fixture.db, binned, { deleted: 1 }, start);
@@ -202,7 +202,7 @@ function testPluginJobs(fixture: JobsFixture): void {
   describe("jobs of a plugin's own", () => {
     const runAt = start + 3 * dayMs;
 
-    it('a plugin puts a job off for days', async () => {
+    it('a plugin schedules a job days ahead', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const id = await enqueuePluginJob(
         fixture.db,
@@ -220,7 +220,7 @@ function testPluginJobs(fixture: JobsFixture): void {
       expect(await findJob(fixture.db, fixture.projectId, id)).toMatchObject(expected);
     });
 
-    it('a time in the past is now', async () => {
+    it('a time in the past means now', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       await enqueuePluginJob(
         fixture.db,
@@ -232,9 +232,9 @@ function testPluginJobs(fixture: JobsFixture): void {
     });
 
     it.each([
-      ['no name', { name: '', payload: {}, runAt }, "expected a job's name"],
+      ['no name', { name: '', payload: {}, runAt }, 'expected a job name'],
       ['a time beyond all calendars', { name: 'x', payload: {}, runAt: 1e18 }, 'before the year 9999'],
-      ['a time that is none', { name: 'x', payload: {}, runAt: Number.NaN }, 'before the year 9999'],
+      ['an invalid time', { name: 'x', payload: {}, runAt: Number.NaN }, 'before the year 9999'],
       ['a payload too large', { name: 'x', payload: { x: 'x'.repeat(1_000_001) }, runAt }, 'characters of JSON'],
     ])('%s is refused with a sentence', async (_name, job, sentence) => {
       const configId = await addApp(fixture.db, fixture.projectId);
@@ -243,7 +243,7 @@ function testPluginJobs(fixture: JobsFixture): void {
       expect(await fixture.allJobs()).toEqual([]);
     });
 
-    it('a config that is gone or has too many waiting is refused', async () => {
+    it('a config that is deleted or has too many queued jobs is refused', async () => {
       const job = { name: 'x', payload: {}, runAt };
       await expect(
         enqueuePluginJob(fixture.db, { configId: 4711, projectId: fixture.projectId }, job, start),
@@ -269,7 +269,7 @@ function testPluginJobs(fixture: JobsFixture): void {
         }
       });
       const refused = enqueuePluginJob(fixture.db, { configId, projectId: fixture.projectId }, job, start);
-      await expect(refused).rejects.toThrow(`at most ${pluginJobsMax} waiting jobs`);
+      await expect(refused).rejects.toThrow(`at most ${pluginJobsMax} queued jobs`);
     });
   });
 }

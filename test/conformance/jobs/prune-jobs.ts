@@ -69,7 +69,7 @@ function testClockSetBack(fixture: JobsFixture): void {
       expect((await fixture.take(start + 2 * dayMs)).id).toBe(later);
     });
 
-    it('a retry that was put off before the clock went back comes after its own delay', async () => {
+    it('a retry that was postponed before the clock was set back runs after its own delay', async () => {
       const id = await fixture.add({ configId: 1, now: start });
       await fail(fixture.db, await fixture.take(before), { error: 'no', now: before, delayMs: 5000, final: false });
       await redate(fixture.db, start, leaseMs);
@@ -77,13 +77,13 @@ function testClockSetBack(fixture: JobsFixture): void {
       expect((await fixture.take(start + 5000)).id).toBe(id);
     });
 
-    it('a job that is rightly due in days stays where it is', async () => {
+    it('a job that is really due in days is unchanged', async () => {
       const id = await fixture.add({ configId: 1, runAt: before });
       await redate(fixture.db, start + dayMs, leaseMs);
       expect(await findJob(fixture.db, fixture.projectId, id)).toMatchObject({ runAt: isoMicros(before) });
     });
 
-    it('a lease of the future ends when a fresh one would', async () => {
+    it('a lease in the future ends when a fresh one would', async () => {
       const id = await fixture.add({ configId: 1, now: before });
       await fixture.take(before);
       await redate(fixture.db, start, leaseMs);
@@ -91,7 +91,7 @@ function testClockSetBack(fixture: JobsFixture): void {
       expect(await fixture.take(start + leaseMs + 1)).toMatchObject({ id, attempts: 2 });
     });
 
-    it('schedules go on', async () => {
+    it('schedules continue', async () => {
       const configId = await addApp(fixture.db, fixture.projectId, { now: start - 1 });
       const clock = testClock();
       const app = [
@@ -111,7 +111,7 @@ function testClockSetBack(fixture: JobsFixture): void {
 
 function testPruning(fixture: JobsFixture): void {
   describe('finished jobs', () => {
-    it('go after seven days, those that wait or run stay', async () => {
+    it('are removed after seven days; queued and running ones stay', async () => {
       const done = await fixture.add({ configId: 1 });
       await succeed(fixture.db, await fixture.take(start), start + hourMs);
       const running = await fixture.add({ configId: 1 });
@@ -123,7 +123,7 @@ function testPruning(fixture: JobsFixture): void {
       expect((await fixture.allJobs()).map(({ id }) => id)).toEqual([running, waiting]);
     });
 
-    it('of one config the newest stay, and of failed deliveries fewer', async () => {
+    it('of one config only the newest stay, and fewer failed deliveries', async () => {
       await addFinished(fixture, 1, keptPerConfigMax + 5, 'started', 'succeeded');
       await addFinished(fixture, 2, failedDeliveriesMax + 5, 'delivery', 'failed');
       await addFinished(fixture, 3, 10, 'started', 'failed');
@@ -137,7 +137,7 @@ function testPruning(fixture: JobsFixture): void {
       expect(ofConfig(3)).toHaveLength(10);
     });
 
-    it('ticks of the last day stay however many there are: without them a tick would run twice', async () => {
+    it('ticks of the last day stay in any number: without them a tick would run twice', async () => {
       await addFinished(fixture, 1, keptPerConfigMax + 5, 'scheduled', 'succeeded');
       await pruneJobs(fixture.db, start + hourMs);
       expect(await fixture.allJobs()).toHaveLength(keptPerConfigMax + 5);
@@ -148,11 +148,11 @@ function testPruning(fixture: JobsFixture): void {
 }
 
 function testChanges(fixture: JobsFixture): void {
-  describe('a person', () => {
+  describe('manual changes', () => {
     const actor = { organizationId: 'o', userId: null, keyId: 'k', requestId: 'r' };
     const order = (id: string) => ({ projectId: fixture.projectId, id, actor, now: start + 10 });
 
-    it('a failed job is tried again with all its attempts; the log of the config says so', async () => {
+    it('a failed job is retried with all its attempts, recorded in the log of the config', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const id = await fixture.add({ configId, attemptsMax: 2 });
       await fail(fixture.db, await fixture.take(start), { error: 'no', now: start, delayMs: 0, final: true });
@@ -165,7 +165,7 @@ function testChanges(fixture: JobsFixture): void {
       expect(log).toMatchObject([{ activity: 'job_retried', item_id: String(configId), key_id: 'k' }]);
     });
 
-    it('a queued job is cancelled; what waits behind it goes on', async () => {
+    it('a queued job is cancelled; jobs behind it run', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const id = await fixture.add({ configId, kind: 'delivery' });
       const next = await fixture.add({ configId, kind: 'delivery', now: start + 1 });
@@ -180,7 +180,7 @@ function testChanges(fixture: JobsFixture): void {
 
     it.each([
       ['a running job is neither cancelled', cancelJob, 'Only a queued job can be cancelled; this one is running.'],
-      ['nor tried again', retryJob, 'Only a failed job can be tried again; this one is running.'],
+      ['nor retried', retryJob, 'Only a failed job can be retried; this one is running.'],
     ])('%s', async (_name, act, sentence) => {
       const id = await fixture.add({ configId: await addApp(fixture.db, fixture.projectId) });
       await fixture.take(start);
@@ -189,7 +189,7 @@ function testChanges(fixture: JobsFixture): void {
       expect(await findJob(fixture.db, fixture.projectId, id)).toMatchObject({ state: 'running' });
     });
 
-    it('a job of a deleted config is not tried again, one of another project is unknown', async () => {
+    it('a job of a deleted config is not retried, one of another project is unknown', async () => {
       const id = await fixture.add({ configId: 4711 });
       await fail(fixture.db, await fixture.take(start), { error: 'no', now: start, delayMs: 0, final: true });
       expect(await retryJob(fixture.db, order(id))).toMatchObject({ kind: 'refused' });
@@ -202,7 +202,7 @@ function testChanges(fixture: JobsFixture): void {
 
 function testReports(fixture: JobsFixture): void {
   describe('the record of a config', () => {
-    it('a failure stays until what failed goes well; other trouble stays', async () => {
+    it('a failure stays until the same work succeeds; other errors stay', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const failing = { what: 'job "sync"', text: 'no route', now: start };
       await fixture.db.transaction().execute((tx) => reportFailure(tx, configId, failing));
@@ -213,7 +213,7 @@ function testReports(fixture: JobsFixture): void {
       expect(await errorOf(fixture.db, configId)).toBe('');
     });
 
-    it('the same failure with other numbers and ids fills no log', async () => {
+    it('the same failure with other numbers and ids is not logged again', async () => {
       const configId = await addApp(fixture.db, fixture.projectId);
       for (const id of ['0190a0b0-0000-7000-8000-000000000001', '0190a0b0-0000-7000-8000-0000000000ff']) {
         const failing = { what: 'onEvent', text: `status 50${id.length} for ${id}`, now: start };

@@ -65,7 +65,7 @@ export function testQueue(open: OpenStore): void {
   }
 
   describe('the job queue', () => {
-    it('a job exists if and only if the transaction that asked for it ends well', async () => {
+    it('a job exists if and only if the transaction that enqueued it commits', async () => {
       const doomed = store.db.transaction().execute(async (tx) => {
         await enqueue(tx, { projectId, configId: 1, type: 'run', operation: 'start', payload: {}, now: start });
         throw new Error('changed my mind');
@@ -74,7 +74,7 @@ export function testQueue(open: OpenStore): void {
       expect(await claim(store.db, start, leaseMs)).toBeUndefined();
     });
 
-    it('the one that is due longest comes first, and nothing before its time', async () => {
+    it('the job that has been due longest comes first, and none before its time', async () => {
       const later = await add(1, start + 10);
       const sooner = await add(2, start + 5);
       expect(await claim(store.db, start, leaseMs)).toBeUndefined();
@@ -82,7 +82,7 @@ export function testQueue(open: OpenStore): void {
       expect((await take(start + 20)).id).toBe(later);
     });
 
-    it('of one config one job runs at a time', async () => {
+    it('one job of a config runs at a time', async () => {
       const first = await add(1);
       const second = await add(1, start + 1);
       const running = await take(start + 2);
@@ -92,7 +92,7 @@ export function testQueue(open: OpenStore): void {
       expect((await take(start + 4)).id).toBe(second);
     });
 
-    it('many claims at the same time: each job is taken once', async () => {
+    it('concurrent claims take each job once', async () => {
       for (let config = 1; config <= 5; config++) await add(config);
       const taken = await Promise.all(Array.from({ length: 12 }, () => claim(store.db, start, leaseMs)));
       const ids = taken.flatMap((job) => (job === undefined ? [] : [job.id]));
@@ -100,7 +100,7 @@ export function testQueue(open: OpenStore): void {
       expect(new Set(ids).size).toBe(5);
     });
 
-    it('a job whose lease ran out is taken up again, and who lost it cannot write the outcome', async () => {
+    it('a job whose lease expired is claimed again, and the former holder cannot write the outcome', async () => {
       const id = await add(1);
       const lost = await take(start);
       expect(await renew(store.db, lost, start + 900, leaseMs)).toBe(true);
@@ -114,7 +114,7 @@ export function testQueue(open: OpenStore): void {
       expect(await findJob(store.db, projectId, id)).toMatchObject({ state: 'succeeded', error: '' });
     });
 
-    it('a failed job is tried again later, up to the last attempt', async () => {
+    it('a failed job is retried later, up to the last attempt', async () => {
       const id = await add(1);
       let now = start;
       for (let attempt = 1; attempt <= attemptsMax; attempt++) {
@@ -146,7 +146,7 @@ export function testQueue(open: OpenStore): void {
       },
     );
 
-    it('the outcome of a job is written once: who still holds it changes nothing any more', async () => {
+    it('the outcome of a job is written once: a stale holder changes nothing', async () => {
       const id = await add(1);
       const job = await take(start);
       const failure = { error: 'first', now: start, delayMs: 1, final: true };
@@ -163,11 +163,11 @@ export function testQueue(open: OpenStore): void {
       expect(await findJob(store.db, projectId, id)).toMatchObject({ state: 'failed', error: 'first', attempts: 1 });
     });
 
-    it('nothing but a transition writes the state of a job', () => {
+    it('only a transition writes the state of a job', () => {
       expectTypeOf<Updateable<Database['jobs']>>().not.toHaveProperty('state');
     });
 
-    it('a hopeless failure is final at once', async () => {
+    it('a hopeless failure is final immediately', async () => {
       const id = await add(1);
       await fail(store.db, await take(start), { error: 'x'.repeat(5000), now: start, delayMs: 1, final: true });
       const job = await findJob(store.db, projectId, id);
@@ -175,7 +175,7 @@ export function testQueue(open: OpenStore): void {
       expect(job?.error).toHaveLength(1000);
     });
 
-    it('giving a job back costs no attempt', async () => {
+    it('releasing a job costs no attempt', async () => {
       const id = await add(1);
       await release(store.db, await take(start));
       expect(await findJob(store.db, projectId, id)).toMatchObject({ state: 'queued', attempts: 0 });
@@ -199,13 +199,13 @@ export function testQueue(open: OpenStore): void {
       expect(await findJob(store.db, projectId + 1, ids[0] ?? '')).toBeUndefined();
     });
 
-    it('a job that is due in days waits for them, and for nothing else', async () => {
+    it('a job that is due in days waits until then, and no longer', async () => {
       const id = await add(1, start, { runAt: start + 3 * dayMs });
       expect(await claim(store.db, start + 3 * dayMs - 1, leaseMs)).toBeUndefined();
       expect(await take(start + 3 * dayMs)).toMatchObject({ id, kind: 'started' });
     });
 
-    it('of a key there is one job, even when two processes add it at once, and even after it is done', async () => {
+    it('a key has one job, even when two processes add it at the same time, and even after it finished', async () => {
       const job = { projectId, configId: 1, type: 'run', operation: 's', payload: {}, now: start, uniqueKey: 'tick' };
       const made = await Promise.all(
         [store.db, store.other, store.db].map((db) => db.transaction().execute((tx) => enqueue(tx, job))),
@@ -216,14 +216,14 @@ export function testQueue(open: OpenStore): void {
       expect(await enqueue(store.db, { ...job, uniqueKey: 'tock' })).toBeDefined();
     });
 
-    it('who asks for some kinds gets no other', async () => {
+    it('a claim for some kinds returns no others', async () => {
       await add(1);
       const tick = await add(2, start + 1, { kind: 'scheduled' });
       expect(await claim(store.db, start + 2, leaseMs, ['delivery'])).toBeUndefined();
       expect((await claim(store.db, start + 2, leaseMs, ['scheduled', 'delivery']))?.id).toBe(tick);
     });
 
-    it('deliveries behind one that is tried again wait for it; other jobs of the config do not', async () => {
+    it('deliveries behind one that is retried wait for it; other jobs of the config do not', async () => {
       const first = await add(1, start, { kind: 'delivery' });
       const second = await add(1, start + 1, { kind: 'delivery' });
       await fail(store.db, await take(start + 2), { error: 'no', now: start + 2, delayMs: 500, final: false });
@@ -238,7 +238,7 @@ export function testQueue(open: OpenStore): void {
       expect((await take(start + 503)).id).toBe(second);
     });
 
-    it('a job has the attempts that it was given, or that a failure gives it', async () => {
+    it('a job has the attempts of its order, or those that a failure sets', async () => {
       await add(1, start, { attemptsMax: 1 });
       const only = await take(start);
       const failure = { error: 'no', now: start, delayMs: 10, final: false };
@@ -250,7 +250,7 @@ export function testQueue(open: OpenStore): void {
       expect(await take(start + 10)).toMatchObject({ id: more.id, attempts: 2, attemptsMax: 3, payload: { left: 2 } });
     });
 
-    it('a job that cannot begin yet comes back later with as many attempts before it', async () => {
+    it('a job that cannot begin yet runs later with the same attempts left', async () => {
       const id = await add(1, start, { attemptsMax: 2, kind: 'delivery' });
       const behind = await add(1, start, { kind: 'delivery' });
       for (let n = 0; n < 5; n += 1) {
@@ -264,14 +264,14 @@ export function testQueue(open: OpenStore): void {
       expect((await take(start + 501)).id).toBe(behind);
     });
 
-    it('a job given back with what is left of it keeps its place', async () => {
+    it('a job released with its remaining work keeps its place', async () => {
       const id = await add(1, start, { kind: 'delivery' });
       await add(1, start + 1, { kind: 'delivery' });
       await release(store.db, await take(start + 2), { left: 1 });
       expect(await take(start + 3)).toMatchObject({ id, attempts: 1, payload: { left: 1 } });
     });
 
-    it('who held a job before it was given back and taken again cannot write its outcome', async () => {
+    it('the holder of a job that was released and claimed again cannot write its outcome', async () => {
       await add(1);
       const zombie = await take(start);
       await release(store.db, zombie);
@@ -282,7 +282,7 @@ export function testQueue(open: OpenStore): void {
       expect(await succeed(store.other, holder, start + 2)).toBe(true);
     });
 
-    it('a running job tells since when it runs, a finished one keeps it, a queued one has none', async () => {
+    it('a running job has its start time, a finished one keeps it, a queued one has none', async () => {
       const id = await add(1);
       expect((await findJob(store.db, projectId, id))?.startedAt).toBeNull();
       const job = await take(start + 5);

@@ -50,7 +50,7 @@ async function told(db: Metadata): Promise<string[]> {
 
 function testOutbox(use: () => Use): void {
   describe('the outbox', () => {
-    it('a notice exists if and only if what it tells of does', async () => {
+    it('a notification exists if and only if its event does', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
       const broken = db.transaction().execute(async (tx) => {
@@ -63,7 +63,7 @@ function testOutbox(use: () => Use): void {
       expect(await told(db)).toEqual(['run_failed happened']);
     });
 
-    it('goes to those who want it: not to others’ destinations, other events, or ones that are switched off', async () => {
+    it('goes to subscribed destinations: not to other owners’, other events’ or disabled ones', async () => {
       const { db, owner } = use();
       const other = await addNoticeProject(db);
       await addDestination(db, other);
@@ -77,7 +77,7 @@ function testOutbox(use: () => Use): void {
       expect(JSON.parse(rows[0]?.notice ?? '')).toMatchObject({ project: { id: owner.projectId, name: 'Shop' } });
     });
 
-    it('of processes that look at the same time each notice is one’s', async () => {
+    it('concurrent processes claim each notification once', async () => {
       const { db, other, owner } = use();
       await addDestination(db, owner);
       for (let at = 0; at < 10; at += 1) await tell(db, failedRun(owner.projectId), now);
@@ -94,7 +94,7 @@ function testOutbox(use: () => Use): void {
       expect(new Set(taken).size).toBe(10);
     });
 
-    it('one whose sender died is taken by another, and the dead one can write nothing any more', async () => {
+    it('one whose sender died is claimed by another, and the dead one can no longer write', async () => {
       const { db, other, owner } = use();
       await addDestination(db, owner);
       await tell(db, failedRun(owner.projectId), now);
@@ -108,7 +108,7 @@ function testOutbox(use: () => Use): void {
       expect(await settleDelivery(other, heir, { kind: 'sent' }, now)).toBe('sent');
     });
 
-    it('is tried again later, as often as it may, and then given up with the reason', async () => {
+    it('is retried up to the limit, and then fails with the reason', async () => {
       const { db, owner } = use();
       const { id: destination } = await addDestination(db, owner);
       await tell(db, failedRun(owner.projectId), now);
@@ -130,7 +130,7 @@ function testOutbox(use: () => Use): void {
       });
     });
 
-    it('given back it costs no attempt', async () => {
+    it('a release costs no attempt', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
       await tell(db, failedRun(owner.projectId), now);
@@ -140,7 +140,7 @@ function testOutbox(use: () => Use): void {
       expect(await claimDelivery(db, now, leaseMs)).toMatchObject({ id: taken.id, attempts: 1 });
     });
 
-    it('what was sent is forgotten after a week, what waits never', async () => {
+    it('a sent notification is removed after a week, a queued one never', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
       await tell(db, failedRun(owner.projectId), now);
@@ -170,8 +170,8 @@ function testConditions(use: () => Use): void {
     recovered: 'GeoIP works again.',
   });
 
-  describe('what lasts', () => {
-    it('is told once however long it lasts, and once when it has been over for five minutes', async () => {
+  describe('lasting conditions', () => {
+    it('is reported once however long it lasts, and once when it has been absent for five minutes', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
       const lasting = [failing(owner.projectId)];
@@ -187,7 +187,7 @@ function testConditions(use: () => Use): void {
       expect(await told(db)).toHaveLength(3);
     });
 
-    it('a config that fails with every other event is one that fails', async () => {
+    it('a config that fails on every other event counts as failing', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
       for (let at = 0; at < 100; at += 1) {
@@ -196,7 +196,7 @@ function testConditions(use: () => Use): void {
       expect(await told(db)).toEqual(['config_failing raised']);
     });
 
-    it('of processes that look at the same time one tells it', async () => {
+    it('one of several concurrent processes reports it', async () => {
       const { db, other, owner } = use();
       await addDestination(db, owner);
       const lasting = [failing(owner.projectId)];
@@ -208,7 +208,7 @@ function testConditions(use: () => Use): void {
       expect(await told(db)).toEqual(['config_failing raised', 'config_failing recovered']);
     });
 
-    it('a run that waits for less than five minutes is no news', async () => {
+    it('a run that waits for less than five minutes is not reported', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
       const base = failing(owner.projectId);

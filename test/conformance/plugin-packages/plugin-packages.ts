@@ -65,7 +65,7 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       });
     const processes = (mark: string) => `exports.processEvent = (event) => event // ${mark} \u{1f642}`;
 
-    it('a version stays what it was, whatever comes after it', async () => {
+    it('a version never changes, whatever is added later', async () => {
       const { id } = await install('Kept', processes('one'));
       const config = await change((work) => createConfig(work, 'transformation', { plugin: id }));
       const loadProgram = createProgramLoader(store.db);
@@ -90,7 +90,7 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       ]);
     });
 
-    it('programs are read once; one that is gone is undefined, and found again when it is there', async () => {
+    it('programs are read once; a missing one is undefined, and found when it appears', async () => {
       const loadProgram = createProgramLoader(store.db);
       expect(await loadProgram(1)).toBeUndefined();
       await install('Read', processes('one'));
@@ -99,7 +99,7 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       expect(await loadProgram(1)).toBe(first);
     });
 
-    it('are found by text and kind; signs of a pattern are only text', async () => {
+    it('are found by text and kind; pattern characters are literal', async () => {
       await install('Finds', processes('one'));
       await install('Runs', 'exports.runEveryHour = () => {}');
       const search = async (text: string, kind?: 'import-app') =>
@@ -110,14 +110,14 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       expect(await search('', 'import-app')).toBe(1);
     });
 
-    it('two that come at once make one: the other is told', async () => {
+    it('two concurrent installations create one, and the other fails', async () => {
       const both = await Promise.allSettled([install('Twin', processes('a')), install('twin', processes('b'))]);
       expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
       expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'conflict' } });
       expect(await store.db.selectFrom('plugin_versions').select('id').execute()).toHaveLength(1);
     });
 
-    it('go with their versions, and the log keeps that they were there', async () => {
+    it('are deleted with their versions, and the log keeps a record', async () => {
       const { id } = await install('Goes', processes('one'));
       await store.db.transaction().execute(async (tx) => {
         await deletePlugin(await beginWork({ tx, actor, now: ++now }), id, project.id);

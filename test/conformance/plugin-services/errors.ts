@@ -39,7 +39,7 @@ export function testErrors(open: OpenStore): void {
       expect(kind?.samples.map(({ event }) => event)).toEqual(events.slice(3).reverse());
     });
 
-    it('that differ in method, name or words are kinds of their own, those seen last first; of this config alone', async () => {
+    it('that differ in method, name or words are separate kinds, latest first, of this config alone', async () => {
       await recordErrors(store.db, [
         failure('a', { time: start + 3 }),
         failure('b', { time: start + 2 }),
@@ -58,7 +58,7 @@ export function testErrors(open: OpenStore): void {
       expect(await listErrors(store.db, { projectId: 2, configId: 7 })).toEqual([]);
     });
 
-    it('late ones do not turn back the time of the newest', async () => {
+    it('late ones do not move back the time of the newest', async () => {
       await recordErrors(store.db, [failure('x', { time: start + 1000 })]);
       await recordErrors(store.db, [failure('x', { time: start })]);
       const [kind] = await list();
@@ -66,7 +66,7 @@ export function testErrors(open: OpenStore): void {
       expect(kind?.samples.map(({ time }) => time.slice(17, 19))).toEqual(['01', '00']);
     });
 
-    it('of two processes at once all count', async () => {
+    it('of two concurrent processes all count', async () => {
       const both = [store.db, store.other].flatMap((db) =>
         Array.from({ length: 10 }, () => recordErrors(db, [failure('x'), failure('y'), failure('x')])),
       );
@@ -77,7 +77,7 @@ export function testErrors(open: OpenStore): void {
       ]);
     });
 
-    it('keep fifty kinds, those seen last', async () => {
+    it('keep the fifty kinds seen last', async () => {
       const word = (index: number): string => String.fromCharCode(97 + (index % 26), 97 + Math.floor(index / 26));
       const kinds = Array.from({ length: 70 }, (_, index) => failure(word(index), { time: start + index }));
       await recordErrors(store.db, kinds.slice(0, 45));
@@ -91,7 +91,7 @@ export function testErrors(open: OpenStore): void {
       expect((await list()).filter(({ name }) => name === 'Other')).toHaveLength(25);
     });
 
-    it('huge texts and events are cut, and what no store takes is replaced', async () => {
+    it('huge texts and events are truncated, and characters that stores refuse are replaced', async () => {
       const event = { uuid: 'u', event: 'e', distinct_id: 'd', properties: { long: 'x'.repeat(30_000) } };
       await recordErrors(store.db, [failure(`\u0000\ud800${'m'.repeat(9000)}`, { stack: 's'.repeat(90_000), event })]);
       const [kind] = await list();
@@ -105,7 +105,7 @@ export function testErrors(open: OpenStore): void {
       });
     });
 
-    it('take events as JSON text too; what is none is shown as it is', async () => {
+    it('take events as JSON text too; invalid text is shown unchanged', async () => {
       const texts = ['{"event":"e","properties":{}}', '[1]', 'half {'];
       await recordErrors(
         store.db,
@@ -118,7 +118,7 @@ export function testErrors(open: OpenStore): void {
       ]);
     });
 
-    it('belong into a transaction: rolled back, they did not happen', async () => {
+    it('belong to a transaction: a rollback removes them', async () => {
       const work = store.db.transaction().execute(async (tx) => {
         await recordErrors(tx, [failure('x')]);
         throw new Error('given up');
@@ -127,7 +127,7 @@ export function testErrors(open: OpenStore): void {
       expect(await list()).toEqual([]);
     });
 
-    it('go after the days that logs are kept', async () => {
+    it('are removed after the retention of logs', async () => {
       await recordErrors(store.db, [failure('old'), failure('new', { time: start + 86_400_000 })]);
       const now = start + 7.5 * 86_400_000;
       const logs = createPluginLogs(store.db, { days: 7, clock: { now: () => now }, log: { warn: () => undefined } });

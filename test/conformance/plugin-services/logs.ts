@@ -44,7 +44,7 @@ export function testLogs(open: OpenStore): void {
       return (await listLogs(store.db, of, { limit: 100, ...filter })).map(({ message }) => message);
     };
 
-    it('lines come back newest first, within one millisecond too, and of this config alone', async () => {
+    it('lines are listed newest first, within one millisecond too, and of this config alone', async () => {
       for (let index = 0; index < 50; index += 1) add(`m${index}`);
       logs.add(8, 1, line('other config'));
       logs.add(9, 2, line('other project'));
@@ -54,7 +54,7 @@ export function testLogs(open: OpenStore): void {
       expect(first).toMatchObject({ created_at: '2026-11-20T10:00:00.000000Z', level: 'INFO', instance_id: 'i' });
     });
 
-    it('pages follow one another without gap or repetition while lines come in', async () => {
+    it('pages have no gap or repetition while lines arrive', async () => {
       for (let index = 0; index < 25; index += 1) {
         now += index % 3;
         add(`m${index}`);
@@ -73,7 +73,7 @@ export function testLogs(open: OpenStore): void {
       expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => `m${24 - index}`));
     });
 
-    it('levels, sources, times and parts of the message choose', async () => {
+    it('filters: level, source, time and part of the message', async () => {
       add('Straße 100%', { level: 'WARN' });
       now += 1000;
       add('strasse_1', { source: 'SYSTEM' });
@@ -97,7 +97,7 @@ export function testLogs(open: OpenStore): void {
       }
     });
 
-    it('secrets are taken out, long lines cut, and what no store takes is replaced', async () => {
+    it('secrets are removed, long lines truncated, and characters that stores refuse replaced', async () => {
       logs.add(7, 1, line(`key=s3cret ${'x'.repeat(10_000)}`), (text) => text.replaceAll('s3cret', '***'));
       add('a\u0000b\ud800');
       const [odd, long] = await messages();
@@ -106,14 +106,14 @@ export function testLogs(open: OpenStore): void {
       expect(long?.startsWith('key=*** xxx')).toBe(true);
     });
 
-    it('a line with an impossible time gets the present', async () => {
+    it('a line with an impossible time gets the present time', async () => {
       for (const time of [Number.NaN, 0, start + day, Infinity]) add('x', { time });
       await logs.flush();
       const rows = await listLogs(store.db, of, { limit: 10 });
       expect(rows.map((row) => row.created_at)).toEqual(Array(4).fill('2026-11-20T10:00:00.000000Z'));
     });
 
-    it('beyond a thousand lines per minute one line says how many were left out; others are not touched', async () => {
+    it('beyond a thousand lines per minute one line reports how many were dropped; other configs are unaffected', async () => {
       for (let index = 0; index < 1250; index += 1) add('flood');
       logs.add(8, 1, line('quiet'));
       now += 60_000;
@@ -127,7 +127,7 @@ export function testLogs(open: OpenStore): void {
       expect(await listLogs(store.db, { projectId: 1, configId: 8 }, { limit: 10 })).toHaveLength(1);
     });
 
-    it('close writes what is there and tells what was left out', async () => {
+    it('close writes the buffered lines and reports the dropped ones', async () => {
       for (let index = 0; index < 1001; index += 1) add('flood');
       await logs.close();
       expect((await listLogs(store.db, of, { limit: 1 }))[0]?.message).toContain('1 lines were left out');
@@ -135,7 +135,7 @@ export function testLogs(open: OpenStore): void {
       expect((await listLogs(store.db, of, { limit: 2000 })).length).toBe(1001);
     });
 
-    it('old lines go, and all but the newest ten thousand of a config', async () => {
+    it('old lines are removed, and all but the newest ten thousand of a config', async () => {
       const rows = Array.from({ length: linesPerConfigMax + 300 }, (_, index) => index);
       now = start - 2 * day;
       for (const index of rows) {
@@ -154,7 +154,7 @@ export function testLogs(open: OpenStore): void {
       expect(await messages()).toEqual([]);
     });
 
-    it('what a plugin wrote after its config was deleted goes, what others keep stays', async () => {
+    it('lines written after their config was deleted are removed, those of others stay', async () => {
       const { projectId, configIds } = await addConfigs(store.db, 1);
       const [living = 0] = configIds;
       for (const configId of [living, living + 1000]) {
@@ -170,7 +170,7 @@ export function testLogs(open: OpenStore): void {
       expect(metrics).toEqual([{ config_id: living }]);
     });
 
-    it('a store that fails costs nothing but time: lines are written when it is back', async () => {
+    it('lines survive a failing store and are written when it recovers', async () => {
       await store.db.schema.alterTable('plugin_logs').renameTo('gone').execute();
       add('kept');
       await logs.flush();

@@ -36,7 +36,7 @@ export function testMetrics(open: OpenStore): void {
       await store.db.insertInto('plugin_metrics').values(rows).execute();
     });
 
-    it('come by hour, with zeros where nothing passed', async () => {
+    it('are returned by hour, with zeros where nothing passed', async () => {
       const range = { from: start + 1, to: start + 4 * hour, interval: 'hour' } as const;
       const { points, totals } = await listConfigMetrics(store.db, { ...of, ...range });
       expect(points.map((point) => [point.start, point.succeeded, point.failed, point.dropped, point.skipped])).toEqual(
@@ -50,7 +50,7 @@ export function testMetrics(open: OpenStore): void {
       expect(totals).toEqual({ succeeded: 30, failed: 3, dropped: 6, skipped: 9, micros: 12_000_000_000_000 });
     });
 
-    it('come by day of UTC, and the points sum up to the totals', async () => {
+    it('are returned by UTC day, and the points add up to the totals', async () => {
       const range = { from: start, to: start + 2 * day, interval: 'day' } as const;
       const { points, totals } = await listConfigMetrics(store.db, { ...of, ...range });
       expect(points.map((point) => [point.start.slice(0, 10), point.succeeded])).toEqual([
@@ -61,7 +61,7 @@ export function testMetrics(open: OpenStore): void {
       expect(totals.succeeded).toBe(50);
     });
 
-    it('of another project, of no time and of too long a time', async () => {
+    it('of another project, an empty range and a range that is too long', async () => {
       const range = { from: start, to: start + hour, interval: 'hour' } as const;
       const foreign = await listConfigMetrics(store.db, { ...of, projectId: of.projectId + 1, ...range });
       expect(foreign.totals.succeeded).toBe(0);
@@ -81,7 +81,7 @@ export function testMetrics(open: OpenStore): void {
       return found.map(({ name, kind, hour: at, value }) => [name, kind, at.slice(11, 13), value]);
     };
 
-    it('are added up, or the least or most is kept, by hour', async () => {
+    it('are summed, or the minimum or maximum is kept, by hour', async () => {
       const values = [5, -2, 7.5];
       const metrics = values.flatMap((value) => [
         metric('sum', 'sum', value),
@@ -100,14 +100,14 @@ export function testMetrics(open: OpenStore): void {
       ]);
     });
 
-    it('start anew when the plugin declares another kind', async () => {
+    it('start from scratch when the plugin declares another kind', async () => {
       await addOwnMetrics(store.db, [metric('x', 'sum', 100)]);
       await addOwnMetrics(store.db, [metric('x', 'min', 3)]);
       await addOwnMetrics(store.db, [metric('x', 'max', 5), metric('x', 'min', 4)]);
       expect(await list()).toEqual([['x', 'min', '22', 3]]);
     });
 
-    it('are written soon by the writer; what is no number or too many names is left out', async () => {
+    it('are written soon by the writer; non-numbers and names beyond the limit are dropped', async () => {
       const warn = (): void => undefined;
       const writer = createOwnMetrics(store.db, { clock: { now: () => start + 1 }, log: { warn } });
       for (let index = 0; index < 1000; index += 1) writer.add(7, 1, { name: 'n', kind: 'sum', value: 1 });
@@ -120,7 +120,7 @@ export function testMetrics(open: OpenStore): void {
       expect(found[0]).toEqual(['n', 'sum', '22', 1001]);
     });
 
-    it('of two processes at once all count', async () => {
+    it('of two concurrent processes all count', async () => {
       const both = [store.db, store.other].flatMap((db) =>
         Array.from({ length: 10 }, () => addOwnMetrics(db, [metric('b', 'sum', 1), metric('a', 'sum', 1)])),
       );

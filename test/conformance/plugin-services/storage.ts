@@ -8,7 +8,7 @@ const of = { configId: 7, projectId: 1 };
 
 /** What the storage of jobs promises on every metadata store. */
 export function testStorage(open: OpenStore): void {
-  describe('storage that writes at once', () => {
+  describe('storage that writes immediately', () => {
     let store: ServicesStore;
     let storage: PluginStorage;
     beforeEach(async () => {
@@ -31,7 +31,7 @@ export function testStorage(open: OpenStore): void {
       expect(await storage.get('k')).toEqual(value);
     });
 
-    it('what is not set is undefined, also after it was deleted', async () => {
+    it('an unset key is undefined, also after a deletion', async () => {
       expect(await storage.get('k')).toBeUndefined();
       await storage.set('k', 1);
       await storage.delete('k');
@@ -39,7 +39,7 @@ export function testStorage(open: OpenStore): void {
       expect(await storage.get('k')).toBeUndefined();
     });
 
-    it('keys that look alike are apart, whatever is in them', async () => {
+    it('similar keys are distinct, whatever characters they contain', async () => {
       const keys = [
         'a\u0000b',
         'a\\u0000b',
@@ -60,7 +60,7 @@ export function testStorage(open: OpenStore): void {
       expect([...found]).toEqual(keys.map((key, index) => [key, index]));
     });
 
-    it('thousands of keys are read at once', async () => {
+    it('thousands of keys are read in one call', async () => {
       const rows = Array.from({ length: 1200 }, (_, index) => {
         return { config_id: 7, project_id: 1, key: `k${index}`, value: String(index) };
       });
@@ -76,7 +76,7 @@ export function testStorage(open: OpenStore): void {
       expect((await storage.getMany([])).size).toBe(0);
     });
 
-    it('configs do not see one another', async () => {
+    it('configs do not see the values of others', async () => {
       const other = createStorage(store.db, { ...of, configId: 8 });
       await storage.set('k', 'mine');
       await other.set('k', 'theirs');
@@ -84,7 +84,7 @@ export function testStorage(open: OpenStore): void {
       expect(await storage.get('k')).toBe('mine');
     });
 
-    it('many increments at once from two processes all count', async () => {
+    it('concurrent increments from two processes all count', async () => {
       const other = createStorage(store.other, of);
       const sums = await Promise.all(
         Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? storage : other).increment('n', 1)),
@@ -104,13 +104,13 @@ export function testStorage(open: OpenStore): void {
       expect(await storage.get('n')).toEqual(value);
     });
 
-    it('adding what is no finite number is an error and makes no key', async () => {
+    it('adding a non-finite number is an error and creates no key', async () => {
       await expect(storage.increment('n', Number.NaN)).rejects.toThrow('expected a finite number to add');
       await expect(storage.increment('n', Infinity)).rejects.toThrow('expected a finite number to add');
       expect(await storage.get('n')).toBeUndefined();
     });
 
-    it('keys and values have a size', async () => {
+    it('keys and values have a maximum size', async () => {
       await storage.set('k'.repeat(512), 'x'.repeat(999_998));
       await expect(storage.set('k'.repeat(513), 1)).rejects.toThrow('a key of at most 512 characters, got: 513');
       await expect(storage.get('')).rejects.toThrow('expected a key, got an empty text');

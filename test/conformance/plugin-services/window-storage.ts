@@ -77,7 +77,7 @@ export function testWindowStorage(open: OpenStore): void {
         .orderBy('key')
         .execute();
 
-    it('any order of windows, failures and replays leaves what one event after the other would', async () => {
+    it('any order of windows, failures and replays has the result of one event after the other', async () => {
       const property = fc.asyncProperty(fc.array(arbitraryWindow, { maxLength: 6 }), async (plan) => {
         await store.db.deleteFrom('plugin_storage').execute();
         const expected = await sequentially(plan.flatMap(({ works }) => works));
@@ -88,7 +88,7 @@ export function testWindowStorage(open: OpenStore): void {
       await fc.assert(property, { numRuns: 30 });
     });
 
-    it('an event that is lost at work and processed again leaves what it would have left at once', async () => {
+    it('an event that is lost midway and processed again has the result of one pass', async () => {
       const lost = fc.record({
         works: fc.array(arbitraryWork, { maxLength: 6 }),
         doneBeforeLost: fc.array(fc.nat(6), { maxLength: 2 }),
@@ -119,7 +119,7 @@ export function testWindowStorage(open: OpenStore): void {
       await fc.assert(property, { numRuns: 50 });
     });
 
-    it('of what is taken back, a sum gets smaller again whoever has added since, and another value stays', async () => {
+    it('an undo subtracts from a sum whatever was added since, and leaves another value', async () => {
       const [first, second] = [{}, {}];
       const storage = of();
       await storage.forEvent?.(first).increment('sum', 5);
@@ -182,7 +182,7 @@ export function testWindowStorage(open: OpenStore): void {
       return results.flat();
     }
 
-    it('a window sees what the one before wrote while that is being stored, and the store does not yet', async () => {
+    it('a window sees the values of the previous one while they are being stored', async () => {
       await of().set('k', { n: 1 });
       const first = windows.takeChanges();
       expect(await of().get('k')).toEqual({ n: 1 });
@@ -194,7 +194,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await direct().get('k')).toEqual({ n: 2 });
     });
 
-    it('what is read is a copy', async () => {
+    it('a value that was read is a copy', async () => {
       await of().set('k', { list: [1] });
       const read = await of().get('k');
       Object.assign(read as object, { list: 'changed' });
@@ -216,7 +216,7 @@ export function testWindowStorage(open: OpenStore): void {
       ]);
     });
 
-    it('increments at the same time all count, also while windows are committed', async () => {
+    it('concurrent increments all count, also while windows are committed', async () => {
       await direct().set('n', 100);
       const sums = Array.from({ length: 30 }, () => of().increment('n', 1));
       const other = of().set('other', 1);
@@ -228,7 +228,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await direct().get('n')).toBe(130);
     });
 
-    it('a window in which the store could not be read is given up, whatever the plugin makes of it', async () => {
+    it('a window in which a read failed is abandoned, whatever the plugin does', async () => {
       let isThere = false;
       windows = new WindowStorage(whileThere(store.db, () => isThere));
       await of().set('written', 1);
@@ -241,7 +241,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(windows.takeChanges().rows).toEqual([]);
     });
 
-    it('what is stored while a read is under way is not missed', async () => {
+    it('a value stored during a read is not missed', async () => {
       await direct().set('n', 1);
       const gate = Promise.withResolvers<void>();
       const transformResult = async <Result>({ result }: { readonly result: Result }): Promise<Result> => {
@@ -258,7 +258,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await sum).toBe(51);
     });
 
-    it('what a job adds to a number between reading and storing counts too', async () => {
+    it('an addition of a job between reading and storing counts too', async () => {
       await direct().set('n', 1);
       await of().increment('n', 10);
       await of().increment('new', 1);
@@ -272,7 +272,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await direct().get('n')).toBe(1111);
     });
 
-    it('adding gives the same floats as it would one after the other', async () => {
+    it('adding gives the same floats as sequential additions', async () => {
       let sum = 0;
       for (const by of [0.1, 0.2, 0.3, 1e-9]) {
         sum += by;
@@ -282,7 +282,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await direct().get('n')).toBe(sum);
     });
 
-    it('a config that was deleted meanwhile is skipped, the others are stored', async () => {
+    it('a config deleted in the meantime is skipped, the others are stored', async () => {
       await of(0).set('k', 1);
       await of(0).increment('n', 1);
       await of(1).set('k', 2);
@@ -292,7 +292,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await rows()).toEqual([{ config_id: config(1), key: 'k', value: '2' }]);
     });
 
-    it('reset forgets what is not stored, and what was under way fails instead of writing late', async () => {
+    it('reset drops unstored values, and calls in progress fail instead of writing late', async () => {
       await direct().set('n', 1);
       await of().set('k', 1);
       const late = of().increment('n', 1);
@@ -302,7 +302,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(windows.takeChanges().rows).toEqual([]);
     });
 
-    it('changes taken before a reset clear nothing that was written after it', async () => {
+    it('changes taken before a reset clear nothing written after it', async () => {
       await of().set('k', 'old');
       const old = windows.takeChanges();
       windows.reset();

@@ -32,7 +32,7 @@ const patient = { timeout: 30_000 };
 
 export function describeProcesses(open: () => Promise<TwoProcesses>): void {
   describe('the live stream between processes', () => {
-    it('a reader in one process sees what another one sees, until it leaves; what does not fit is counted', async () => {
+    it('a reader in one process receives the events of another until it leaves; overflow is counted', async () => {
       await using stores = await open();
       await using parts = new AsyncDisposableStack();
       const [near, far] = [new LiveHub(), new LiveHub()];
@@ -64,7 +64,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       expect(await stores.db.selectFrom('live_sightings').selectAll().execute()).toEqual([]);
     });
 
-    it('readers of a process that died are forgotten when their lease ends, by the clock of the database', async () => {
+    it('readers of a dead process are removed when their lease ends, by the clock of the database', async () => {
       await using stores = await open();
       await using parts = new AsyncDisposableStack();
       const hub = new LiveHub();
@@ -84,8 +84,8 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
     });
   });
 
-  describe('limits of callers', () => {
-    it('hold for all processes together once they have put their counts together', async () => {
+  describe('rate limits', () => {
+    it('hold for all processes together once they have merged their counts', async () => {
       await using stores = await open();
       const clock = { now: () => Date.now() };
       const limiter = () =>
@@ -121,7 +121,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
   });
 
   describe('agreements', () => {
-    it('processes take from one budget: together they get what is agreed, and no more', async () => {
+    it('processes draw on one budget: together they get exactly the agreed amount', async () => {
       await using stores = await open();
       const clock = { now: () => Date.now() };
       const total = async (): Promise<number> => 0;
@@ -143,7 +143,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       expect(refused?.reason).toMatchObject({ status: 429, detail: expect.stringContaining('agreed 10') as unknown });
     });
 
-    it('the total without an agreement counts what all have brought, and gives back what did not come', async () => {
+    it('the total without an agreement counts all processes, and returns unused amounts', async () => {
       await using stores = await open();
       const agreements = (db: Metadata) =>
         createAgreements({
@@ -169,8 +169,8 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
     });
   });
 
-  describe('what processes say of themselves', () => {
-    it('is heard by the others until one stops; one without a word is known by how long it has been silent', async () => {
+  describe('process heartbeats', () => {
+    it('reach the others until a process stops; a silent one is recognised by the age of its last heartbeat', async () => {
       await using stores = await open();
       const report: ProcessReport = {
         name: 'host:1',

@@ -1,7 +1,7 @@
-/** What of it is used: the package brings no types. */
+/** The used part of nodemailer, which brings no types. */
 declare module 'nodemailer' {
   interface Transport {
-    /** Rejects when no recipient was taken; the error has `code` and, after an answer of the server, `responseCode`. */
+    /** Rejects when no recipient was accepted; the error has `code` and, after a response of the server, `responseCode`. */
     sendMail(mail: {
       readonly from: string;
       readonly to: readonly string[];

@@ -3,7 +3,7 @@ import { CarrierError } from './carrier.ts';
 
 const timeoutMs = 15_000;
 
-/** Posts JSON to an address that a person has named: public ones, and those that the operator allows. Throws CarrierError. */
+/** Posts JSON to a user-supplied address: public ones, and those that the operator allows. Throws CarrierError. */
 export async function postJson(
   fetch: OutboundFetch,
   url: string,
@@ -12,13 +12,13 @@ export async function postJson(
 ): Promise<void> {
   const all = { 'content-type': 'application/json', 'user-agent': 'Millrace', ...headers };
   const answer = await reach(fetch, { url, method: 'POST', headers: all, body, timeoutMs });
-  // What a redirect leads to may have been asked without the body.
+  // A redirect may have been followed without the body.
   if (new URL(answer.url).href !== new URL(url).href) {
-    const message = `expected the answer of ${new URL(url).origin} itself, got a redirect; name the address that it leads to`;
+    const message = `expected a response from ${new URL(url).origin} itself, got a redirect; use the address that it leads to`;
     throw new CarrierError(message, { retry: false });
   }
   if (answer.status >= 200 && answer.status < 300) return;
-  throw new CarrierError(`expected an answer 2xx from ${new URL(url).origin}, got ${answer.status}`, { retry: true });
+  throw new CarrierError(`expected a 2xx response from ${new URL(url).origin}, got ${answer.status}`, { retry: true });
 }
 
 async function reach(fetch: OutboundFetch, request: Parameters<OutboundFetch>[0]): Promise<OutboundResponse> {

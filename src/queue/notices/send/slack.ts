@@ -3,17 +3,17 @@ import { CarrierError, type Carrier } from './carrier.ts';
 import { postJson } from './post.ts';
 import { linesOf, titleOf } from './words.ts';
 
-/** Posts `{"text": …}`, as Slack, Mattermost, Rocket.Chat and others take it at their incoming webhooks. */
+/** Posts `{"text": …}`, the format of the incoming webhooks of Slack, Mattermost, Rocket.Chat and others. */
 export function createSlack(fetch: OutboundFetch): Carrier {
   return async (letter) => {
     const { url } = letter.address;
-    if (url === undefined) throw new CarrierError('expected an address to post to, got none', { retry: false });
+    if (url === undefined) throw new CarrierError('expected a webhook URL, got none', { retry: false });
     const text = [`*${escaped(titleOf(letter))}*`, ...linesOf(letter).map(escaped)].join('\n');
     await postJson(fetch, url, JSON.stringify({ text }));
   };
 }
 
-/** These three begin mentions and links there: a name of somebody's must not call a channel. */
+/** Escapes the characters that begin mentions and links: a name in the data must not notify a channel. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,13 +1,13 @@
 import type { Letter } from './carrier.ts';
 
-/** One line: whose notice it is and what is the matter. */
+/** Returns one line: the project and the state. */
 export function titleOf({ notice }: Letter): string {
   const where = notice.project === null ? 'Millrace' : `Millrace, ${notice.project.name}`;
   const over = notice.state === 'recovered' ? 'over: ' : '';
   return oneLine(`[${where}] ${over}${notice.summary}`);
 }
 
-/** What stands below the title. */
+/** Returns the lines below the title. */
 export function linesOf({ notice, url }: Letter): string[] {
   return [notice.action, url ?? ''].filter((line) => line !== '').map(oneLine);
 }
