@@ -161,8 +161,8 @@ describe('the preflight of an import', () => {
     [{ free: 19, kind: 'http' }, 'warning'],
     [{ free: 21, kind: 'http' }, 'fine'],
     // Its events become a part of the store.
-    [{ free: 39, kind: 'project' }, 'warning'],
-    [{ free: 41, kind: 'project' }, 'fine'],
+    [{ free: 49, kind: 'project' }, 'warning'],
+    [{ free: 51, kind: 'project' }, 'fine'],
     [{ free: 21, kind: 'project', last: 'check' }, 'fine'],
   ] as const)('for a source of 10 GiB, a store with %o is: %s', async (of, level) => {
     const target = of.kind === 'http' ? ({ kind: 'http', url: 'https://a.example' } as const) : { kind: of.kind };
