@@ -72,7 +72,6 @@ const pending: readonly string[] = [
   'docs/guides/plugin-configs.md',
   'docs/guides/scale-out.md',
   'docs/guides/schedules.md',
-  'docs/limits.md',
   'docs/reference/',
   'docs/tour.md',
 ];
