@@ -64,14 +64,6 @@ const pending: readonly string[] = [
   'deploy/',
   // Pages.
   'docs/guarantees.md',
-  'docs/guides/choose-what-to-import.md',
-  'docs/guides/clickhouse-cluster.md',
-  'docs/guides/configuration-files.md',
-  'docs/guides/console.md',
-  'docs/guides/notices.md',
-  'docs/guides/plugin-configs.md',
-  'docs/guides/scale-out.md',
-  'docs/guides/schedules.md',
   'docs/reference/',
   'docs/tour.md',
 ];
