@@ -1,4 +1,4 @@
-/** Types of first-history.mjs, for the test that holds it against the command. */
+/** Types of first-history.mjs, for the test that compares it with the command. */
 export function createMapper(): (message: unknown) =>
   | {
       readonly uuid: string;

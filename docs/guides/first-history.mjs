@@ -1,8 +1,8 @@
 // Sends a file of Segment or RudderStack messages (NDJSON, plain or gzipped) with the posthog-node client, as history.
 //   npm install posthog-node uuid
 //   node first-history.mjs history.ndjson.gz http://127.0.0.1:8000 phc_…
-// Every event gets the uuid that `millrace send --from segment` gives it, so both ways, and every repetition, meet in
-// the same stored events. What the fields become is described in first-history.md.
+// Every event gets the same uuid as from `millrace send --from segment`, so you can mix both and repeat either: no event is
+// stored twice. first-history.md describes how fields map.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -64,26 +64,27 @@ function contextProperties(message) {
   if (typeof url === 'string' && URL.canParse(url) && new URL(url).host) found.$host = new URL(url).host;
   const ip = text(at(message, 'context.ip')) ?? text(message.request_ip);
   if (ip !== undefined) found.$ip = ip;
-  const [user, anonymous] = [someone(message.userId), someone(message.anonymousId)];
+  const [user, anonymous] = [identityOf(message.userId), identityOf(message.anonymousId)];
   if (user !== undefined && anonymous !== undefined && anonymous !== user) found.$anon_distinct_id = anonymous;
   return found;
 }
 
-// Ids that stand where an id is missing mean nobody: they would make one person of many strangers.
-const nobody = new Set(
+// Placeholder ids are shared by many strangers and must not merge them into one person.
+const placeholders = new Set(
   'null nil <nil> undefined none nan n/a na unknown 0 -1 true false [] {} anon anonymous anonymous-user guest'.split(
     ' ',
   ),
 );
-for (const id of ['[object object]', 'not_authenticated', 'distinctid', 'distinct_id', 'email', 'id']) nobody.add(id);
-nobody.add('00000000-0000-0000-0000-000000000000');
+for (const id of ['[object object]', 'not_authenticated', 'distinctid', 'distinct_id', 'email', 'id'])
+  placeholders.add(id);
+placeholders.add('00000000-0000-0000-0000-000000000000');
 
-function someone(value) {
+function identityOf(value) {
   const id = text(value);
-  return id === undefined || nobody.has(id.trim().toLowerCase()) ? undefined : id;
+  return id === undefined || placeholders.has(id.trim().toLowerCase()) ? undefined : id;
 }
 
-// Name and own properties of the event; undefined: not a message that can become an event.
+// Returns the name and own properties of the event, or undefined if the message cannot become an event.
 function bodyOf(message) {
   const properties = object(message.properties);
   const traits = { ...object(at(message, 'context.traits')), ...object(message.traits) };
@@ -111,7 +112,7 @@ function bodyOf(message) {
       return (
         text(message.previousId) && {
           event: '$create_alias',
-          properties: { ...ofPerson, ...(someone(message.previousId) && { alias: text(message.previousId) }) },
+          properties: { ...ofPerson, ...(identityOf(message.previousId) && { alias: text(message.previousId) }) },
         }
       );
     case 'group': {
@@ -126,7 +127,7 @@ function bodyOf(message) {
 const isoTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d/;
 const msOf = (value) => (typeof value === 'string' && isoTime.test(value) ? Date.parse(value) : Number.NaN);
 
-// `timestamp` has been corrected already; without it, the clock of the sender is put right by when the message came in.
+// `timestamp` is already corrected. Without it, the arrival of the message corrects the sender's clock.
 function timeOf({ timestamp, originalTimestamp, sentAt, receivedAt }) {
   if (text(timestamp) !== undefined) return text(timestamp);
   const ms = msOf(originalTimestamp) + msOf(receivedAt) - msOf(sentAt);
@@ -134,19 +135,19 @@ function timeOf({ timestamp, originalTimestamp, sentAt, receivedAt }) {
   return text(originalTimestamp) ?? text(receivedAt) ?? text(sentAt);
 }
 
-/** Turns one message after the other into an event; undefined for what cannot become one. */
+/** Returns a function that converts messages to events, and returns undefined for a message that cannot become one. */
 export function createMapper() {
   const seen = new Map();
   return (message) => {
     const body = isObject(message) ? bodyOf(message) : undefined;
     if (!body) return undefined;
     const ids = [message.userId, message.anonymousId];
-    const distinctId = [...ids.map(someone), ...ids.map(text)].find((id) => id !== undefined);
+    const distinctId = [...ids.map(identityOf), ...ids.map(text)].find((id) => id !== undefined);
     const timestamp = timeOf(message);
     if (distinctId === undefined || timestamp === undefined) return undefined;
     const messageId = text(message.messageId);
     const parts = messageId === undefined ? ['segment-content', JSON.stringify(message)] : ['segment', messageId];
-    // An archive may hold a messageId several times: the first keeps its plain id, the second gets "2" mixed in, …
+    // An archive can contain a messageId more than once: the first keeps its plain id, the second gets "2" mixed in, …
     const first = derivedId(...parts);
     const occurrence = (seen.get(first) ?? 0) + 1;
     seen.set(first, occurrence);
@@ -165,7 +166,7 @@ function parsed(line) {
   try {
     return JSON.parse(line);
   } catch {
-    return undefined; // counted as skipped; `millrace send --dry-run --rejected FILE` says what is wrong with it
+    return undefined; // Counted as skipped; `millrace send --dry-run --rejected FILE` reports the reason.
   }
 }
 
@@ -188,7 +189,7 @@ async function main([file, host = 'http://127.0.0.1:8000', projectKey]) {
     else {
       client.capture({ ...event, timestamp: new Date(event.timestamp) });
       sent += 1;
-      // The client keeps at most 10,000 events and drops the oldest: wait for what is under way.
+      // The client keeps at most 10,000 events and drops the oldest: wait for pending ones.
       if (sent % 1000 === 0) await client.flush();
     }
     if (failure) throw failure;
@@ -201,7 +202,7 @@ async function main([file, host = 'http://127.0.0.1:8000', projectKey]) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await main(process.argv.slice(2)).catch((error) => {
-    console.error(`stopped: ${error.message}. Nothing is doubled when you run it again.`);
+    console.error(`stopped: ${error.message}. Run it again: no event is stored twice.`);
     process.exitCode = 1;
   });
 }
