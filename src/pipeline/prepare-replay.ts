@@ -1,5 +1,5 @@
 import { derivedId } from '../base/ids.ts';
-import type { AcceptedBatch } from '../wire/batch/door.ts';
+import type { AcceptedBatch } from '../wire/batch/ingest.ts';
 import { BodySyntaxError } from '../wire/batch/json-syntax.ts';
 import { scanLimits } from '../wire/batch/limits.ts';
 import { scanBatch } from '../wire/batch/scan.ts';

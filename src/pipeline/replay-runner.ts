@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import type { Door } from '../wire/batch/door.ts';
+import type { Ingest } from '../wire/batch/ingest.ts';
 import { createDatabaseClock, type DatabaseClock } from '../stores/metadata/database-clock.ts';
 import type { Metadata } from '../stores/metadata/database.ts';
 import { keepLease } from '../stores/metadata/lease.ts';
@@ -20,7 +20,7 @@ import { prepareReplay } from './prepare-replay.ts';
 
 export interface ReplayRunnerDeps {
   readonly db: Metadata;
-  readonly door: Door;
+  readonly ingest: Ingest;
   readonly clock: Clock;
   /** Of leases; default that of `db`. */
   readonly databaseClock?: DatabaseClock;
@@ -93,7 +93,7 @@ async function runReplay(deps: HeldReplayDeps, first: HeldReplay): Promise<void>
 
 /** Undefined: it is held no more. */
 async function replayLetters(
-  { db, door, clock, eventBytesMax }: ReplayRunnerDeps,
+  { db, ingest, clock, eventBytesMax }: ReplayRunnerDeps,
   held: HeldReplay,
   letters: readonly DeadLetter[],
 ): Promise<HeldReplay | undefined> {
@@ -102,7 +102,7 @@ async function replayLetters(
     letters.map(async (letter) => {
       const replay = prepareReplay(letter, undefined, { requestId: `replay ${held.id}`, eventBytesMax });
       if (!replay.ok) return void failed.push({ id: letter.id, code: replay.code, detail: replay.detail });
-      await door.accept(replay.batch);
+      await ingest.accept(replay.batch);
       // Accepted first, marked then: a crash between the two replays it again, which stores it once.
       await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
     }),

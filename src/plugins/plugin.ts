@@ -1,4 +1,4 @@
-import type { AcceptedBatch } from '../wire/batch/door.ts';
+import type { AcceptedBatch } from '../wire/batch/ingest.ts';
 import type { Source, SourceHost } from '../imports/source.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { PluginField, SettingValues } from './fields.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { createDoor } from '../../src/wire/capture/create-door.ts';
+import { createIngest } from '../../src/wire/capture/create-ingest.ts';
 import { createAgreements } from '../../src/wire/capture/agreements.ts';
 import { createBudgets } from '../../src/wire/capture/budgets.ts';
 import { createProjectKeys } from '../../src/wire/capture/project-key.ts';
@@ -26,7 +26,7 @@ const metrics = createMetrics();
 const db = openSqlite(join(dir, 'metadata.sqlite'));
 await migrate(db, 'sqlite');
 const eventLog = await openSqliteLogWriter(join(dir, 'log'), { committed: { live: 0, historical: 0 } });
-const door = createDoor({ log: eventLog, settings, metrics });
+const ingest = createIngest({ log: eventLog, settings, metrics });
 const server = buildServer({
   db,
   clock,
@@ -37,7 +37,7 @@ const server = buildServer({
   health: {},
   registerCapture: (app) =>
     registerCapture(app, {
-      door,
+      ingest,
       projects: createProjectKeys({ clock, findProject: async () => 1 }),
       agreements: createAgreements({
         mode: 'optional',

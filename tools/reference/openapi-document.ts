@@ -15,7 +15,7 @@ export function openApiDocument(): string {
     // Opens with its first query, and there is none.
     db: openSqlite('never-opened.sqlite'),
     store: { insertBatch: unused, deleteRun: unused, query: unused, health: unused, close: unused },
-    door: { accept: unused },
+    ingest: { accept: unused },
     clock: systemClock,
     live: new LiveHub(),
     status: {

@@ -1,7 +1,7 @@
 import { dayMs } from '../../base/time.ts';
 import { describe, expect, it } from 'vitest';
 import { scanBatch } from '../../wire/batch/scan.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { validateEvent } from '../../wire/batch/validate.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { sampleEvents } from './sample-events.ts';

@@ -6,7 +6,7 @@ import { StoreUnavailableError, type RowBatch } from '../../stores/events/events
 import { EventRowWriter } from '../../stores/events/rows.ts';
 import { TargetError, TargetWaitError, type TableTarget } from '../target.ts';
 import { createAttachTurns } from './attach-turns.ts';
-import type { DoorAnswer } from './project-door.ts';
+import type { IngestResult } from './project-ingest.ts';
 import { openProjectTarget, type ProjectTargetOptions } from './project-target.ts';
 
 let chdb: TempChdb;
@@ -23,9 +23,9 @@ interface Opened {
   readonly asked: (readonly [way: string, ...given: unknown[]])[];
 }
 
-function open(answer: DoorAnswer, more: Partial<ProjectTargetOptions> = {}): Opened {
+function open(answer: IngestResult, more: Partial<ProjectTargetOptions> = {}): Opened {
   const asked: [string, ...unknown[]][] = [];
-  const noted = async (...ask: [string, ...unknown[]]): Promise<DoorAnswer> => {
+  const noted = async (...ask: [string, ...unknown[]]): Promise<IngestResult> => {
     asked.push(ask);
     return answer;
   };
@@ -35,7 +35,7 @@ function open(answer: DoorAnswer, more: Partial<ProjectTargetOptions> = {}): Ope
     isWatched: async () => false,
     turns: createAttachTurns(),
     drained: async () => {},
-    door: {
+    ingest: {
       accept: (body, events) => noted('accept', body, events),
       admit: (events) => noted('admit', events),
       acceptFacts: (of, body, facts) => noted('acceptFacts', of, zstdDecompressSync(body).toString(), facts),
@@ -99,7 +99,7 @@ describe('the table of a run on its way into its project', () => {
     ]);
   });
 
-  it.each<[DoorAnswer, object]>([
+  it.each<[IngestResult, object]>([
     [
       { kind: 'wait', reason: 'too fast', retryAfterMs: 70 },
       { name: 'TargetWaitError', retryAfterMs: 70 },

@@ -25,13 +25,13 @@ import {
 } from '../target.ts';
 import type { AttachTurns } from './attach-turns.ts';
 import { splitLines } from './lines.ts';
-import type { DoorAnswer, ProjectDoor } from './project-door.ts';
+import type { IngestResult, ProjectIngest } from './project-ingest.ts';
 import { readStore, readStorePages } from './read-store.ts';
 
 export interface ProjectTargetOptions {
   readonly projectId: number;
   readonly runId: string;
-  readonly door: ProjectDoor;
+  readonly ingest: ProjectIngest;
   readonly store: RunStore;
   /** Whether plugins of the project change events, or are told of them, on their way to their rows. */
   readonly isWatched: () => Promise<boolean>;
@@ -45,12 +45,12 @@ const identitiesPerPage = 10_000;
 
 /** The service's own project: through the door into the historical lane, as fast as the agreement allows. */
 export function openProjectTarget(options: ProjectTargetOptions): Target {
-  const { projectId, runId, door, store, isWatched, turns, drained } = options;
+  const { projectId, runId, ingest, store, isWatched, turns, drained } = options;
   return {
     description: `project ${projectId}`,
     deliver: async (batch, signal) => {
       signal.throwIfAborted();
-      expectAccepted(await door.accept(packedOf(batch), batch.events));
+      expectAccepted(await ingest.accept(packedOf(batch), batch.events));
       return { accepted: batch.events, rejected: [] };
     },
     stored: async (batch, signal) => {
@@ -66,7 +66,7 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
       },
       admit: async (events, signal) => {
         signal.throwIfAborted();
-        expectAccepted(await door.admit(events));
+        expectAccepted(await ingest.admit(events));
       },
       attach: async (month, signal) => {
         signal.throwIfAborted();
@@ -74,7 +74,7 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
       },
       deliverFacts: async (of, facts, signal) => {
         signal.throwIfAborted();
-        expectAccepted(await door.acceptFacts(of, packedOf(facts), facts.events));
+        expectAccepted(await ingest.acceptFacts(of, packedOf(facts), facts.events));
       },
     },
   };
@@ -86,7 +86,7 @@ async function attachUnlessLater(store: RunStore, run: RunRef, month: number): P
   return true;
 }
 
-function expectAccepted(answer: DoorAnswer): void {
+function expectAccepted(answer: IngestResult): void {
   if (answer.kind === 'refused') throw new TargetError(answer.reason);
   if (answer.kind === 'wait') throw new TargetWaitError(answer.reason, { retryAfterMs: answer.retryAfterMs });
 }

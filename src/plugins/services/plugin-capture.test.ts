@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { scanBatch } from '../../wire/batch/scan.ts';
 import { validateEvent } from '../../wire/batch/validate.ts';
 import type { CapturedEvent } from '../sandbox/sandbox.ts';

@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { derivedId, newId } from '../../base/ids.ts';
 import { nameCharsMax } from '../../wire/batch/limits.ts';
-import type { AcceptedBatch, Door } from '../../wire/batch/door.ts';
+import type { AcceptedBatch, Ingest } from '../../wire/batch/ingest.ts';
 import { hopsProperty, type CapturedEvent } from '../sandbox/sandbox.ts';
 
 export interface PluginCaptureDeps {
   /** The door that HTTP comes through. */
-  readonly accept: Door['accept'];
+  readonly accept: Ingest['accept'];
   readonly clock: Clock;
   /** As MILLRACE_CAPTURE_EVENT_BYTES_MAX. Default 1 MB. */
   readonly eventBytesMax?: number;

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../base/retry.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
 import { systemClock } from '../../base/clock.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { createOrganization } from '../../stores/metadata/organizations.ts';
 import { createProject } from '../../stores/metadata/projects.ts';
 import { createConfig } from '../../plugins/configs/create-config.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { isoMicros, type Clock } from '../../base/clock.ts';
 import { takeWork } from '../../base/take-work.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { createDatabaseClock, type DatabaseClock } from '../../stores/metadata/database-clock.ts';
 import type { JobKind, Metadata } from '../../stores/metadata/database.ts';
 import { keepLease } from '../../stores/metadata/lease.ts';

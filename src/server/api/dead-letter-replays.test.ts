@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { testHost } from '../../../test/support/transformation-host.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { addDeadLetters, deadRecord } from '../../pipeline/dead-letters.ts';
 import { runReplays } from '../../pipeline/replay-runner.ts';
 import { syncPlugins } from '../../plugins/built-in/sync-plugins.ts';
@@ -23,7 +23,7 @@ const unused = async (): Promise<never> => {
 };
 let app: TestApp;
 let sent: AcceptedBatch[] = [];
-const door = { accept: async (batch: AcceptedBatch) => void sent.push(batch) };
+const ingest = { accept: async (batch: AcceptedBatch) => void sent.push(batch) };
 let headers: { authorization: string };
 let dropId: number;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
       now: () => clock.now(),
     });
     const packages = { fetch: unused, npmRegistry: '', sandbox: { describe: unused } };
-    const deps = { db, clock, door, eventBytesMax, trials, packages };
+    const deps = { db, clock, ingest, eventBytesMax, trials, packages };
     return [...deadLetterRoutes(deps), ...deadLetterReplayRoutes(deps), ...deadLetterTrialRoutes(deps)];
   });
   headers = { authorization: `Bearer ${await app.key()}` };
@@ -99,7 +99,7 @@ async function post(path: string, payload: object) {
 }
 
 describe('dry runs', () => {
-  it('of many say what the door and the transformations would do with each, and send nothing', async () => {
+  it('of many say what ingest and the transformations would do with each, and send nothing', async () => {
     const kept = await add(1, { ...rename.example.before, timestamp: 'soon' });
     const dropped = await add(2, dropEvents.example.before);
     const refused = await add(3, { event: 'no id' });
@@ -157,7 +157,7 @@ describe('replays', () => {
     const log = createLog('silent');
     const running = runReplays({
       db: app.db,
-      door,
+      ingest,
       clock: app.clock,
       log,
       eventBytesMax,

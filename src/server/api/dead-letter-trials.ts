@@ -33,7 +33,7 @@ const examinedDefault = 20;
 /** Each may keep the plugins of a project busy for as long as a task may take. */
 const atOnceMax = 2;
 const asFarAs =
-  'Checked as at the door, then sent through the enabled transformations; nothing of it lasts. What comes after these ' +
+  'Checked as at ingest, then sent through the enabled transformations; nothing of it lasts. What comes after these ' +
   '(persons, groups) is not tried.';
 
 /** What a replay would do. */
@@ -107,7 +107,7 @@ interface TriedLetter {
   readonly outcome: Outcome;
   readonly code: string | null;
   readonly detail: string | null;
-  /** Null: it is refused at the door. */
+  /** Null: it is refused at ingest. */
   readonly result: TrialResult | null;
 }
 
@@ -123,7 +123,7 @@ async function tryLetter(
   return { outcome: result.outcome === 'dropped' ? 'dropped' : 'stored', code: null, detail: null, result };
 }
 
-/** It has passed the check of the door, which takes times that cannot be read and ids that are no text. */
+/** It has passed the check of ingest, which takes times that cannot be read and ids that are no text. */
 function eventOf(letter: DeadLetter, edited: JsonObject | undefined, now: number): TrialEvent {
   const event = edited ?? (JSON.parse(Buffer.from(letter.original).toString('utf8')) as JsonObject);
   const { timestamp, properties } = event;

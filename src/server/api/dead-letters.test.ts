@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { addDeadLetters, deadRecord } from '../../pipeline/dead-letters.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -9,20 +9,20 @@ let app: TestApp;
 let headers: { authorization: string };
 let sent: AcceptedBatch[];
 let refusal: ApiError | undefined;
-/** Batches that the door takes before it refuses. */
+/** Batches that ingest takes before it refuses. */
 let refuseFrom: number;
 beforeEach(async () => {
   sent = [];
   refusal = undefined;
   refuseFrom = Number.POSITIVE_INFINITY;
-  const door = {
+  const ingest = {
     accept: async (batch: AcceptedBatch) => {
       if (refusal !== undefined) throw refusal;
       if (sent.length >= refuseFrom) throw new ApiError('unavailable', 'full');
       sent.push(batch);
     },
   };
-  app = await startTestApp((db, { clock }) => deadLetterRoutes({ db, clock, door, eventBytesMax }));
+  app = await startTestApp((db, { clock }) => deadLetterRoutes({ db, clock, ingest, eventBytesMax }));
   headers = { authorization: `Bearer ${await app.key()}` };
 });
 afterEach(() => app[Symbol.asyncDispose]());
@@ -89,7 +89,7 @@ describe('reading dead letters', () => {
 });
 
 describe('replaying', () => {
-  it('goes through the door on its lane with the time of its first arrival', async () => {
+  it('goes through ingest on its lane with the time of its first arrival', async () => {
     const live = await add(1, good);
     const old = await add(2, { ...good, timestamp: '2021-01-01T00:00:00Z' }, { lane: 'historical' });
     expect(await post('/replay', { ids: [live, old] })).toEqual({
@@ -223,7 +223,7 @@ describe('the activity log', () => {
     expect(await get(`/${three}`)).toMatchObject({ state: 'discarded' });
   });
 
-  it('holds what was sent before the door refused the rest, and nothing of a dry run or of no letters', async () => {
+  it('holds what was sent before ingest refused the rest, and nothing of a dry run or of no letters', async () => {
     const [first, second] = [await add(1, good), await add(2, good)];
     await post('/replay', { ids: [first, second], dry_run: true });
     await post('/discard', { ids: ['unknown'] });

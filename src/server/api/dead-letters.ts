@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
 import type { Clock } from '../../base/clock.ts';
-import type { Door } from '../../wire/batch/door.ts';
+import type { Ingest } from '../../wire/batch/ingest.ts';
 import {
   deadLetterChoiceSchema,
   deadLetterCountsQuerySchema,
@@ -39,7 +39,7 @@ import { chosenDeadLetters, toDeadLetterFilter, toDeadLetterRecord } from './dea
 export interface DeadLetterDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  readonly door: Door;
+  readonly ingest: Ingest;
   /** Largest event that the pipeline takes, in bytes of JSON. */
   readonly eventBytesMax: number;
 }
@@ -163,7 +163,7 @@ async function replayEach(deps: DeadLetterDeps, request: ChoiceRequest, ids: rea
       replayed += 1;
     }
   } finally {
-    // What was sent before the door refused one is replayed all the same.
+    // What was sent before ingest refused one is replayed all the same.
     if (!isDry) await recordDecided(db, request, { activity: 'replayed', choice, count: replayed, now: clock.now() });
   }
   return { replayed, failed };
@@ -227,10 +227,10 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
 
 /** Accepted first, marked then: a crash between the two replays it again, which stores it once. */
 async function send(
-  { db, clock, door }: DeadLetterDeps,
+  { db, clock, ingest }: DeadLetterDeps,
   letter: DeadLetter,
-  batch: Parameters<Door['accept']>[0],
+  batch: Parameters<Ingest['accept']>[0],
 ): Promise<void> {
-  await door.accept(batch);
+  await ingest.accept(batch);
   await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
 }

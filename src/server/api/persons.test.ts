@@ -16,12 +16,12 @@ let routes: ApiRoute[];
 let headers: { authorization: string };
 beforeEach(async () => {
   app = await startTestApp((db, { clock }) => {
-    const door = { accept: async () => {} };
+    const ingest = { accept: async () => {} };
     routes = [
       ...personRoutes({ db, clock }),
       ...groupRoutes({ db }),
       ...ingestionWarningRoutes({ db, clock }),
-      ...deadLetterRoutes({ db, clock, door, eventBytesMax: 1_000_000 }),
+      ...deadLetterRoutes({ db, clock, ingest, eventBytesMax: 1_000_000 }),
     ];
     return routes;
   });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Door } from '../../wire/batch/door.ts';
+import type { Ingest } from '../../wire/batch/ingest.ts';
 import type { AgreementMode } from '../../wire/contract/historical-settings.ts';
 import type { EventStore } from '../../stores/events/eventstore.ts';
 import { apiRoute, type ApiRoute, type Principal } from '../http/api-route.ts';
@@ -114,7 +114,7 @@ export function userKeyRoutes(deps: UserKeyRouteDeps): ApiRoute[] {
 export interface ApiDeps {
   readonly db: Metadata;
   readonly store: EventStore;
-  readonly door: Door;
+  readonly ingest: Ingest;
   readonly clock: Clock;
   /** Where readers of the live stream ask. */
   readonly live: LiveHub;

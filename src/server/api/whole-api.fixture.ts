@@ -32,7 +32,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
       },
       registry,
       store: { insertBatch: down, deleteRun: down, query: down, health: down, close: down },
-      door: { accept: down },
+      ingest: { accept: down },
       packages: { fetch: down, npmRegistry: '', sandbox: { describe: down } },
       trials: {
         findPlugin: () => undefined,

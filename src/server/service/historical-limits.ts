@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../../stores/events/eventstore.ts';
 import { historicalTotal } from '../../stores/events/reads.ts';
 import type { AgreementFacts } from '../../imports/preflight/preflight-context.ts';
-import { hasFiledAgreement } from '../../imports/targets/project-door.ts';
+import { hasFiledAgreement } from '../../imports/targets/project-ingest.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 
 export interface HistoricalLimitsDeps {

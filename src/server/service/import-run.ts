@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Failpoint } from '../../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import type { RunStore } from '../../stores/events/run-tables.ts';
-import { projectDoorOver } from './import-door.ts';
+import { projectIngestOver } from './import-ingest.ts';
 import type { ReadPart } from './held-runs.ts';
 import { tablesBesideStaging, type ImportDirs } from './import-dirs.ts';
 import { openImportSource, openTableSource } from './import-source.ts';
@@ -101,11 +101,11 @@ async function openTarget(
   const { target } = run.options;
   const { id: runId, projectId } = run;
   if (target.kind === 'project') {
-    const door = projectDoorOver(call, { projectId, runId });
+    const ingest = projectIngestOver(call, { projectId, runId });
     const drained = (signal: AbortSignal): Promise<void> => waitUntilStored(projectId, signal);
     const isWatched = async (): Promise<boolean> =>
       (await loadTransformConfigs(db)).some((config) => config.projectId === projectId);
-    return openProjectTarget({ projectId, runId, door, store, isWatched, turns, drained });
+    return openProjectTarget({ projectId, runId, ingest, store, isWatched, turns, drained });
   }
   const { apiKey, personalApiKey } = await getRunSecrets(db, runId);
   if (apiKey === undefined) return undefined;

@@ -1,12 +1,12 @@
 /** The role `jobs`: imports in a process of their own, jobs and schedules of plugins and imports, replays of dead letters. */
 import type { Answers } from '../../base/calls.ts';
-import { createProjectDoor, hasFiledAgreement } from '../../imports/targets/project-door.ts';
+import { createProjectIngest, hasFiledAgreement } from '../../imports/targets/project-ingest.ts';
 import { runFigures } from '../../imports/run/run-figures.ts';
 import { runStates } from '../../imports/run/run.ts';
 import { followSchedules } from '../../imports/schedules/follow-schedules.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
-import { answersOfDoors } from './import-door.ts';
+import { ingestAnswers } from './import-ingest.ts';
 import { startJobs, type StartedPlugins } from './plugins.ts';
 import { followHeldRuns } from './held-runs.ts';
 import { importMemoryBytesMax, importMemoryEnv } from './import-limits.ts';
@@ -33,7 +33,7 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
     {
       metrics,
       log,
-      answers: { ...doorsOf(deps), ...answersOfEnds(deps.eventLog), ...held.answers },
+      answers: { ...ingestsOf(deps), ...answersOfEnds(deps.eventLog), ...held.answers },
       onEnd: held.noteDeaths,
     },
   );
@@ -52,9 +52,9 @@ function startSchedules({ db, log }: ServiceDeps, parts: AsyncDisposableStack): 
   });
 }
 
-function doorsOf({ db, door, agreements, clock }: ServiceDeps): Answers {
+function ingestsOf({ db, ingest, agreements, clock }: ServiceDeps): Answers {
   const isFiled = (projectId: number): Promise<boolean> => hasFiledAgreement(db, projectId);
-  return answersOfDoors((owner) => createProjectDoor({ ...owner, door, agreements, isFiled, clock }));
+  return ingestAnswers((owner) => createProjectIngest({ ...owner, ingest, agreements, isFiled, clock }));
 }
 
 async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {

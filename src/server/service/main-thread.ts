@@ -1,10 +1,10 @@
 import type { Answers, Call } from '../../base/calls.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import type { PluginCache } from '../../plugins/host.ts';
 import type { OutboundResponse } from '../../plugins/outbound/outbound.ts';
 import type { ApiCall } from '../../plugins/sandbox/sandbox.ts';
 
-/** What plugins in the pipeline's thread need of the main thread: the door, the cache, the API. */
+/** What plugins in the pipeline's thread need of the main thread: ingest, the cache, the API. */
 export interface MainThread {
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
   readonly cacheOf: (pluginKey: string, projectId: number) => PluginCache;

@@ -22,7 +22,7 @@ export interface StartedPlugins {
 
 /** `parts` takes what has to be stopped. */
 export function startPlugins(deps: ServiceDeps, parts: AsyncDisposableStack): StartedPlugins {
-  const { db, clock, door } = deps;
+  const { db, clock, ingest } = deps;
   const cache = createCacheStore({ bytesMax: pluginCacheBytes, now: () => clock.now() });
   const notYet: Inject = async () => {
     throw new Error('the API is being started; try again');
@@ -31,7 +31,7 @@ export function startPlugins(deps: ServiceDeps, parts: AsyncDisposableStack): St
   const api = createPluginApi({ db, clock, inject: (request) => inject(request) });
   parts.defer(() => api.close());
   const mainThread: MainThread = {
-    accept: (batch) => door.accept(batch),
+    accept: (batch) => ingest.accept(batch),
     cacheOf: (pluginKey, projectId) => cache.of(pluginKey, projectId),
     api: (projectId, request) => api.call(projectId, request),
   };
@@ -44,7 +44,7 @@ export function startPlugins(deps: ServiceDeps, parts: AsyncDisposableStack): St
 }
 
 export function startJobs(
-  { db, clock, door, log }: ServiceDeps,
+  { db, clock, ingest, log }: ServiceDeps,
   plugins: PluginRuntime,
   parts: AsyncDisposableStack,
 ): void {
@@ -54,7 +54,7 @@ export function startJobs(
     db,
     clock,
     registry: builtInRegistry,
-    accept: door.accept,
+    accept: ingest.accept,
     log,
     signal,
     installed: {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createCountedDoor } from './project-rates.ts';
+import { createCountedIngest } from './project-rates.ts';
 
 it('events count for a minute, by project and lane, and only those that were let in', async () => {
   let now = 0;
@@ -7,14 +7,14 @@ it('events count for a minute, by project and lane, and only those that were let
   const accept = async (): Promise<void> => {
     if (!isOpen) throw new Error('full');
   };
-  const { door, rates } = createCountedDoor({ accept }, () => now);
+  const { ingest, rates } = createCountedIngest({ accept }, () => now);
   const batch = { body: new Uint8Array(), encoding: 'identity', receivedAt: 0, requestId: 'r' } as const;
-  await door.accept({ ...batch, lane: 'live', projectId: 1, events: 60 });
+  await ingest.accept({ ...batch, lane: 'live', projectId: 1, events: 60 });
   now = 30_000;
-  await door.accept({ ...batch, lane: 'live', projectId: 1, events: 60 });
-  await door.accept({ ...batch, lane: 'historical', projectId: 2, events: 600 });
+  await ingest.accept({ ...batch, lane: 'live', projectId: 1, events: 60 });
+  await ingest.accept({ ...batch, lane: 'historical', projectId: 2, events: 600 });
   isOpen = false;
-  await expect(door.accept({ ...batch, lane: 'live', projectId: 1, events: 60 })).rejects.toThrow('full');
+  await expect(ingest.accept({ ...batch, lane: 'live', projectId: 1, events: 60 })).rejects.toThrow('full');
   expect([rates.of(1), rates.of(2), rates.of(3)]).toEqual([
     { live: 2, historical: 0 },
     { live: 0, historical: 10 },

@@ -1,4 +1,4 @@
-import type { Door } from '../../wire/batch/door.ts';
+import type { Ingest } from '../../wire/batch/ingest.ts';
 import type { Lane } from '../../log/eventlog.ts';
 
 /** Events accepted for each project within the last minute. */
@@ -19,11 +19,11 @@ interface Counted {
   last: number;
 }
 
-/** A door that counts whose events it lets in; one addition a batch. */
-export function createCountedDoor(
-  door: Door,
+/** Wraps ingest and counts the events accepted per project, one addition a batch. */
+export function createCountedIngest(
+  ingest: Ingest,
   nowMs: () => number = () => performance.now(),
-): { readonly door: Door; readonly rates: ProjectRates } {
+): { readonly ingest: Ingest; readonly rates: ProjectRates } {
   const byProject = new Map<string, Counted>();
   const keyOf = (projectId: number, lane: Lane): string => `${lane} ${projectId}`;
   const current = (): number => Math.floor(nowMs() / bucketMs);
@@ -36,9 +36,9 @@ export function createCountedDoor(
   };
   const of = (projectId: number) => ({ live: rate(projectId, 'live'), historical: rate(projectId, 'historical') });
   return {
-    door: {
+    ingest: {
       accept: async (batch) => {
-        await door.accept(batch);
+        await ingest.accept(batch);
         const key = keyOf(batch.projectId, batch.lane);
         const counted = byProject.get(key) ?? { counts: new Float64Array(buckets), last: current() };
         byProject.set(key, counted);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Door } from '../../wire/batch/door.ts';
+import type { Ingest } from '../../wire/batch/ingest.ts';
 import type { ScanSender } from '../../wire/batch/scan-relay.ts';
 import type { Agreements } from '../../wire/capture/agreements.ts';
 import type { Settings } from '../config/settings.ts';
@@ -24,8 +24,8 @@ export interface ServiceDeps {
   readonly staging: Staging;
   /** For threads, which open connections of their own. */
   readonly shared: SharedStores;
-  readonly door: Door;
-  /** From the door to the pipeline, where both are in this process. */
+  readonly ingest: Ingest;
+  /** From ingest to the pipeline, where both are in this process. */
   readonly scans?: ScanSender | undefined;
   /** Readers of the live stream. */
   readonly live: LiveHub;

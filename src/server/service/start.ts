@@ -6,7 +6,7 @@ import { systemClock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import { ScanSender } from '../../wire/batch/scan-relay.ts';
 import { createBudgets, takeFrom, type Budgets } from '../../wire/capture/budgets.ts';
-import { createDoor } from '../../wire/capture/create-door.ts';
+import { createIngest } from '../../wire/capture/create-ingest.ts';
 import { createAgreements, type Agreements } from '../../wire/capture/agreements.ts';
 import { createSpreads } from '../../wire/capture/spreads.ts';
 import { findApprovedAgreement } from '../../stores/metadata/find-approved-agreement.ts';
@@ -27,13 +27,13 @@ import { healthChecks } from './health.ts';
 import { apiRole, captureRole, createAccess, createUnlistenedApi, type Served } from './http.ts';
 import { startJobsRole } from './jobs-role.ts';
 import { startLiveRelay } from './live-relay.ts';
-import { createCountedDoor } from './project-rates.ts';
+import { createCountedIngest } from './project-rates.ts';
 import { startPlugins, type StartedPlugins } from './plugins.ts';
 import { isCluster, rolesProblem, storesProblem, type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { startStatus } from './status.ts';
 import { startStores, type Stores, type StoresDeps } from './start-stores.ts';
-import { createWatchedDoor } from './watched-door.ts';
+import { createWatchedIngest } from './watched-ingest.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 import { liveAnswers, watchedBy } from './live-thread.ts';
 import { answersOf } from './main-thread.ts';
@@ -121,12 +121,14 @@ async function startParts(
   const spreads = createSpreads({ clock, find: (projectId) => readSpread(stores.db, projectId) });
   // On Kafka another process may have the slot.
   const scans = isCluster(settings) ? undefined : new ScanSender();
-  const counted = createCountedDoor(createDoor({ ...base, log: stores.eventLog, spreads, ...(scans && { scans }) }));
-  const door = createWatchedDoor(counted.door, { ...base, live });
+  const counted = createCountedIngest(
+    createIngest({ ...base, log: stores.eventLog, spreads, ...(scans && { scans }) }),
+  );
+  const ingest = createWatchedIngest(counted.ingest, { ...base, live });
   const deps: ServiceDeps = {
     ...base,
     ...stores,
-    door,
+    ingest,
     scans,
     live,
     agreements: createServiceAgreements(base, stores),

@@ -92,7 +92,7 @@ function ownMicros(timestamp: TimeQuestion['timestamp']): number | 'unreadable' 
 
 function historicalTime(own: number | 'unreadable' | undefined, known: number | undefined, arrival: number): Resolved {
   if (known !== undefined) return { micros: known, warning: undefined };
-  // Unreadable ones are refused at the door; this answer is for events that reach the pipeline another way.
+  // Unreadable ones are refused at ingest; this answer is for events that reach the pipeline another way.
   return { micros: arrival, warning: own === undefined ? 'historical_timestamp_missing' : 'ignored_invalid_timestamp' };
 }
 

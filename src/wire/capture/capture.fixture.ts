@@ -7,7 +7,7 @@ import { createMemoryLog, type MemoryLog } from '../../../test/support/memory-lo
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import { createMetrics, type MetricsRegistry } from '../../server/telemetry/metrics.ts';
-import { createDoor } from './create-door.ts';
+import { createIngest } from './create-ingest.ts';
 import { createBudgets } from './budgets.ts';
 import { createAgreements, type AgreementsDeps } from './agreements.ts';
 import { decodeBody } from './decode.ts';
@@ -54,7 +54,7 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
       };
       const clock = { now: () => store().clock.now() };
       registerCapture(app, {
-        door: createDoor({ log: log.writer, settings, metrics }),
+        ingest: createIngest({ log: log.writer, settings, metrics }),
         projects: createProjectKeys({
           clock,
           findProject: async (token) => {

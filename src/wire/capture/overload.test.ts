@@ -21,7 +21,7 @@ const post = (more: object = {}, events = 1) => {
   return capture.test.inject({ method: 'POST', url: '/batch/', payload });
 };
 
-describe('trouble behind the door', () => {
+describe('trouble behind ingest', () => {
   it('a log that cannot be written gives 503 and takes nothing, and recovers', async () => {
     await start();
     capture.log.failAppends('disk full');

@@ -5,7 +5,7 @@ import type { CaptureAnswer } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Lane } from '../../log/eventlog.ts';
 import type { Metrics } from '../../server/telemetry/metrics.ts';
-import type { AcceptedBatch, Door } from '../batch/door.ts';
+import type { AcceptedBatch, Ingest } from '../batch/ingest.ts';
 import type { Agreements } from './agreements.ts';
 import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
 import type { Gunzip } from './gunzip.ts';
@@ -23,7 +23,7 @@ import { tokenOf } from './tokens.ts';
 import { validateEvent } from '../batch/validate.ts';
 
 export interface CaptureDeps {
-  readonly door: Door;
+  readonly ingest: Ingest;
   readonly projects: ProjectKeys;
   readonly agreements: Agreements;
   readonly settings: Settings;
@@ -97,7 +97,7 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
 export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch, completeAt: number): Promise<void> {
   const giveBack = batch.lane === 'historical' ? await deps.agreements.admit(batch.projectId, batch.events) : undefined;
   try {
-    await deps.door.accept(batch);
+    await deps.ingest.accept(batch);
   } catch (error) {
     giveBack?.();
     throw error;

@@ -7,7 +7,7 @@ export type WarningSeverity = (typeof warningSeverities)[number];
  * `intentional` says that dropping it was asked for); warning = stored, but changed; info = nothing lost.
  */
 export const ingestionWarnings = {
-  // Refused at the door: kept as dead letters.
+  // Refused at ingest: kept as dead letters.
   missing_event_name: { severity: 'error', meaning: 'The event has no name, or an empty one.' },
   missing_distinct_id: { severity: 'error', meaning: 'The event has no distinct_id, or an empty one.' },
   invalid_event: { severity: 'error', meaning: 'The batch element is not a JSON object.' },

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AcceptedBatch } from '../../../src/wire/batch/door.ts';
+import type { AcceptedBatch } from '../../../src/wire/batch/ingest.ts';
 import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
 import { groupDeadLetters, listDeadLetters } from '../../../src/pipeline/dead-letter-queries.ts';
@@ -46,7 +46,7 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
     await addDeadLetters(db, [row]);
     return row.id;
   };
-  const door = {
+  const ingest = {
     accept: async (batch: AcceptedBatch) => {
       await onAccept(batch);
       sent.push(batch);
@@ -55,7 +55,7 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
   const run = (): Promise<void> =>
     runReplays({
       db,
-      door,
+      ingest,
       clock: { now: () => Date.now() },
       log: createLog('silent'),
       eventBytesMax: 10_000,

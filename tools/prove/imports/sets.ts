@@ -34,7 +34,7 @@ export function* eventsOf(format: Format, options: FormatOptions, file: string):
 export function setOfEvents(events: Iterable<WireEvent>): EventSet {
   const set: EventSet = new Map();
   for (const event of events) {
-    const stored = throughDoor(event);
+    const stored = throughIngest(event);
     if (stored === undefined) continue;
     const day = new Date(stored.micros / 1000).toISOString().slice(0, 10);
     const key = [day, event.event.toWellFormed(), stored.distinctId, event.uuid.toLowerCase()].join('\u0001');
@@ -67,7 +67,7 @@ export async function storedSet(dataDir: string): Promise<EventSet> {
 }
 
 /** As capture would take the event, which judges it byte by byte; undefined: it would not, or it has no uuid or time of its own. */
-function throughDoor(event: WireEvent): { readonly micros: number; readonly distinctId: string } | undefined {
+function throughIngest(event: WireEvent): { readonly micros: number; readonly distinctId: string } | undefined {
   const marked = { ...event, properties: { ...event.properties, $import_run_id: '0123456789abcdef' } };
   const scan = scanBatch(Buffer.from(`[${JSON.stringify(marked)}]`), limits);
   if (!validateEvent(scan, 0, 'historical', Date.now()).ok || canonicalUuid(event.uuid) === undefined) return undefined;

@@ -55,7 +55,7 @@ const wireEvents = fc.record({
 });
 
 /** What the door says to an event as it is sent. */
-function doorOf(json: string): string {
+function ingestOf(json: string): string {
   const scan = scanBatch(Buffer.from(`[${json}]`), scanLimits(eventBytesMax));
   const verdict = validateEvent(scan, 0, 'historical', now);
   return verdict.ok ? 'ok' : verdict.code;
@@ -88,13 +88,13 @@ describe('converted events', () => {
         const converted = convert(event);
         // Another form of time or id may take an event over the limit of size, or below it.
         const isOnEdge = Math.abs(Buffer.byteLength(marked(event)) - eventBytesMax) < 100;
-        const door = isOnEdge && converted.kind === 'refused' ? converted.code : doorOf(marked(event));
+        const door = isOnEdge && converted.kind === 'refused' ? converted.code : ingestOf(marked(event));
         // To an empty uuid the door gives one itself.
         const expected = door === 'ok' && event.uuid === '' ? 'invalid_event_uuid' : door;
         expect(converted.kind === 'ready' ? 'ok' : converted.code).toBe(
           isOnEdge && converted.kind === 'ready' ? 'ok' : expected,
         );
-        expect(converted.kind === 'ready' ? doorOf(converted.json) : 'ok').toBe('ok');
+        expect(converted.kind === 'ready' ? ingestOf(converted.json) : 'ok').toBe('ok');
       }),
       { numRuns: 1000 },
     );
@@ -109,7 +109,7 @@ describe('converted events', () => {
     };
     const room = eventBytesMax - Buffer.byteLength(marked({ ...event, properties: { a: '' } }));
     const full = { ...event, properties: { a: 'x'.repeat(room) } };
-    expect(doorOf(marked(full))).toBe('ok');
+    expect(ingestOf(marked(full))).toBe('ok');
     expect(convert(full)).toMatchObject({ kind: 'refused', code: 'event_too_large' });
     expect(convert({ ...full, properties: { a: 'x'.repeat(room - 20) } }).kind).toBe('ready');
   });

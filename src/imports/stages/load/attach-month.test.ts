@@ -14,7 +14,7 @@ import {
   type StagedPlace,
   type TestEvent,
 } from '../../../../test/support/staged-days.ts';
-import { createStoreInserter } from '../../../../test/support/store-door.ts';
+import { createStoreInserter } from '../../../../test/support/store-ingest.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
 import type { RunRef } from '../../../stores/events/eventstore.ts';
 import { identityKey, storedOnDay } from '../../../stores/events/import-reads.ts';

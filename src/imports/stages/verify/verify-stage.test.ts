@@ -26,7 +26,7 @@ import type { HttpRequest } from '../../targets/http-request.ts';
 import { createAttachTurns } from '../../targets/attach-turns.ts';
 import { openProjectTarget } from '../../targets/project-target.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
-import { createStoreInserter, openDoor } from '../../../../test/support/store-door.ts';
+import { createStoreInserter, openIngest } from '../../../../test/support/store-ingest.ts';
 import { bytesOf } from '../../../../test/support/check-stage.ts';
 import { createVerifyStage, type VerifyDeps } from './verify-stage.ts';
 
@@ -63,7 +63,7 @@ async function load(
   const target = openProjectTarget({
     projectId,
     runId: 'run-1',
-    door: openDoor(async (body) => {
+    ingest: openIngest(async (body) => {
       const lines = zstdDecompressSync(body).toString('utf8').split('\n');
       await insert(change(lines.map((line) => parseExactValues(line) as unknown as SentEvent)));
     }),

@@ -18,12 +18,12 @@ export interface AcceptedBatch {
   readonly requestId: string;
   /** See RecordHeader. */
   readonly rowsStored?: RowsStored;
-  /** Of the body, unpacked; the door may take its memory. Absent: nobody has made it, or needs it afterwards. */
+  /** Of the body, unpacked; ingest may take its memory. Absent: nobody has made it, or needs it afterwards. */
   readonly scan?: ScannedBatch;
 }
 
-/** The one door into the event log: HTTP, imports, jobs and replays all come through here. */
-export interface Door {
+/** the only entry into the event log: HTTP, imports, jobs and replays all come through here. */
+export interface Ingest {
   /** Resolves once the batch is durable. Throws ApiError `unavailable` (503, Retry-After) under backpressure or storage trouble. */
   accept(batch: AcceptedBatch): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { isoMicros, isoOfMicros, type Clock } from '../../base/clock.ts';
-import type { AcceptedBatch, Door } from '../../wire/batch/door.ts';
+import type { AcceptedBatch, Ingest } from '../../wire/batch/ingest.ts';
 import { scanLimits } from '../../wire/batch/limits.ts';
 import { validateEvent } from '../../wire/batch/validate.ts';
 import { fieldFrom } from '../../wire/batch/spans.ts';
@@ -12,7 +12,7 @@ import type { EventDraft } from '../../pipeline/event-draft.ts';
 import { openRecord, type OpenRecord } from '../../pipeline/open-record.ts';
 import { readEvent } from '../../pipeline/read-event.ts';
 
-export interface WatchedDoorDeps {
+export interface WatchedIngestDeps {
   readonly live: LiveHub;
   readonly clock: Clock;
   readonly settings: Pick<Settings, 'captureEventBytesMax' | 'captureInflatedBytesMax'>;
@@ -21,8 +21,8 @@ export interface WatchedDoorDeps {
 /** Bytes as they came that are looked into per second; what comes beyond is counted. Clients wait while this thread reads. */
 const bytesPerSecond = 1024 * 1024;
 
-/** The door, with readers of the live stream beside it: they see what was accepted. */
-export function createWatchedDoor(door: Door, { live, clock, settings }: WatchedDoorDeps): Door {
+/** Ingest, with readers of the live stream beside it: they see what was accepted. */
+export function createWatchedIngest(ingest: Ingest, { live, clock, settings }: WatchedIngestDeps): Ingest {
   const tap = new Tap();
   live.addPlace((watches) => tap.watch(watches));
   const budget = createBudget(bytesPerSecond, () => performance.now());
@@ -37,7 +37,7 @@ export function createWatchedDoor(door: Door, { live, clock, settings }: Watched
       try {
         note(tap, openRecord(batch.lane, recordOf(batch), limits), clock.now());
       } catch {
-        // What becomes of it is for the pipeline to say; a look must not keep the door shut.
+        // What becomes of it is for the pipeline to say; a look must not keep ingest shut.
         tap.skip(projectId, 'received', events);
       }
     }
@@ -45,10 +45,10 @@ export function createWatchedDoor(door: Door, { live, clock, settings }: Watched
   };
   return {
     accept: async (batch) => {
-      if (batch.rowsStored !== undefined || !tap.isWatched(batch.projectId)) return door.accept(batch);
+      if (batch.rowsStored !== undefined || !tap.isWatched(batch.projectId)) return ingest.accept(batch);
       // Before: the log may move the bytes to its own thread.
       const sightings = look(batch);
-      await door.accept(batch);
+      await ingest.accept(batch);
       live.deliver(sightings);
     },
   };

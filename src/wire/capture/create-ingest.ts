@@ -2,7 +2,7 @@ import type { Settings } from '../../server/config/settings.ts';
 import { LogUnavailableError, type EventLogWriter, type RecordHeader } from '../../log/eventlog.ts';
 import { slotOfPart, partOf } from '../../log/slot-of.ts';
 import type { Metrics } from '../../server/telemetry/metrics.ts';
-import type { AcceptedBatch, Door } from '../batch/door.ts';
+import type { AcceptedBatch, Ingest } from '../batch/ingest.ts';
 import type { ScanSender } from '../batch/scan-relay.ts';
 import { unavailable } from './project-key.ts';
 import type { Spreads } from './spreads.ts';
@@ -17,7 +17,7 @@ import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, isNullAt } from '../batch/spans.ts';
 import { storedId } from '../batch/stored-id.ts';
 
-export interface DoorDeps {
+export interface IngestDeps {
   readonly log: EventLogWriter;
   readonly settings: Pick<Settings, 'backlogEventsMax' | 'backlogBytesMax'> & SplitLimits;
   readonly metrics: Metrics;
@@ -33,10 +33,10 @@ const retryAfterSeconds = 5;
 const timesFree = 4;
 
 /**
- * The one door into the event log. It refuses (503) while a lane holds more than it may, or more of this project than leaves room for
+ * the only entry into the event log. It refuses (503) while a lane holds more than it may, or more of this project than leaves room for
  * others, before anything is written.
  */
-export function createDoor({ log, settings, metrics, spreads, scans }: DoorDeps): Door {
+export function createIngest({ log, settings, metrics, spreads, scans }: IngestDeps): Ingest {
   const component = 'capture';
   const append = async ({ part, batch }: BatchPart): Promise<number> => {
     const slot = slotOfPart(batch.projectId, part, log.slots);
@@ -81,7 +81,7 @@ export function createDoor({ log, settings, metrics, spreads, scans }: DoorDeps)
 /** Undefined: there is room. */
 function refusalOf(
   log: Pick<EventLogWriter, 'backlog' | 'backlogOf'>,
-  { backlogEventsMax, backlogBytesMax }: DoorDeps['settings'],
+  { backlogEventsMax, backlogBytesMax }: IngestDeps['settings'],
   { lane, projectId }: Pick<AcceptedBatch, 'lane' | 'projectId'>,
 ): string | undefined {
   const waiting = log.backlog(lane);

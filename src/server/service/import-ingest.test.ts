@@ -1,14 +1,14 @@
 import { MessageChannel } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { answerOver, callOver } from '../../base/calls.ts';
-import { answersOfDoors, projectDoorOver } from './import-door.ts';
+import { ingestAnswers, projectIngestOver } from './import-ingest.ts';
 
-it('every way through the door of a project leads there from the other process, with its answer', async () => {
+it('every way through ingest of a project leads there from the other process, with its answer', async () => {
   const { port1, port2 } = new MessageChannel();
   const asked: unknown[] = [];
   answerOver(
     port2,
-    answersOfDoors((owner) => ({
+    ingestAnswers((owner) => ({
       accept: async (body, events) => {
         asked.push([owner, 'accept', [...body], events]);
         return { kind: 'accepted' };
@@ -24,10 +24,10 @@ it('every way through the door of a project leads there from the other process, 
     })),
   );
   const owner = { projectId: 3, runId: 'run-1' };
-  const door = projectDoorOver(callOver(port1), owner);
-  expect(await door.accept(new Uint8Array([1, 2]), 9)).toEqual({ kind: 'accepted' });
-  expect(await door.admit(8)).toEqual({ kind: 'wait', reason: 'too fast', retryAfterMs: 5 });
-  expect(await door.acceptFacts('persons', new Uint8Array([3]), 7)).toEqual({ kind: 'refused', reason: 'no' });
+  const ingest = projectIngestOver(callOver(port1), owner);
+  expect(await ingest.accept(new Uint8Array([1, 2]), 9)).toEqual({ kind: 'accepted' });
+  expect(await ingest.admit(8)).toEqual({ kind: 'wait', reason: 'too fast', retryAfterMs: 5 });
+  expect(await ingest.acceptFacts('persons', new Uint8Array([3]), 7)).toEqual({ kind: 'refused', reason: 'no' });
   expect(asked).toEqual([
     [owner, 'accept', [1, 2], 9],
     [owner, 'admit', 8],

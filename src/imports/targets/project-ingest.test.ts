@@ -1,7 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
-import type { AcceptedBatch } from '../../wire/batch/door.ts';
+import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { createAgreements } from '../../wire/capture/agreements.ts';
 import { createBudgets } from '../../wire/capture/budgets.ts';
 import { freeEventsInAll } from '../../wire/contract/historical-settings.ts';
@@ -9,7 +9,7 @@ import { findApprovedAgreement } from '../../stores/metadata/find-approved-agree
 import { unavailable } from '../../wire/capture/project-key.ts';
 import { createOrganization } from '../../stores/metadata/organizations.ts';
 import { createProject } from '../../stores/metadata/projects.ts';
-import { createProjectDoor, hasFiledAgreement, type ProjectDoor } from './project-door.ts';
+import { createProjectIngest, hasFiledAgreement, type ProjectIngest } from './project-ingest.ts';
 
 let metadata: TempMetadata;
 let organizationId: string;
@@ -19,15 +19,15 @@ beforeAll(async () => {
 });
 afterAll(() => metadata[Symbol.asyncDispose]());
 
-interface TestDoor {
-  readonly door: ProjectDoor;
+interface TestIngest {
+  readonly ingest: ProjectIngest;
   readonly taken: AcceptedBatch[];
   advance(ms: number): void;
   full: boolean;
   set(state: 'filed' | 'approved'): Promise<void>;
 }
 
-async function setUp(mode: 'optional' | 'required', historicalTotal = 0): Promise<TestDoor> {
+async function setUp(mode: 'optional' | 'required', historicalTotal = 0): Promise<TestIngest> {
   const { db } = metadata;
   const { id: projectId } = await createProject(db, { organizationId, name: 'P' }, 0);
   let now = 1_000_000;
@@ -39,16 +39,16 @@ async function setUp(mode: 'optional' | 'required', historicalTotal = 0): Promis
     budgets: createBudgets({ clock, historicalTotal: async () => historicalTotal }),
     clock,
   });
-  const test: TestDoor = {
+  const test: TestIngest = {
     taken,
     full: false,
     advance: (ms) => {
       now += ms;
     },
-    door: createProjectDoor({
+    ingest: createProjectIngest({
       projectId,
       runId: 'run-1',
-      door: {
+      ingest: {
         accept: async (batch) => {
           if (test.full) throw unavailable('The historical lane is full.', 5);
           taken.push(batch);
@@ -82,8 +82,8 @@ const body = zstdCompressSync(Buffer.from('{}'));
 
 describe('the way of an import into its project', () => {
   it('leads into the historical lane', async () => {
-    const { door, taken } = await setUp('optional');
-    expect(await door.accept(body, 50_000)).toEqual({ kind: 'accepted' });
+    const { ingest, taken } = await setUp('optional');
+    expect(await ingest.accept(body, 50_000)).toEqual({ kind: 'accepted' });
     expect(taken).toMatchObject([
       { lane: 'historical', events: 50_000, encoding: 'zstd-ndjson', receivedAt: 1_000_000 },
     ]);
@@ -93,76 +93,76 @@ describe('the way of an import into its project', () => {
     const test = await setUp('required');
     test.full = true;
     for (let n = 0; n < 3; n += 1) {
-      const answer = await test.door.accept(body, 8000);
+      const answer = await test.ingest.accept(body, 8000);
       expect(answer).toEqual({ kind: 'wait', reason: 'The historical lane is full.', retryAfterMs: 5000 });
     }
     test.full = false;
-    expect(await test.door.accept(body, 8000)).toEqual({ kind: 'accepted' });
+    expect(await test.ingest.accept(body, 8000)).toEqual({ kind: 'accepted' });
   });
 
   it('keeps to the agreed speed', async () => {
     const test = await setUp('required');
     await test.set('approved');
-    expect(await test.door.accept(body, 5000)).toEqual({ kind: 'accepted' });
-    expect(await test.door.accept(body, 1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
+    expect(await test.ingest.accept(body, 5000)).toEqual({ kind: 'accepted' });
+    expect(await test.ingest.accept(body, 1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
     test.advance(2000);
-    expect(await test.door.accept(body, 1000)).toEqual({ kind: 'accepted' });
+    expect(await test.ingest.accept(body, 1000)).toEqual({ kind: 'accepted' });
   });
 
   it('goes slowly without an agreement and says how to file one; filed, it says what it waits for', async () => {
     const test = await setUp('required');
-    expect(await test.door.accept(body, 10_000)).toEqual({ kind: 'accepted' });
-    const slow = await test.door.accept(body, 1000);
+    expect(await test.ingest.accept(body, 10_000)).toEqual({ kind: 'accepted' });
+    const slow = await test.ingest.accept(body, 1000);
     expect(slow).toMatchObject({ kind: 'wait', retryAfterMs: 6000 });
     expect(slow).toHaveProperty('reason', expect.stringContaining('historical_migrations'));
     await test.set('filed');
-    const filed = await test.door.accept(body, 1000);
+    const filed = await test.ingest.accept(body, 1000);
     expect(filed).toHaveProperty('reason', expect.stringContaining('filed, not yet approved'));
     await test.set('approved');
     test.advance(5000);
-    expect(await test.door.accept(body, 1000)).toEqual({ kind: 'accepted' });
+    expect(await test.ingest.accept(body, 1000)).toEqual({ kind: 'accepted' });
   });
 
   it('ends beyond what is free when no agreement is filed, and waits minutes for one that is', async () => {
     const test = await setUp('required', freeEventsInAll);
-    const refused = await test.door.accept(body, 1);
+    const refused = await test.ingest.accept(body, 1);
     expect(refused).toMatchObject({
       kind: 'refused',
       reason: expect.stringContaining('historical_migrations') as string,
     });
     await test.set('filed');
-    expect(await test.door.accept(body, 1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
+    expect(await test.ingest.accept(body, 1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
     expect(test.taken).toEqual([]);
   });
 
   it('asks the agreement alone of events whose rows come another way, with the same answers', async () => {
     const test = await setUp('required');
     await test.set('approved');
-    expect(await test.door.admit(5000)).toEqual({ kind: 'accepted' });
-    expect(await test.door.admit(1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
-    expect(await test.door.accept(body, 1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
+    expect(await test.ingest.admit(5000)).toEqual({ kind: 'accepted' });
+    expect(await test.ingest.admit(1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
+    expect(await test.ingest.accept(body, 1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
     test.advance(2000);
-    expect(await test.door.admit(1000)).toEqual({ kind: 'accepted' });
+    expect(await test.ingest.admit(1000)).toEqual({ kind: 'accepted' });
     expect(test.taken).toEqual([]);
     const beyond = await setUp('required', freeEventsInAll);
-    expect(await beyond.door.admit(1)).toEqual(await beyond.door.accept(body, 1));
+    expect(await beyond.ingest.admit(1)).toEqual(await beyond.ingest.accept(body, 1));
     await beyond.set('filed');
-    expect(await beyond.door.admit(1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
+    expect(await beyond.ingest.admit(1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
   });
 
   it('takes facts whatever the agreement says, marked so that they get no rows, and waits while the lane is full', async () => {
     const test = await setUp('required', freeEventsInAll);
-    expect(await test.door.acceptFacts('groups', body, 7)).toEqual({ kind: 'accepted' });
+    expect(await test.ingest.acceptFacts('groups', body, 7)).toEqual({ kind: 'accepted' });
     expect(test.taken).toMatchObject([
       { lane: 'historical', events: 7, encoding: 'zstd-ndjson', rowsStored: 'groups' },
     ]);
     test.full = true;
-    expect(await test.door.acceptFacts('persons', body, 7)).toMatchObject({ kind: 'wait', retryAfterMs: 5000 });
+    expect(await test.ingest.acceptFacts('persons', body, 7)).toMatchObject({ kind: 'wait', retryAfterMs: 5000 });
   });
 
   it('does not mark whole events', async () => {
-    const { door, taken } = await setUp('optional');
-    await door.accept(body, 1);
+    const { ingest, taken } = await setUp('optional');
+    await ingest.accept(body, 1);
     expect(taken[0]).not.toHaveProperty('rowsStored');
   });
 });

@@ -1,7 +1,7 @@
 import type { EventStore } from '../../src/stores/events/eventstore.ts';
 import { parseMicros } from '../../src/stores/events/micros.ts';
 import { EventRowWriter } from '../../src/stores/events/rows.ts';
-import type { ProjectDoor } from '../../src/imports/targets/project-door.ts';
+import type { ProjectIngest } from '../../src/imports/targets/project-ingest.ts';
 import type { SentEvent } from './batch-service.ts';
 
 const dayMicros = 86_400_000_000;
@@ -36,7 +36,7 @@ export function createStoreInserter(
 }
 
 /** For tests: a door of a project at which nothing waits. */
-export function openDoor(take: (body: Uint8Array) => Promise<void>): ProjectDoor {
+export function openIngest(take: (body: Uint8Array) => Promise<void>): ProjectIngest {
   const accepted = async () => ({ kind: 'accepted' }) as const;
   return { accept: (body) => take(body).then(accepted), admit: accepted, acceptFacts: accepted };
 }

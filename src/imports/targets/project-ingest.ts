@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { AcceptedBatch, Door } from '../../wire/batch/door.ts';
+import type { AcceptedBatch, Ingest } from '../../wire/batch/ingest.ts';
 import { NoAgreementError, type Agreements } from '../../wire/capture/agreements.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
@@ -8,26 +8,26 @@ import type { Queries } from '../../stores/metadata/queries.ts';
  * The way into the historical lane of one project, held to its agreement. Answers are plain values, because the one who asks
  * may be in another thread.
  */
-export interface ProjectDoor {
+export interface ProjectIngest {
   /** `body`: `events` events as `zstd-ndjson` (see BodyEncoding). Resolves once they are durable, or with why they cannot be taken now. */
-  accept(body: Uint8Array, events: number): Promise<DoorAnswer>;
+  accept(body: Uint8Array, events: number): Promise<IngestResult>;
   /** Asks the agreement alone, of events whose rows get into the event store another way. */
-  admit(events: number): Promise<DoorAnswer>;
+  admit(events: number): Promise<IngestResult>;
   /** As `accept`, of facts: what events whose rows are stored say of persons, or of groups. The agreement counts the events, not these. */
-  acceptFacts(of: 'persons' | 'groups', body: Uint8Array, facts: number): Promise<DoorAnswer>;
+  acceptFacts(of: 'persons' | 'groups', body: Uint8Array, facts: number): Promise<IngestResult>;
 }
 
-export type DoorAnswer =
+export type IngestResult =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'wait'; readonly reason: string; readonly retryAfterMs: number }
   /** Nothing but a person helps. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-export interface ProjectDoorDeps {
+export interface ProjectIngestDeps {
   readonly projectId: number;
   /** Names the run in the log's records. */
   readonly runId: string;
-  readonly door: Door;
+  readonly ingest: Ingest;
   readonly agreements: Agreements;
   /** Whether an agreement of the project waits for its decision. */
   readonly isFiled: (projectId: number) => Promise<boolean>;
@@ -37,20 +37,20 @@ export interface ProjectDoorDeps {
 const filedWaitMs = 120_000;
 const defaultWaitMs = 5000;
 
-export function createProjectDoor(deps: ProjectDoorDeps): ProjectDoor {
-  const { projectId, runId, door, agreements, clock } = deps;
+export function createProjectIngest(deps: ProjectIngestDeps): ProjectIngest {
+  const { projectId, runId, ingest, agreements, clock } = deps;
   const append = async (body: Uint8Array, events: number, more: Pick<AcceptedBatch, 'rowsStored'> = {}) => {
     const requestId = `import-${runId}`;
     const of = { lane: 'historical', projectId, encoding: 'zstd-ndjson', receivedAt: clock.now(), requestId } as const;
     try {
-      await door.accept({ ...of, body, events, ...more });
+      await ingest.accept({ ...of, body, events, ...more });
       return accepted;
     } catch (error) {
       return waitFor(asApiError(error));
     }
   };
   /** Undo, or why not. */
-  const admit = async (events: number): Promise<(() => void) | DoorAnswer> => {
+  const admit = async (events: number): Promise<(() => void) | IngestResult> => {
     try {
       return await agreements.admit(projectId, events);
     } catch (error) {
@@ -73,9 +73,9 @@ export function createProjectDoor(deps: ProjectDoorDeps): ProjectDoor {
   };
 }
 
-const accepted: DoorAnswer = { kind: 'accepted' };
+const accepted: IngestResult = { kind: 'accepted' };
 
-async function notAdmitted(deps: ProjectDoorDeps, error: ApiError): Promise<DoorAnswer> {
+async function notAdmitted(deps: ProjectIngestDeps, error: ApiError): Promise<IngestResult> {
   const wait = waitFor(error);
   if (!(error instanceof NoAgreementError)) return wait;
   const isTotal = error.limit === 'total';
@@ -86,7 +86,7 @@ async function notAdmitted(deps: ProjectDoorDeps, error: ApiError): Promise<Door
   return isTotal ? { kind: 'refused', reason: error.detail } : wait;
 }
 
-function waitFor(error: ApiError): DoorAnswer & { kind: 'wait' } {
+function waitFor(error: ApiError): IngestResult & { kind: 'wait' } {
   const header = error.headers['retry-after'] ?? error.headers['Retry-After'];
   const retryAfterMs = header === undefined ? defaultWaitMs : Number(header) * 1000;
   return { kind: 'wait', reason: error.detail, retryAfterMs };

@@ -13,7 +13,7 @@ import {
 } from '../../log/eventlog.ts';
 import { partOf, slotOf, slotOfPart } from '../../log/slot-of.ts';
 import { createMetrics } from '../../server/telemetry/metrics.ts';
-import { createDoor } from './create-door.ts';
+import { createIngest } from './create-ingest.ts';
 
 function logOf(append: EventLogWriter['append'], slots = 1): EventLogWriter {
   const backlog = () => ({ records: 0, events: 0, bytes: 0 });
@@ -23,13 +23,13 @@ function logOf(append: EventLogWriter['append'], slots = 1): EventLogWriter {
 const settings = { backlogEventsMax: 10, backlogBytesMax: 10, captureEventBytesMax: 1e6, captureInflatedBytesMax: 1e8 };
 const rest = { encoding: 'identity', events: 7, receivedAt: 0, requestId: 'r' } as const;
 
-describe('the door', () => {
+describe('ingest', () => {
   it('all batches of a project go into one slot of the log', async () => {
     const seen: number[][] = [];
     const log = logOf(async (_lane, { header }, slot) => seen.push([header.projectId, slot]), 64);
-    const door = createDoor({ log, metrics: createMetrics(), settings });
+    const ingest = createIngest({ log, metrics: createMetrics(), settings });
     for (const projectId of [1, 2, 1]) {
-      for (const lane of lanes) await door.accept({ lane, projectId, body: new Uint8Array(1), ...rest });
+      for (const lane of lanes) await ingest.accept({ lane, projectId, body: new Uint8Array(1), ...rest });
     }
     expect(seen).toEqual([1, 1, 2, 2, 1, 1].map((projectId) => [projectId, slotOf(projectId, 64)]));
   });
@@ -53,8 +53,8 @@ describe('the door', () => {
         seen.set(slot, { record, events: Array.isArray(json) ? json : json.batch });
         return 1;
       }, 64);
-      const door = createDoor({ log, metrics: createMetrics(), settings, spreads: { of: async () => 4 } });
-      await door.accept({ ...rest, lane: 'historical', projectId: 1, body, encoding, rowsStored: true });
+      const ingest = createIngest({ log, metrics: createMetrics(), settings, spreads: { of: async () => 4 } });
+      await ingest.accept({ ...rest, lane: 'historical', projectId: 1, body, encoding, rowsStored: true });
       expect(seen.size).toBeGreaterThan(1);
       for (const [slot, { record, events }] of seen) {
         const of = events.map(({ distinct_id: id }) => slotOfPart(1, partOf(id, 4), 64));
@@ -76,12 +76,12 @@ describe('the door', () => {
       if (slot === lost) throw new LogUnavailableError('away');
       return seen.push(record);
     }, 64);
-    const door = createDoor({ log, metrics: createMetrics(), settings, spreads: { of: async () => 4 } });
+    const ingest = createIngest({ log, metrics: createMetrics(), settings, spreads: { of: async () => 4 } });
     const one = gzipSync('[{"event":"a","distinct_id":"ada"},{"event":"b","distinct_id":"ada"}]');
-    await door.accept({ ...rest, lane: 'live', projectId: 1, body: one, encoding: 'gzip' });
+    await ingest.accept({ ...rest, lane: 'live', projectId: 1, body: one, encoding: 'gzip' });
     expect(seen.map(({ body }) => body)).toEqual([one]);
     const all = Buffer.from(JSON.stringify(ids.map((distinct_id) => ({ event: 'a', distinct_id }))));
-    await expect(door.accept({ ...rest, lane: 'live', projectId: 1, body: all })).rejects.toMatchObject({
+    await expect(ingest.accept({ ...rest, lane: 'live', projectId: 1, body: all })).rejects.toMatchObject({
       status: 503,
     });
   });
@@ -94,12 +94,12 @@ describe('the door', () => {
       return 41;
     });
     const send = (...args: unknown[]): void => void happened.push(args);
-    const door = createDoor({ log, metrics: createMetrics(), settings, scans: { send } });
+    const ingest = createIngest({ log, metrics: createMetrics(), settings, scans: { send } });
     const json = Buffer.from('[{"event":"a","distinct_id":"ada"}]');
     const scan = scanBatch(json, scanLimits(1000));
     const batch = { ...rest, lane: 'live', projectId: 1, body: gzipSync(json), encoding: 'gzip' } as const;
-    await door.accept({ ...batch, scan });
-    await door.accept(batch);
+    await ingest.accept({ ...batch, scan });
+    await ingest.accept(batch);
     expect(happened).toEqual(['durable', ['live', 41, scan], 'durable']);
   });
 
@@ -109,9 +109,9 @@ describe('the door', () => {
       (body.buffer as ArrayBuffer).transfer();
       return 1;
     });
-    const door = createDoor({ log, metrics, settings });
+    const ingest = createIngest({ log, metrics, settings });
     const body = new Uint8Array(1234);
-    await door.accept({ lane: 'historical', projectId: 1, body, ...rest });
+    await ingest.accept({ lane: 'historical', projectId: 1, body, ...rest });
     expect(body.byteLength).toBe(0);
     const text = await metrics.text();
     expect(text).toContain('received_bytes_total{component="capture",lane="historical"} 1234');
