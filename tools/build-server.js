@@ -15,7 +15,7 @@ const entries = {
   millrace: 'cli/main.ts',
   'pipeline-thread': 'server/service/pipeline-thread.ts',
   'import-process': 'server/service/import-process.ts',
-  'import-look-process': 'server/service/import-look-process.ts',
+  'import-preview-process': 'server/service/import-preview-process.ts',
   'parent-thread': 'base/parent-thread.ts',
   'check-thread': 'imports/stages/check/check-thread.ts',
   'log-writer-thread': 'log/sqlite/writer-thread.ts',

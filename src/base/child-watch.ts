@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const lookEveryMs = 50;
+const pollMs = 50;
 const pageBytes = 4096;
 
 /** Resident memory of a process; 0: it has just ended, or the system does not tell. */
@@ -25,7 +25,7 @@ export function watchMemory(child: ChildProcess, bytesMax: number, exceed: () =>
     if (residentBytes(pid) <= bytesMax) return;
     clearInterval(timer);
     exceed();
-  }, lookEveryMs);
+  }, pollMs);
   timer.unref();
   child.once('exit', () => clearInterval(timer));
 }

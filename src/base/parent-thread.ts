@@ -1,8 +1,8 @@
 /** A thread that ends its process when the one that has started it is gone. Started by end-with-parent.ts. */
 import { workerData } from 'node:worker_threads';
 
-const lookEveryMs = 500;
+const pollMs = 500;
 
 setInterval(() => {
   if (process.ppid !== workerData) process.kill(process.pid, 'SIGKILL');
-}, lookEveryMs);
+}, pollMs);

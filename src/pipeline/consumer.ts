@@ -61,7 +61,7 @@ export interface PipelineDeps {
   /** How long events wait for a plugin that sets itself up, ms. Default 5,000. */
   readonly readyMs?: number;
   /** How often to look whether persons are to be made anew, ms. Default 1,000. */
-  readonly rebuildLookMs?: number;
+  readonly rebuildPollMs?: number;
   /** What it shares with the consumers of other slots in its process. Default: it is alone. */
   readonly fellows?: Fellows;
   /** What capture hands on of the records of its slot. Default: nothing. */
@@ -194,7 +194,7 @@ class Consumer {
     this.#poison = createPoisonSearch({ db, hold, reader, store: this.#inserts, builder: this.#builder, clock });
     this.#rebuilder = new ProfileRebuilder({
       ...deps,
-      ...(deps.rebuildLookMs && { lookMs: deps.rebuildLookMs }),
+      ...(deps.rebuildPollMs && { pollMs: deps.rebuildPollMs }),
       ...(fellows && { dueRebuilds: fellows.dueRebuilds, owns: fellows.owns }),
     });
     const onConflict = (): void => deps.metrics.count('millrace_profile_conflicts_total', {});

@@ -52,7 +52,7 @@ await startRunWorker({
   signal: new AbortController().signal,
   concurrency: 1,
   pollMs: 50,
-  lookMs: 100,
+  checkMs: 100,
   leaseMs: plan.leaseMs,
   stagesOf: async (run) =>
     assembleStages({

@@ -14,15 +14,15 @@ export async function costOf(pid: number, work: () => Promise<unknown>): Promise
   return mainThreadCpuMs(pid) - before;
 }
 
-const lookMs = 50;
+const pollMs = 50;
 /** Timers and heartbeats of an idle service take less. */
 const idleCpuMs = 5;
-const looksMax = 100;
+const pollsMax = 100;
 
 async function untilIdle(pid: number): Promise<void> {
-  for (let look = 0; look < looksMax; look++) {
+  for (let look = 0; look < pollsMax; look++) {
     const before = mainThreadCpuMs(pid);
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
     if (mainThreadCpuMs(pid) - before < idleCpuMs) return;
   }
 }

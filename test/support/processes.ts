@@ -48,8 +48,8 @@ export function importPid(server: Pick<TestServer, 'child'>): number | undefined
 }
 
 /** The processes of previews and preflights, one each. */
-export function lookPids(server: Parent): number[] {
-  return pidsOf(server, 'dist/import-look-process.js', 'src/server/service/import-look-process.ts');
+export function previewPids(server: Parent): number[] {
+  return pidsOf(server, 'dist/import-preview-process.js', 'src/server/service/import-preview-process.ts');
 }
 
 /** What a process was started with, as every process of its user can read it. */

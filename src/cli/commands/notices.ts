@@ -30,7 +30,7 @@ interface Options extends ApiOptions {
 
 /** A test is tried once; the service looks for it every two seconds. */
 const testMsMax = 75_000;
-const lookMs = 300;
+const pollMs = 300;
 
 /** Where notices go, of a running service. */
 export function noticesCommand(parent: Command, terminal: Terminal): void {
@@ -170,7 +170,7 @@ async function endOf(api: ProjectApi, path: string): Promise<DeliveryRecord> {
   for (;;) {
     const now = await api.get<DeliveryRecord>(path);
     if (now.state === 'sent' || now.state === 'failed' || performance.now() > until) return now;
-    await setTimeout(lookMs);
+    await setTimeout(pollMs);
   }
 }
 

@@ -58,7 +58,7 @@ function work(stages: Partial<RunStages> = {}, more: Partial<RunWorkerDeps> = {}
     signal: AbortSignal.any([stop.signal, own.signal]),
     concurrency: 2,
     pollMs: 20,
-    lookMs: 50,
+    checkMs: 50,
     random: () => 0,
     sleep: (ms, signal) => wait(ms / 5, undefined, { signal }),
     ...more,
@@ -189,7 +189,7 @@ describe('a worker of import runs', () => {
     await createRun(store.db, newRun({ id: 'r' }));
     const ends: string[] = [];
     const load: RunStage = (leased) => forever(leased).finally(() => ends.push('load'));
-    const { seen } = work({ load }, { lookMs: 300 });
+    const { seen } = work({ load }, { checkMs: 300 });
     const reached = async (ask: () => Promise<Run>): Promise<number> => {
       while (seen.at(-1) !== 'r load') await wait(5);
       const count = ends.length;

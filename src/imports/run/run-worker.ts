@@ -55,7 +55,7 @@ export interface RunWorkerDeps {
   /** How often to look for a run, default 1,000. */
   readonly pollMs?: number;
   /** How often to look whether the run was paused, default 300. */
-  readonly lookMs?: number;
+  readonly checkMs?: number;
   /** How long a run is leased without a sign of life, default 30,000. */
   readonly leaseMs?: number;
   readonly random?: () => number;
@@ -72,12 +72,12 @@ export interface RunWorker {
   readonly done: Promise<void>;
 }
 
-type WorkerDeps = RunWorkerDeps & Required<Pick<RunWorkerDeps, 'databaseClock' | 'pollMs' | 'lookMs' | 'leaseMs'>>;
+type WorkerDeps = RunWorkerDeps & Required<Pick<RunWorkerDeps, 'databaseClock' | 'pollMs' | 'checkMs' | 'leaseMs'>>;
 
 /** Takes runs that are due and does their stages. Several workers, also in several processes, share the runs. */
 export function startRunWorker(deps: RunWorkerDeps): RunWorker {
-  const { pollMs = 1000, lookMs = 300, leaseMs = 30_000, databaseClock = createDatabaseClock(deps.db) } = deps;
-  return { done: takeRuns({ ...deps, databaseClock, pollMs, lookMs, leaseMs }) };
+  const { pollMs = 1000, checkMs = 300, leaseMs = 30_000, databaseClock = createDatabaseClock(deps.db) } = deps;
+  return { done: takeRuns({ ...deps, databaseClock, pollMs, checkMs, leaseMs }) };
 }
 
 async function takeRuns(deps: WorkerDeps): Promise<void> {
@@ -253,12 +253,12 @@ async function settleFailure(
   }
 }
 
-/** Renews the lease, and notices within `lookMs` when the run is not ours any more. */
-function keepClaim({ db, databaseClock, log, lookMs, leaseMs }: WorkerDeps, claim: Claim, onLost: () => void) {
+/** Renews the lease, and notices within `checkMs` when the run is not ours any more. */
+function keepClaim({ db, databaseClock, log, checkMs, leaseMs }: WorkerDeps, claim: Claim, onLost: () => void) {
   return keepLease({
     leaseMs,
     renew: async () => renew(db, claim, await databaseClock.now(), leaseMs),
-    look: { lookMs, isHeld: () => isClaimed(db, claim) },
+    check: { checkMs, isHeld: () => isClaimed(db, claim) },
     // Somebody else may take it from then on.
     lostAfterMs: leaseMs,
     onLost,

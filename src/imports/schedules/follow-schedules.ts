@@ -3,7 +3,7 @@ import type { DatabaseClock } from '../../stores/metadata/database-clock.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import { pauseSilentRuns } from '../run/reported-runs.ts';
 import { advanceSchedule, type AdvanceDeps } from './advance.ts';
-import { schedulesToLookAt } from './schedule.ts';
+import { schedulesToCheck } from './schedule.ts';
 
 export interface FollowSchedulesDeps extends AdvanceDeps {
   readonly clock: DatabaseClock;
@@ -11,23 +11,23 @@ export interface FollowSchedulesDeps extends AdvanceDeps {
   /** Aborting ends it after the look under way. */
   readonly signal: AbortSignal;
   /** Default 5,000. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
 /** Starts the runs of schedules as they become due. Every process with the role does it. Resolves after the signal. */
 export async function followSchedules(deps: FollowSchedulesDeps): Promise<void> {
-  const { db, clock, log, signal, lookMs = 5000 } = deps;
+  const { db, clock, log, signal, pollMs = 5000 } = deps;
   const onTrouble = (err: unknown): void =>
     log.error({ err }, 'schedules of imports wait: the metadata store does not answer');
   const look = async (): Promise<void> => {
     const now = await clock.now();
     await pauseSilentRuns(db, now);
-    for (const { configId } of await schedulesToLookAt(db, now)) {
+    for (const { configId } of await schedulesToCheck(db, now)) {
       // One that cannot be done must not hold up the others.
       await advanceSchedule(deps, configId, now).catch((err: unknown) =>
         log.error({ err, config: configId }, 'the schedule of an import could not go on; trying again'),
       );
     }
   };
-  await repeat(lookMs, look, { signal, onTrouble });
+  await repeat(pollMs, look, { signal, onTrouble });
 }

@@ -44,7 +44,7 @@ export async function listSchedules(
 }
 
 /** What may have to be done now: a run is due, or one was under way. A config in the bin rests. */
-export async function schedulesToLookAt(db: Queries, now: number): Promise<Schedule[]> {
+export async function schedulesToCheck(db: Queries, now: number): Promise<Schedule[]> {
   const rows = await db
     .selectFrom('import_schedules as s')
     .innerJoin('plugin_configs as c', 'c.id', 's.config_id')

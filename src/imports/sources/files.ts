@@ -105,7 +105,7 @@ interface AwaitWritersDeps {
 /** A file that was changed within so much time may be in somebody's hands still. */
 const freshMs = 3000;
 /** Much longer than clocks of file systems tick: two writes within one tick leave one time. */
-const lookAgainMs = 150;
+const pollMs = 150;
 
 /**
  * Looks twice at files that were changed just now.
@@ -115,7 +115,7 @@ async function awaitWriters(files: readonly FoundFile[], deps: AwaitWritersDeps)
   const now = deps.now();
   const fresh = files.filter(({ modifiedAt }) => Math.abs(now - modifiedAt) < freshMs);
   if (fresh.length === 0) return;
-  await (deps.sleep ?? standardSleep)(lookAgainMs, deps.signal);
+  await (deps.sleep ?? standardSleep)(pollMs, deps.signal);
   for (const file of fresh) {
     const again = await deps.look(file);
     if (again.identity !== file.identity) throw stillWritten(file, again);

@@ -42,7 +42,7 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
 
   const openWriter = (appendTimeoutMs: number): Promise<KafkaLogWriter> =>
     openKafkaLogWriter(
-      { ...options, appendTimeoutMs, lookEveryMs: 100 },
+      { ...options, appendTimeoutMs, pollMs: 100 },
       { cursors: async () => ({ live: new Map(), historical: new Map() }) },
     );
 

@@ -66,7 +66,7 @@ export function createKafkaLog(more: Partial<KafkaLogOptions> = {}): TestKafkaLo
     options,
     slots: options.slots,
     openWriter: (own = {}, deps = {}) =>
-      openKafkaLogWriter({ ...options, lookEveryMs: 20, ...own }, { cursors: cursors.read, ...deps }),
+      openKafkaLogWriter({ ...options, pollMs: 20, ...own }, { cursors: cursors.read, ...deps }),
     openReader: async (slot, own = {}, deps = {}) => {
       const readers = await openKafkaLogReaders({ ...options, deleteEveryMs: 50, ...own }, deps);
       const reader = readers.reader(slot);

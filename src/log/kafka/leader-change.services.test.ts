@@ -69,7 +69,7 @@ describe.skipIf(kafkaBrokers === '')('three brokers, each record on all of them'
 
   it('kill -9 of the leader while appending and reading: what was acknowledged is read once, nothing twice, each sender keeps its order, and appends go on', async () => {
     const writer = await openKafkaLogWriter(
-      { ...options, appendTimeoutMs: 30_000, lookEveryMs: 100 },
+      { ...options, appendTimeoutMs: 30_000, pollMs: 100 },
       { cursors: async () => ({ live: new Map(), historical: new Map() }) },
     );
     const readers = await openKafkaLogReaders(options, {});

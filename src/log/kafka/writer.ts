@@ -6,7 +6,7 @@ import {
   type Lane,
   type LogRecord,
 } from '../eventlog.ts';
-import { createBacklogLook, type BacklogLook, type SlotCursors } from './backlog-look.ts';
+import { createBacklogPoller, type BacklogPoller, type SlotCursors } from './backlog-poller.ts';
 import {
   createLink,
   openCluster,
@@ -26,7 +26,7 @@ export interface KafkaWriterOptions {
   /** Time after which an append that Kafka does not confirm is refused, ms. Default 15,000. */
   readonly appendTimeoutMs?: number;
   /** Time between two looks at the backlog, ms. Default 1,000. */
-  readonly lookEveryMs?: number;
+  readonly pollMs?: number;
   /** Body bytes that may be on their way; beyond them `append` rejects. Default 256 MiB. */
   readonly inFlightBytesMax?: number;
 }
@@ -52,7 +52,7 @@ export interface KafkaLogWriter extends EventLogWriter {
 }
 
 const appendTimeoutMsDefault = 15_000;
-const lookEveryMsDefault = 1000;
+const pollMsDefault = 1000;
 const inFlightBytesMaxDefault = 256 * 1024 * 1024;
 
 /**
@@ -72,7 +72,7 @@ export async function openKafkaLogWriter(
   const cluster = await openCluster(options);
   const writer = new Writer(cluster, options, deps);
   try {
-    await writer.lookFirst();
+    await writer.pollFirst();
   } catch (error) {
     await writer.close();
     throw error;
@@ -85,8 +85,8 @@ class Writer implements KafkaLogWriter {
   readonly #cluster: KafkaCluster;
   readonly #deps: KafkaWriterDeps;
   readonly #producers: PerLane<LaneProducer>;
-  readonly #backlog: BacklogLook;
-  readonly #lookEveryMs: number;
+  readonly #backlog: BacklogPoller;
+  readonly #pollMs: number;
   readonly #inFlightBytesMax: number;
   /** Slots of which Kafka has lost what was acknowledged, with what is said of it. */
   readonly #lost: PerLane<Map<number, string>> = { live: new Map(), historical: new Map() };
@@ -102,9 +102,9 @@ class Writer implements KafkaLogWriter {
     this.#cluster = cluster;
     this.#deps = deps;
     this.#fetch = createPartitionFetch(cluster, (error) => deps.onFailure?.('backlog', error));
-    this.#lookEveryMs = options.lookEveryMs ?? lookEveryMsDefault;
+    this.#pollMs = options.pollMs ?? pollMsDefault;
     this.#inFlightBytesMax = options.inFlightBytesMax ?? inFlightBytesMaxDefault;
-    this.#backlog = createBacklogLook({
+    this.#backlog = createBacklogPoller({
       cluster,
       cursors: deps.cursors,
       onEnd: (lane, slot, end, cursor) => this.#checkEnd(lane, slot, end, cursor),
@@ -170,9 +170,9 @@ class Writer implements KafkaLogWriter {
   }
 
   /** Before it nobody knows what waits, and nothing would have to be said to be little. */
-  async lookFirst(): Promise<void> {
-    await this.#backlog.look();
-    this.#lookLater();
+  async pollFirst(): Promise<void> {
+    await this.#backlog.poll();
+    this.#pollLater();
   }
 
   async close(): Promise<void> {
@@ -185,25 +185,25 @@ class Writer implements KafkaLogWriter {
     await this.#looking;
   }
 
-  #lookLater(): void {
+  #pollLater(): void {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
       this.#looking = this.#look();
-    }, this.#lookEveryMs);
+    }, this.#pollMs);
     this.#timer.unref();
   }
 
   /** What could not be looked at stays as it was. */
   async #look(): Promise<void> {
     try {
-      await this.#backlog.look();
+      await this.#backlog.poll();
     } catch (error) {
       if (!this.#closed) {
         this.#deps.onFailure?.('backlog', error);
         await this.#cluster.refresh().catch((again: unknown) => this.#deps.onFailure?.('backlog', again));
       }
     }
-    this.#lookLater();
+    this.#pollLater();
   }
 
   /** What is appended before a cursor would have numbers that were processed already, and never be read. */
@@ -225,7 +225,7 @@ class Writer implements KafkaLogWriter {
 type Topic = ClusterMetadata['topics'][number];
 
 const createMs = 30_000;
-const lookEveryMs = 100;
+const pollMs = 100;
 const alreadyExists = 36;
 const invalidReplication = 38;
 const none = 0;
@@ -301,7 +301,7 @@ async function makeTopics(link: Link, names: readonly string[], options: KafkaLo
 async function untilThere(link: Link, names: readonly string[], { slots }: KafkaLogOptions): Promise<void> {
   const isReady = (topic: Topic | undefined): boolean =>
     topic !== undefined && topic.partitions.length >= slots && topic.partitions.every(({ leaderId }) => leaderId >= 0);
-  for (const end = performance.now() + createMs; performance.now() < end; await sleep(lookEveryMs)) {
+  for (const end = performance.now() + createMs; performance.now() < end; await sleep(pollMs)) {
     const topics = await topicsNamed(link, names);
     if (names.every((name) => isReady(topics.get(name)))) return;
   }

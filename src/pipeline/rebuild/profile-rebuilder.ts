@@ -31,7 +31,7 @@ import { isNobody } from '../../base/nobody-ids.ts';
 /** Ids, or groups, of one step: what live events have to wait for. */
 const keysPerStep = 500;
 const idsMax = 100_000;
-const lookEveryMs = 1000;
+const pollMsDefault = 1000;
 const retryFirstMs = 500;
 const retryMaxMs = 60_000;
 
@@ -43,7 +43,7 @@ export interface RebuilderDeps {
   readonly log: Log;
   readonly failpoint: Failpoint;
   /** How often to look for work when there was none, ms. Default 1,000. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
   /** What is due, in all projects. Default: the store is asked each time. */
   readonly dueRebuilds?: () => ReturnType<typeof dueRebuilds>;
   /** Projects whose events come by here. Default: all. */
@@ -63,7 +63,7 @@ interface Made {
  */
 export class ProfileRebuilder {
   readonly #deps: RebuilderDeps;
-  #lookAt = 0;
+  #pollAt = 0;
   #failures = 0;
 
   constructor(deps: RebuilderDeps) {
@@ -72,14 +72,14 @@ export class ProfileRebuilder {
 
   /** What is to be done now; undefined: nothing. Looks once in a while. */
   async next(): Promise<Rebuild | undefined> {
-    if (performance.now() < this.#lookAt) return undefined;
-    const { db, owns = () => true, lookMs = lookEveryMs } = this.#deps;
+    if (performance.now() < this.#pollAt) return undefined;
+    const { db, owns = () => true, pollMs = pollMsDefault } = this.#deps;
     const due = await (this.#deps.dueRebuilds?.() ?? dueRebuilds(db));
     const own = due.find(({ projectId }) => owns(projectId));
     const rebuild = own && (await findRebuild(db, own.id));
     // What others know of may be done by now.
     if (rebuild?.state === 'due') return rebuild;
-    this.#lookAt = performance.now() + lookMs;
+    this.#pollAt = performance.now() + pollMs;
     return undefined;
   }
 
@@ -95,7 +95,7 @@ export class ProfileRebuilder {
     } catch (error) {
       if (error instanceof SlotLostError) throw error;
       log.error({ err: error, rebuild: rebuild.id }, 'persons could not be made anew; trying again');
-      this.#lookAt = performance.now() + backoffMs(this.#failures, retryFirstMs, retryMaxMs);
+      this.#pollAt = performance.now() + backoffMs(this.#failures, retryFirstMs, retryMaxMs);
       this.#failures += 1;
       await this.#save(rebuild, { error: error instanceof Error ? error.message : String(error) });
     }

@@ -35,7 +35,7 @@ export interface SlotConsumers {
 
 /** How long what all of them ask for is the same for all, ms: they see a change of configuration so much later. */
 const staleMs = 250;
-const rebuildLookMs = 1000;
+const rebuildPollMs = 1000;
 /** Large windows of all slots in memory. */
 const largeWindowsMax = 4;
 /**
@@ -135,7 +135,7 @@ function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members
     },
   };
   const failures = createFailureLogs(log, clock);
-  const due = sharedAnswer(rebuildLookMs, () => dueRebuilds(db));
+  const due = sharedAnswer(rebuildPollMs, () => dueRebuilds(db));
   const count = (): number => Math.max(1, members.size);
   const showLag = (lane: Lane): void => {
     const worst = Math.max(0, ...[...members.values()].map(({ lags }) => lags[lane]));

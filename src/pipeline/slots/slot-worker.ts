@@ -62,7 +62,7 @@ interface Held {
 
 /** Renewals within a lease, and looks at what is free while something is missing. */
 const renewalsPerLease = 4;
-const looksPerLease = 20;
+const pollsPerLease = 20;
 /** Of the lease, at its end: there the worker has stopped already. */
 const marginShare = 0.1;
 
@@ -123,7 +123,7 @@ class Worker {
       await this.#tryTurn();
       this.#deps.metrics.set('millrace_slots_held', {}, this.#working().length);
       const isShort = this.#missing() > 0;
-      await this.#rest(this.#lease.leaseMs / (isShort ? looksPerLease : renewalsPerLease));
+      await this.#rest(this.#lease.leaseMs / (isShort ? pollsPerLease : renewalsPerLease));
     }
     clearTimeout(this.#watchdog);
   }

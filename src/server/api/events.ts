@@ -22,7 +22,7 @@ import { isoOfMicros, parseMicros } from '../../stores/events/micros.ts';
 import { KeptCounts } from '../../stores/events/kept-counts.ts';
 import { parsePropertyFilters } from '../../stores/events/property-filters.ts';
 import { listOldestFirst } from '../../stores/events/list-oldest-first.ts';
-import { RecentLooks } from '../../stores/events/recent-looks.ts';
+import { RecentReach } from '../../stores/events/recent-reach.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../../stores/events/reads.ts';
 import { idsPerEventMax, limitIds } from './limit-ids.ts';
 import { nextUrl } from './next-url.ts';
@@ -50,7 +50,7 @@ export function eventRoutes(deps: EventRouteDeps): ApiRoute[] {
 }
 
 function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): ApiRoute {
-  const looks = new RecentLooks();
+  const reach = new RecentReach();
   return apiRoute({
     ...common,
     path: base,
@@ -69,7 +69,7 @@ function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): Api
       const page = await fromStore(() =>
         isForwards
           ? listOldestFirst(store, project, filter, { limit, ...key })
-          : listEvents(store, project, filter, { limit, ...key, nowMicros, looks }),
+          : listEvents(store, project, filter, { limit, ...key, nowMicros, reach }),
       );
       const results = await shownEvents(page.events, project, persons);
       const next = page.next && nextUrl(request, encodeCursor(page.next));

@@ -13,7 +13,7 @@ import { attachedKeys, type StoredConfig } from '../../plugins/configs/stored-co
 import type { SettingValues } from '../../plugins/fields.ts';
 import { atMost } from './at-most.ts';
 import { draftSettings, usesStoredSecrets } from './draft-settings.ts';
-import { lookReply, lookSignal } from './import-looks.ts';
+import { previewReply, previewSignal } from './preview-answer.ts';
 import { family, payloadOf, requirePlaces, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
@@ -43,8 +43,8 @@ export function importPreviewRoutes(deps: ImportRouteDeps): ApiRoute[] {
 }
 
 async function preview(deps: ImportRouteDeps, request: ApiRequest<unknown, unknown, ImportPreview>): Promise<ApiReply> {
-  const { preview: look } = requirePlaces(deps);
-  if (look === undefined) {
+  const { preview: run } = requirePlaces(deps);
+  if (run === undefined) {
     throw new ApiError('unavailable', 'This process reaches no sources; ask one that runs imports.');
   }
   const { body } = request;
@@ -53,7 +53,7 @@ async function preview(deps: ImportRouteDeps, request: ApiRequest<unknown, unkno
   if (source === undefined) throw new ApiError('conflict', `"${config.plugin.name}" is no import source.`);
   const { options } = await planRun(source, { tx: deps.db, config, payload: payloadOf(body), now: deps.clock.now() });
   const order = { projectId: config.projectId, source, settings: config.settings, options };
-  return lookReply(await look({ ...order, records: body.records ?? recordsDefault }, lookSignal(request)), config);
+  return previewReply(await run({ ...order, records: body.records ?? recordsDefault }, previewSignal(request)), config);
 }
 
 /** The config as it would be. @throws ApiError */

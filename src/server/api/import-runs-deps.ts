@@ -19,7 +19,7 @@ import type { StoredConfig } from '../../plugins/configs/stored-config.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import type { ImportSourcePlugin } from '../../plugins/plugin.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
-import type { LookAnswer } from './import-looks.ts';
+import type { PreviewAnswer } from './preview-answer.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
 export interface ImportRouteDeps {
@@ -41,9 +41,9 @@ export interface ImportPlaces {
   /** Of all files of one project. */
   readonly uploadsBytesMax: number;
   /** Undefined: this process reaches no sources. */
-  readonly preflight?: (order: PreflightOrder, signal: AbortSignal) => Promise<LookAnswer>;
+  readonly preflight?: (order: PreflightOrder, signal: AbortSignal) => Promise<PreviewAnswer>;
   /** Undefined: this process reaches no sources. */
-  readonly preview?: (order: PreviewOrder, signal: AbortSignal) => Promise<LookAnswer>;
+  readonly preview?: (order: PreviewOrder, signal: AbortSignal) => Promise<PreviewAnswer>;
   /** How often a stream of progress looks; default 1 s. */
   readonly progressMs?: number;
 }

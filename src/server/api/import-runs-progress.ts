@@ -10,7 +10,7 @@ import { createStreamSlots, eventStreamHeaders, eventStreamType, streamOf } from
 import { headOnly, requireRun, runsBase, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
 import { toRunRecord } from '../../imports/run/run-record.ts';
 
-const lookMs = 1_000;
+const pollMs = 1_000;
 const heartbeatMs = 15_000;
 const streamsMax = 200;
 const streamsPerProjectMax = 20;
@@ -47,7 +47,7 @@ export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps)
         const release = slots.take(projectId);
         const gone = new AbortController();
         const signal = AbortSignal.any([gone.signal, ...(request.stopping === undefined ? [] : [request.stopping])]);
-        const watched = { db, clock, projectId, runId: run.id, signal, lookMs: imports?.progressMs ?? lookMs };
+        const watched = { db, clock, projectId, runId: run.id, signal, pollMs: imports?.progressMs ?? pollMs };
         const body = streamOf(progressEvents(watched), () => {
           gone.abort();
           release();
@@ -65,7 +65,7 @@ interface Watched {
   readonly runId: string;
   /** Aborted when the client is gone or the server stops. */
   readonly signal: AbortSignal;
-  readonly lookMs: number;
+  readonly pollMs: number;
 }
 
 async function* progressEvents(watched: Watched): AsyncGenerator<string> {
@@ -86,8 +86,8 @@ async function* progressEvents(watched: Watched): AsyncGenerator<string> {
       yield ': heartbeat\n\n';
     }
     if (isFinal(run)) return;
-    await setTimeout(watched.lookMs, undefined, { signal }).catch(() => undefined);
-    silentMs += watched.lookMs;
+    await setTimeout(watched.pollMs, undefined, { signal }).catch(() => undefined);
+    silentMs += watched.pollMs;
   }
 }
 

@@ -53,7 +53,7 @@ import { readDatabaseTime } from '../../stores/metadata/database-clock.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { importPreflightSchema } from '../../wire/contract/import-preflight.ts';
 import { atMost } from './at-most.ts';
-import { lookReply, lookSignal } from './import-looks.ts';
+import { previewReply, previewSignal } from './preview-answer.ts';
 import { isUuid } from '../../stores/events/cursor.ts';
 import { countRunsByState, listRunsBefore, namesOfConfigs } from '../../imports/run/list-runs.ts';
 import { nextUrl } from './next-url.ts';
@@ -317,8 +317,8 @@ function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
         const { config, source } = await requireSource(registry, { tx: db, projectId, now }, params.id);
         const plan = await planRun(source, { tx: db, config, payload: payloadOf(body), now });
         const order = { ...plan, projectId, configId: config.id };
-        const signal = lookSignal({ stopping, gone });
-        return limited(async () => lookReply(await preflight(order, signal), config));
+        const signal = previewSignal({ stopping, gone });
+        return limited(async () => previewReply(await preflight(order, signal), config));
       },
     }),
   ];

@@ -13,7 +13,7 @@ interface Mark {
   readonly at: number;
 }
 
-const lookEveryMs = 1000;
+const pollMs = 1000;
 /** Beyond, every other one is forgotten: the longer the wait, the less a minute matters. */
 const marksMax = 3600;
 
@@ -29,7 +29,7 @@ export async function startBacklogAges(shared: SharedArrayBuffer, parts: AsyncDi
     }
     marks[lane] = waiting.length > marksMax ? waiting.filter((_, index) => index % 2 === 0) : waiting;
   };
-  const looking = setInterval(() => lanes.forEach(look), lookEveryMs).unref();
+  const looking = setInterval(() => lanes.forEach(look), pollMs).unref();
   parts.defer(() => clearInterval(looking));
   return {
     seconds: (lane) => {

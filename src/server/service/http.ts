@@ -13,9 +13,9 @@ import type { Inject } from './plugin-api.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
 import { isCluster } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
-import type { LookAnswer } from '../api/import-looks.ts';
+import type { PreviewAnswer } from '../api/preview-answer.ts';
 import type { PreflightOrder, PreviewOrder } from '../api/import-runs-deps.ts';
-import { lookInProcess, type LookDeps } from './look-process.ts';
+import { runPreviewProcess, type PreviewProcessDeps } from './preview-process.ts';
 import { repeat } from '../../base/repeat.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { addCallerCounts, pruneCallerCounts } from '../../stores/metadata/rate-counts.ts';
@@ -98,17 +98,25 @@ export function createUnlistenedApi(deps: () => ServerDeps, parts: AsyncDisposab
 /** Previews and preflights as the API asks for them: each in a process of its own. */
 const shownCharsMax = 200;
 
-export function previewInProcess(deps: LookDeps): (order: PreviewOrder, signal: AbortSignal) => Promise<LookAnswer> {
+export function previewInProcess(
+  deps: PreviewProcessDeps,
+): (order: PreviewOrder, signal: AbortSignal) => Promise<PreviewAnswer> {
   return async ({ source, ...order }, signal) => {
     const { paths, path } = order.settings;
     const shown = String(paths ?? path ?? source.name).slice(0, shownCharsMax);
-    return await lookInProcess(deps, { what: 'preview', order: { ...order, slug: source.slug }, shown }, signal);
+    return await runPreviewProcess(deps, { what: 'preview', order: { ...order, slug: source.slug }, shown }, signal);
   };
 }
 
-function preflightInProcess(deps: LookDeps): (order: PreflightOrder, signal: AbortSignal) => Promise<LookAnswer> {
+function preflightInProcess(
+  deps: PreviewProcessDeps,
+): (order: PreflightOrder, signal: AbortSignal) => Promise<PreviewAnswer> {
   return async (order, signal) =>
-    await lookInProcess(deps, { what: 'preflight', order, shown: `the source of config ${order.configId}` }, signal);
+    await runPreviewProcess(
+      deps,
+      { what: 'preflight', order, shown: `the source of config ${order.configId}` },
+      signal,
+    );
 }
 
 /**

@@ -26,7 +26,7 @@ export interface LiveRelayDeps {
   readonly processId: string;
 }
 
-const lookMs = 1000;
+const pollMs = 1000;
 const leaseMs = 10_000;
 const passMs = 200;
 /** Of one message to the readers of one process; one in `passMs`. */
@@ -48,7 +48,7 @@ export function startLiveRelay({ db, live, log, processId }: LiveRelayDeps, part
   });
   const loops = [
     repeat(
-      lookMs,
+      pollMs,
       async () => {
         await own.renew();
         abroad.change(await listWatchesElsewhere(db, processId));

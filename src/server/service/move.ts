@@ -22,7 +22,7 @@ export interface MoveDataDirDeps {
 
 /** A month of one project may take longer than people wait for a page. */
 const queryTimeoutMs = 600_000;
-const lookMs = 250;
+const pollMs = 250;
 
 /** Errors: MoveRefusedError, LogOpenError while a service has the directory, those of `move` and of the stores. */
 export async function moveDataDir(
@@ -122,7 +122,7 @@ async function drain(settings: Settings, log: Log): Promise<void> {
   await service.start();
   try {
     for (;;) {
-      await delay(lookMs);
+      await delay(pollMs);
       const text = await metrics.text();
       const waiting = [...text.matchAll(/^millrace_buffer_events\{[^}]*\} (\d+)/gm)].map(([, events]) =>
         Number(events),

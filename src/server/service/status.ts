@@ -204,8 +204,8 @@ interface CounterRates {
   of(name: CounterName): Promise<readonly CounterRate[]>;
 }
 
-const lookEveryMs = 5_000;
-const looksMax = 12;
+const pollMs = 5_000;
+const pollsMax = 12;
 
 /** Remembers for a minute how counters stood, so that the hot paths which count have nothing more to do. */
 export function startCounterRates(
@@ -217,16 +217,16 @@ export function startCounterRates(
   const look = async (): Promise<void> => {
     for (const [name, looks] of before) {
       looks.push(new Map((await metrics.values(name)).map(({ labels, value }) => [keyOf(labels), value])));
-      if (looks.length > looksMax) looks.shift();
+      if (looks.length > pollsMax) looks.shift();
     }
   };
-  const looking = setInterval(() => void look(), lookEveryMs).unref();
+  const looking = setInterval(() => void look(), pollMs).unref();
   parts.defer(() => clearInterval(looking));
   return {
     of: async (name) => {
       const looks = before.get(name) ?? [];
       // Less than a minute after the start all of it is new.
-      const oldest = looks.length < looksMax ? undefined : looks[0];
+      const oldest = looks.length < pollsMax ? undefined : looks[0];
       const values = await metrics.values(name);
       return values.map(({ labels, value }) => ({
         labels,

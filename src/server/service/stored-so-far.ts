@@ -16,7 +16,7 @@ interface LogEnd {
   readonly seq: number;
 }
 
-const lookMs = 100;
+const pollMs = 100;
 
 /** What the main thread, which has the log, answers. */
 export function answersOfEnds(log: Pick<EventLogWriter, 'slots' | 'end'>): Answers {
@@ -40,6 +40,6 @@ export async function waitUntilStored({ db, call }: StoredSoFarDeps, projectId: 
   const ends: LogEnd[] = [];
   for (let part = 0; part < parts; part++) ends.push((await call('historicalEnd', projectId, part)) as LogEnd);
   for (const { slot, seq } of ends) {
-    while ((await readCursor(db, { slot, lane: 'historical' })).seq < seq) await delay(lookMs, undefined, { signal });
+    while ((await readCursor(db, { slot, lane: 'historical' })).seq < seq) await delay(pollMs, undefined, { signal });
   }
 }

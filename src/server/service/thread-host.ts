@@ -59,7 +59,7 @@ const goodLifeMs = 60_000;
 const startMsMax = 30_000;
 const answerMsMax = 3000;
 const stuckMsDefault = 60_000;
-const lookEveryMs = 5000;
+const pollMs = 5000;
 /** Of a process that is to stop, until it is killed. */
 const stopMsMax = 15_000;
 
@@ -131,7 +131,7 @@ function startWorker({ entry, data, scans, limits = {}, process: own }: HostedTh
 
 /** Kills a process whose main thread does not answer any more: nothing else ends what it is at. */
 function watchTurns({ worker, call }: Running, stuckMsMax = stuckMsDefault): () => void {
-  const everyMs = Math.min(lookEveryMs, stuckMsMax / 4);
+  const everyMs = Math.min(pollMs, stuckMsMax / 4);
   let answeredAt = performance.now();
   let asked = false;
   const look = async (): Promise<void> => {

@@ -6,7 +6,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** How long a line waits for a reader of stderr that is behind, and between two looks at it. */
 const readerMsMax = 200;
-const lookAgainMs = 5;
+const pollMs = 5;
 
 /**
  * Stderr of the process, from any thread. A line that it does not take (a file on a full disk, a reader that has stopped) is
@@ -40,7 +40,7 @@ function writeSome(fd: number, bytes: Uint8Array, until: number): number {
       return writeSync(fd, bytes);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() >= until) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs);
     }
   }
 }

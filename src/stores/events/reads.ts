@@ -1,6 +1,6 @@
 import type { EventStore, QueryParam } from './eventstore.ts';
 import { filterConditions, timeConditions, type Conditions, type EventFilter } from './filters.ts';
-import type { RecentLooks } from './recent-looks.ts';
+import type { RecentReach } from './recent-reach.ts';
 
 /** Reading events back. A row that a later merge will remove is never shown: every answer goes through FINAL. */
 export interface StoredEvent {
@@ -69,7 +69,7 @@ interface NewestPage {
   readonly cursor?: EventKey;
   readonly nowMicros: bigint;
   /** Of this store; first pages are found with less reading. Default: nothing is known. */
-  readonly looks?: RecentLooks;
+  readonly reach?: RecentReach;
 }
 
 /**
@@ -95,17 +95,17 @@ export async function listEvents(
   const last = events.at(-1);
   const beyond = found[page.limit];
   if (page.cursor === undefined && beyond !== undefined) {
-    page.looks?.note(projectId, filter, { atMicros: page.nowMicros, reachedMicros: beyond.timestampMicros });
+    page.reach?.note(projectId, filter, { atMicros: page.nowMicros, reachedMicros: beyond.timestampMicros });
   }
   return { events, next: beyond && last ? last.key : null };
 }
 
-function firstPlace(projectId: number, filter: EventFilter, { cursor, nowMicros, looks }: NewestPage): Place {
+function firstPlace(projectId: number, filter: EventFilter, { cursor, nowMicros, reach }: NewestPage): Place {
   return {
     cursor,
     before: filter.before,
     from: cursor?.timestampMicros ?? filter.before ?? nowMicros,
-    reached: cursor === undefined ? looks?.reached(projectId, filter, nowMicros) : undefined,
+    reached: cursor === undefined ? reach?.reached(projectId, filter, nowMicros) : undefined,
     span: 0,
   };
 }

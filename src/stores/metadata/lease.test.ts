@@ -29,8 +29,8 @@ it('a lease is renewed until somebody lets go of it', async () => {
 
 it('is lost when the store says so, at a renewal or at a look in between', async () => {
   expect(await kept({ renew: async () => false })).toEqual(['lost']);
-  const look = { lookMs: 5, isHeld: async () => false };
-  expect(await kept({ leaseMs: 60_000, look })).toEqual(['lost']);
+  const check = { checkMs: 5, isHeld: async () => false };
+  expect(await kept({ leaseMs: 60_000, check })).toEqual(['lost']);
 });
 
 it('is kept through trouble with the store, unless it ran out meanwhile', async () => {

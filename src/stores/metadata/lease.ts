@@ -64,8 +64,8 @@ export interface KeepLeaseDeps {
   readonly leaseMs: number;
   /** Extends the lease, three times as often as needed. False: it is lost. */
   readonly renew: () => Promise<boolean>;
-  /** Asked every `lookMs` in between: whether the lease still stands. */
-  readonly look?: { readonly lookMs: number; readonly isHeld: () => Promise<boolean> };
+  /** Asked every `checkMs` in between: whether the lease still stands. */
+  readonly check?: { readonly checkMs: number; readonly isHeld: () => Promise<boolean> };
   /** Without a renewal for so long it counts as lost; default: only when the store says so. */
   readonly lostAfterMs?: number;
   readonly onLost: () => void;
@@ -75,18 +75,18 @@ export interface KeepLeaseDeps {
 
 /** Renews a lease until it is lost or the function that comes back is called, which waits for a renewal under way. */
 export function keepLease(deps: KeepLeaseDeps): () => Promise<void> {
-  const { leaseMs, look, lostAfterMs = Infinity } = deps;
+  const { leaseMs, check, lostAfterMs = Infinity } = deps;
   const stop = new AbortController();
   const keep = async (): Promise<void> => {
     let renewedAt = performance.now();
     let troubles = 0;
     for (;;) {
-      await setTimeout(look?.lookMs ?? leaseMs / 3, undefined, { signal: stop.signal }).catch(() => undefined);
+      await setTimeout(check?.checkMs ?? leaseMs / 3, undefined, { signal: stop.signal }).catch(() => undefined);
       if (stop.signal.aborted) return;
       const startedAt = performance.now();
-      const isDue = look === undefined || startedAt - renewedAt > leaseMs / 3;
+      const isDue = check === undefined || startedAt - renewedAt > leaseMs / 3;
       try {
-        if (!(await (isDue ? deps.renew() : look.isHeld()))) return deps.onLost();
+        if (!(await (isDue ? deps.renew() : check.isHeld()))) return deps.onLost();
         if (isDue) renewedAt = startedAt;
         troubles = 0;
       } catch (error) {

@@ -12,7 +12,7 @@ import {
   type EventKey,
   type StoredEvent,
 } from '../../../src/stores/events/reads.ts';
-import { RecentLooks } from '../../../src/stores/events/recent-looks.ts';
+import { RecentReach } from '../../../src/stores/events/recent-reach.ts';
 import type { EventRow } from '../../../src/stores/events/rows.ts';
 
 const newestDay = 20_000;
@@ -165,7 +165,7 @@ function historyTests(store: () => EventStore): void {
 function lookTests(store: () => EventStore): void {
   it('a first page is the same whether or not somebody has looked before, whatever came and went since', async () => {
     const project = newProject();
-    const looks = new RecentLooks();
+    const reach = new RecentReach();
     const filters: readonly EventFilter[] = [{}, { distinctId: 'user-1' }, { run: 'r1' }];
     let at = nowMicros;
     const expectSame = async (): Promise<void> => {
@@ -174,7 +174,7 @@ function lookTests(store: () => EventStore): void {
         const all = await listEvents(store(), project, filter, { limit: 40, nowMicros: at });
         expect(all.next).toBeNull();
         for (const limit of [40, 2]) {
-          const page = await listEvents(store(), project, filter, { limit, nowMicros: at, looks });
+          const page = await listEvents(store(), project, filter, { limit, nowMicros: at, reach });
           const events = all.events.slice(0, limit);
           expect(page.events).toEqual(events);
           expect(page.next && placeOf(page.next)).toEqual(all.events.length > limit ? placeOf(events.at(-1)!) : null);
@@ -209,16 +209,16 @@ function lookTests(store: () => EventStore): void {
   });
 
   it('a look begins where the last one ended, for an hour', async () => {
-    const looks = new RecentLooks();
+    const reach = new RecentReach();
     const look = { atMicros: nowMicros, reachedMicros: 5n };
-    looks.note(1, { before: 9n }, look);
+    reach.note(1, { before: 9n }, look);
     const hour = 3_600_000_000n;
-    expect(looks.reached(1, { before: 9n }, nowMicros)).toBe(5n);
-    expect(looks.reached(1, { before: 9n }, nowMicros + hour)).toBe(5n);
-    expect(looks.reached(1, { before: 9n }, nowMicros + hour + 1n)).toBeUndefined();
-    expect(looks.reached(1, { before: 9n }, nowMicros - 1n)).toBeUndefined();
-    expect(looks.reached(1, { before: 8n }, nowMicros)).toBeUndefined();
-    expect(looks.reached(2, { before: 9n }, nowMicros)).toBeUndefined();
+    expect(reach.reached(1, { before: 9n }, nowMicros)).toBe(5n);
+    expect(reach.reached(1, { before: 9n }, nowMicros + hour)).toBe(5n);
+    expect(reach.reached(1, { before: 9n }, nowMicros + hour + 1n)).toBeUndefined();
+    expect(reach.reached(1, { before: 9n }, nowMicros - 1n)).toBeUndefined();
+    expect(reach.reached(1, { before: 8n }, nowMicros)).toBeUndefined();
+    expect(reach.reached(2, { before: 9n }, nowMicros)).toBeUndefined();
   });
 }
 

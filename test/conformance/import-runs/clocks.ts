@@ -42,7 +42,7 @@ export function testWorkersClocks(open: OpenRunsStore): void {
           signal: stop.signal,
           concurrency: 2,
           pollMs: 10,
-          lookMs: 50,
+          checkMs: 50,
           leaseMs: 2000,
         }),
       );

@@ -13,7 +13,7 @@ import { advanceSchedule } from '../../../src/imports/schedules/advance.ts';
 import {
   findSchedule,
   saveSchedule,
-  schedulesToLookAt,
+  schedulesToCheck,
   type Schedule,
 } from '../../../src/imports/schedules/schedule.ts';
 
@@ -68,7 +68,7 @@ export function testSchedules(open: () => Promise<ScheduleStore>): void {
   }
   /** As a process does it every few seconds. */
   async function look(now: number, db = store.db): Promise<void> {
-    for (const found of await schedulesToLookAt(db, now)) await advanceSchedule({ db, registry }, found.configId, now);
+    for (const found of await schedulesToCheck(db, now)) await advanceSchedule({ db, registry }, found.configId, now);
   }
   async function runs(): Promise<Run[]> {
     return (await listRuns(store.db, { projectId }, { limit: 100, offset: 0 })).runs.toReversed();

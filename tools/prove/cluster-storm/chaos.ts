@@ -27,7 +27,7 @@ export interface ChaosOptions {
  * it: only without the fence can it have come so far.
  */
 const naps = { short: [200, 4000], long: [10_500, 14_000], inside: [30_000, 45_000] } as const;
-const lookMs = 250;
+const pollMs = 250;
 const aimsMax = 200;
 const aimMs = 15;
 
@@ -137,7 +137,7 @@ function drawMishap(draw: Draw): Mishap {
 
 /** Ends early when that is so, or when all is over. */
 async function restUntil(isSo: () => Promise<boolean>, ms: number, signal: AbortSignal): Promise<void> {
-  for (const end = performance.now() + ms; performance.now() < end && !signal.aborted; await rest(lookMs, signal)) {
+  for (const end = performance.now() + ms; performance.now() < end && !signal.aborted; await rest(pollMs, signal)) {
     if (await isSo()) return;
   }
 }

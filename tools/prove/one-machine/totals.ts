@@ -10,7 +10,7 @@ export interface Totals {
 const project = '/api/projects/@current';
 /** Beyond, nothing more comes. */
 const stillMs = 120_000;
-const lookMs = 200;
+const pollMs = 200;
 
 /** Waits until as many events are stored; gives what there is when that is not so and no more come. */
 export async function untilStored(service: ProofService, expected: Totals): Promise<Totals> {
@@ -21,7 +21,7 @@ export async function untilStored(service: ProofService, expected: Totals): Prom
     const now = `${total.standard} ${total.historical}`;
     if (now !== before) [before, changedAt] = [now, Date.now()];
     if (isThere || Date.now() - changedAt > stillMs) return total;
-    await sleep(lookMs);
+    await sleep(pollMs);
   }
 }
 

@@ -47,7 +47,7 @@ export interface Idle {
   readonly idle: CpuOfParts;
 }
 
-const lookMs = 100;
+const pollMs = 100;
 const drainMs = 300_000;
 const triesMax = 2;
 const idleSeconds = 8;
@@ -170,7 +170,7 @@ export async function counted(pipelines: readonly ScalingProcess[]): Promise<Cou
 
 /** Asks the database: answers of the pipelines themselves would cost what is measured. */
 async function untilStored(db: Metadata, requests: number): Promise<void> {
-  for (const end = Date.now() + drainMs; ; await sleep(lookMs)) {
+  for (const end = Date.now() + drainMs; ; await sleep(pollMs)) {
     const stored = await storedRequests(db);
     if (stored === requests) return;
     if (stored > requests || Date.now() > end)

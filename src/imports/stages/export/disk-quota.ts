@@ -31,7 +31,7 @@ export interface DiskQuotaDeps {
 }
 
 const reserveBytesDefault = 1024 ** 3;
-const lookAgainMs = 5000;
+const pollMs = 5000;
 /** Between two counts of what lies in staging; in between what is written is added. */
 const countEveryMs = 30_000;
 
@@ -75,7 +75,7 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
           return;
         }
         leased.waiting({ reason });
-        await sleep(lookAgainMs, leased.signal);
+        await sleep(pollMs, leased.signal);
       }
     },
   };

@@ -83,7 +83,7 @@ async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo, ch
     earlier: earlierRunsIn(db),
     ready: ready ?? (async () => undefined),
     check: mark('check', check),
-    lookMs: 5,
+    pollMs: 5,
   });
   const takesBack: RunStage = async ({ run }) => {
     const undone = { plan: { events: 10 }, rows_left: 0, loaded_again: [] };
@@ -108,7 +108,7 @@ async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo, ch
       concurrency: 1,
       kind,
       pollMs: 5,
-      lookMs: 20,
+      checkMs: 20,
       sleep: async () => undefined,
     }),
   );

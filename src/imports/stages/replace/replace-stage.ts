@@ -26,15 +26,15 @@ export interface ReplaceStageDeps {
   readonly ready: (events: number) => Promise<void>;
   readonly check: RunStage;
   /** How often to look whether a run is taken back, ms. Default 250. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
 interface Replacing extends ReplaceStageDeps {
   readonly leased: LeasedRun;
-  readonly lookMs: number;
+  readonly pollMs: number;
 }
 
-const lookMsDefault = 250;
+const pollMsDefault = 250;
 
 /**
  * Takes back the runs that this one takes the place of, between its check and its load. Which they are is decided once, when
@@ -52,7 +52,7 @@ const lookMsDefault = 250;
  */
 export function createReplaceStage(deps: ReplaceStageDeps): RunStage {
   return async (leased) => {
-    const replacing = { ...deps, leased, lookMs: deps.lookMs ?? lookMsDefault };
+    const replacing = { ...deps, leased, pollMs: deps.pollMs ?? pollMsDefault };
     const replaced = new Map(Object.entries(await decided(replacing)));
     for (const id of replaced.keys()) {
       await takeBack(replacing, id);
@@ -115,7 +115,7 @@ async function show({ leased }: Replacing, replaced: ReadonlyMap<string, number>
 }
 
 async function takeBack(replacing: Replacing, id: string): Promise<void> {
-  const { db, leased, lookMs, words } = replacing;
+  const { db, leased, pollMs, words } = replacing;
   let tries = 0;
   for (;;) {
     leased.signal.throwIfAborted();
@@ -134,7 +134,7 @@ async function takeBack(replacing: Replacing, id: string): Promise<void> {
       await steered(() => tell(replacing, run));
       replacing.failpoint('import_replace_told');
     } else leased.waiting({ reason: waitingFor(run) });
-    await delay(lookMs, undefined, { signal: leased.signal });
+    await delay(pollMs, undefined, { signal: leased.signal });
   }
 }
 

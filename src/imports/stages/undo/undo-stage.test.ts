@@ -86,7 +86,7 @@ async function undo(
     clock: { now: () => receivedAt },
     failpoint,
     settled: () => bench.drain(),
-    lookMs: 10,
+    pollMs: 10,
     countMs: 10,
   });
   const none = async (): Promise<void> => undefined;
@@ -99,7 +99,7 @@ async function undo(
     signal: stop.signal,
     concurrency: 1,
     pollMs: 10,
-    lookMs: 50,
+    checkMs: 50,
     onlyRun: id,
     sleep: async () => undefined,
   });

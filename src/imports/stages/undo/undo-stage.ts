@@ -37,14 +37,14 @@ export interface UndoStageDeps {
   /** Resolves when everything that was delivered can be read back. */
   readonly settled: Target['settled'];
   /** How often to look whether others are done, ms. Default 250. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
   /** How often to count what is left while rows are deleted, ms. Default 5000. */
   readonly countMs?: number;
 }
 
 interface Undo extends UndoStageDeps {
   readonly leased: LeasedRun;
-  readonly lookMs: number;
+  readonly pollMs: number;
   readonly countMs: number;
 }
 
@@ -56,7 +56,7 @@ interface UndoDetail {
   readonly loadedAgain?: readonly string[];
 }
 
-const lookMsDefault = 250;
+const pollMsDefault = 250;
 const countMsDefault = 5000;
 const deletesMax = 3;
 const cellsShownMax = 10_000;
@@ -73,8 +73,8 @@ const cellsShownMax = 10_000;
 export function createUndoStage(deps: UndoStageDeps): RunStage {
   return async (leased) => {
     try {
-      const { lookMs = lookMsDefault, countMs = countMsDefault } = deps;
-      await takeBack({ ...deps, leased, lookMs, countMs });
+      const { pollMs = pollMsDefault, countMs = countMsDefault } = deps;
+      await takeBack({ ...deps, leased, pollMs, countMs });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       throw new TargetWaitError('the event store is busy or cannot be reached', { cause: error });
@@ -137,13 +137,13 @@ function keysInto({ db, leased }: Undo): ConcernedSink {
 }
 
 /** A run that is at work may be told by the store that it has an event which is gone a moment later. */
-async function untilAlone({ db, leased, lookMs }: Undo): Promise<void> {
+async function untilAlone({ db, leased, pollMs }: Undo): Promise<void> {
   const days = new Set((await leased.days()).map(({ day }) => day));
   for (;;) {
     const other = await runAtWork(db, leased.run, days);
     if (other === undefined) return leased.waiting(null);
     leased.waiting({ reason: `run ${other} loads events of the same days; the undo begins when it is done` });
-    await delay(lookMs, undefined, { signal: leased.signal });
+    await delay(pollMs, undefined, { signal: leased.signal });
   }
 }
 
@@ -246,13 +246,13 @@ async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promis
  * fails meanwhile loads them when it is resumed.
  */
 async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<void> {
-  const { db, leased, lookMs } = undo;
+  const { db, leased, pollMs } = undo;
   for (const id of runs) {
     for (;;) {
       const run = await getRun(db, id);
       if (run === undefined || (run.state !== 'queued' && run.state !== 'running')) break;
       leased.waiting({ reason: `run ${id} loads again what it had in common with this one` });
-      await delay(lookMs, undefined, { signal: leased.signal });
+      await delay(pollMs, undefined, { signal: leased.signal });
     }
   }
   leased.waiting(null);
@@ -263,7 +263,7 @@ async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<vo
 }
 
 async function untilRebuilt(undo: Undo, detail: UndoDetail): Promise<Rebuild> {
-  const { db, leased, lookMs } = undo;
+  const { db, leased, pollMs } = undo;
   for (;;) {
     const rebuild = await findRebuild(db, leased.run.id);
     if (rebuild === undefined)
@@ -273,7 +273,7 @@ async function untilRebuilt(undo: Undo, detail: UndoDetail): Promise<Rebuild> {
     showDeleted(undo, detail, left.person);
     if (rebuild.error !== '') leased.waiting({ reason: `persons are made anew: ${rebuild.error.slice(0, 300)}` });
     await leased.flush();
-    await delay(lookMs, undefined, { signal: leased.signal });
+    await delay(pollMs, undefined, { signal: leased.signal });
   }
 }
 

@@ -56,7 +56,7 @@ interface Verify extends VerifyDeps {
 
 const differencesMax = 10_000;
 /** Between two looks at what lags behind. */
-const lookAgainMs = 2000;
+const pollMs = 2000;
 
 /** Compares what the target stored with what was loaded, per day and event name, and to the record where they differ. */
 export function createVerifyStage(deps: VerifyDeps): RunStage {
@@ -201,7 +201,7 @@ async function settle(verify: Verify, of: DayToCompare): Promise<SettledDay> {
     }
     const reason = `looking again at ${day}, of which the target may not show everything yet`;
     leased.waiting({ reason, until: clock.now() + restMs });
-    await sleep(Math.min(lookAgainMs, restMs), leased.signal);
+    await sleep(Math.min(pollMs, restMs), leased.signal);
     const again = await verify.counts.again(of.day);
     isAtRest = differingEvents(stored, again).length === 0;
     if (isAtRest) continue;

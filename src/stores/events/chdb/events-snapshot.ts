@@ -45,7 +45,7 @@ const leftOut = new Set(['status', 'tmp', 'metadata_dropped']);
 const tokensDir = 'deduplication_logs';
 /** Parts that the engine has set aside. */
 const asideDir = 'detached';
-const looksMax = 20;
+const pollsMax = 20;
 
 /** `to` is made. A directory that is not there is an empty store. `linkPart`: as `linkTree`. */
 export function createEventsSnapshot(from: string, to: string, linkPart = linkTree): EventsSnapshot {
@@ -100,12 +100,12 @@ export function createEventsSnapshot(from: string, to: string, linkPart = linkTr
  */
 function settledParts(table: string, linkParts: (table: string, whole: Set<string>) => boolean): readonly string[] {
   const whole = new Set<string>();
-  for (let looks = 1; looks <= looksMax; looks++) {
+  for (let looks = 1; looks <= pollsMax; looks++) {
     const isWhole = linkParts(table, whole);
     if (isWhole && looks > 1) return uncovered([...whole]);
   }
   throw new Error(
-    `expected the parts of ${table} to stay for a moment, got others at each of ${looksMax} looks; try again later`,
+    `expected the parts of ${table} to stay for a moment, got others at each of ${pollsMax} looks; try again later`,
   );
 }
 
@@ -174,14 +174,14 @@ function copyRest(copied: Copied, path: string): void {
 /** The engine begins a new file, and removes an old one, now and then. */
 function copyTokens(from: string, to: string): void {
   const namesIn = (dir: string): string[] => entriesOf(dir).map(({ name }) => name);
-  for (let looks = 0; looks < looksMax; looks++) {
+  for (let looks = 0; looks < pollsMax; looks++) {
     const names = namesIn(from);
     mkdirSync(to, { recursive: true, mode: 0o700 });
     for (const name of names) unlessGone(() => copyFileSync(join(from, name), join(to, name)));
     if (namesIn(from).join() === names.join()) return;
     rmSync(to, { recursive: true });
   }
-  throw new Error(`expected ${from} to stay for a moment, got other files at each of ${looksMax} looks`);
+  throw new Error(`expected ${from} to stay for a moment, got other files at each of ${pollsMax} looks`);
 }
 
 function keepTokens(dir: string, parts: readonly string[]): void {

@@ -13,7 +13,7 @@ export interface ShardChange {
   readonly shardNumber: number;
   readonly statements: readonly string[];
   /** How long replicas are waited for before the log says so, and then between two entries. */
-  readonly lookMs: number;
+  readonly pollMs: number;
   readonly log: WarnLog;
 }
 
@@ -36,13 +36,13 @@ export async function changeOnShard(shard: Replicas, work: ShardChange): Promise
   await caughtUp(shard.servers, most, { ...work, table: to });
 }
 
-interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'lookMs' | 'log'> {
+interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'pollMs' | 'log'> {
   readonly table: string;
 }
 
 /** Resolves once so many of the servers have all rows of the table that other replicas have. */
 async function caughtUp(servers: readonly ClickhouseServer[], needed: number, work: CatchUp): Promise<void> {
-  const { table, shardNumber, lookMs, log } = work;
+  const { table, shardNumber, pollMs, log } = work;
   const since = performance.now();
   const behind = new Map(servers.map((server) => [server.host, '']));
   const works = servers.map(async (server) => {
@@ -58,7 +58,7 @@ async function caughtUp(servers: readonly ClickhouseServer[], needed: number, wo
     const waited_ms = Math.round(performance.now() - since);
     const about = { shard: shardNumber, table, replicas: [...behind.keys()], needed, waited_ms };
     log.warn(about, 'waiting for ClickHouse replicas to catch up with an import');
-  }, lookMs);
+  }, pollMs);
   try {
     await firstOf(works, needed);
   } catch (cause) {

@@ -238,7 +238,7 @@ describe('a delete on a cluster (stand-in, not replicated)', () => {
   beforeAll(async () => {
     cluster = await open({ shards: 2, replicas: 2 });
     const { standIn, url } = cluster;
-    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, lookMs: 50 });
+    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, pollMs: 50 });
   });
   afterAll(async () => {
     await store.close();
@@ -314,7 +314,7 @@ describe('attaching a month of a run on a cluster (stand-in, not replicated)', (
     cluster = await open({ shards: 2, replicas: 3 });
     const { standIn, url } = cluster;
     const log = { warn: (about: object, message: string) => void warned.push({ about: { ...about }, message }) };
-    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, lookMs: 50, log });
+    store = await connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas, pollMs: 50, log });
   });
   afterAll(async () => {
     await store.close();

@@ -16,13 +16,13 @@ export interface ClickhouseOptions {
   /** Brings the tables up to date first; default true. Else servers are reached with the first query. */
   readonly migrates?: boolean;
   /** Of a cluster: how long replicas are waited for before they are asked why and it is said, and then between two looks. Default 5000. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
   /** Of a cluster: called with what is waited for. Default: not reported. */
   readonly log?: WarnLog;
 }
 
 const queryTimeoutMsDefault = 30_000;
-const lookMsDefault = 5000;
+const pollMsDefault = 5000;
 
 /**
  * The event store on ClickHouse, over HTTP. `url`: http(s)://user:password@host:8123/database; the database exists.
@@ -32,8 +32,8 @@ export async function connectClickhouse(url: string, options: ClickhouseOptions 
   const { queryTimeoutMs = queryTimeoutMsDefault, cluster = '', replicas = '', migrates = true } = options;
   const address = checkUrl(url);
   if (cluster !== '') {
-    const { lookMs = lookMsDefault, log = { warn: () => {} } } = options;
-    return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates, lookMs, log });
+    const { pollMs = pollMsDefault, log = { warn: () => {} } } = options;
+    return await connectCluster(address, { queryTimeoutMs, cluster, replicas, migrates, pollMs, log });
   }
   const server = connectServer(address, { queryTimeoutMs });
   try {

@@ -30,7 +30,7 @@ export interface ClusterOptions {
   /** See connect-clickhouse.ts. */
   readonly migrates: boolean;
   /** See connect-clickhouse.ts. */
-  readonly lookMs: number;
+  readonly pollMs: number;
   readonly log: WarnLog;
 }
 
@@ -98,7 +98,7 @@ export async function connectCluster(url: URL, options: ClusterOptions): Promise
     throw error;
   }
   const form = clusterForm({ cluster, database, weights: [] }, shardKeySql);
-  return clusterStore({ servers, opening, form, lookMs: options.lookMs, log: options.log });
+  return clusterStore({ servers, opening, form, pollMs: options.pollMs, log: options.log });
 }
 
 /** Opens once, for whoever asks first, and again after a failure. */
@@ -163,12 +163,12 @@ interface ClusterStoreDeps {
   readonly servers: Servers;
   readonly opening: () => Promise<Cluster>;
   readonly form: SchemaForm;
-  readonly lookMs: number;
+  readonly pollMs: number;
   readonly log: WarnLog;
 }
 
 function clusterStore(deps: ClusterStoreDeps): RunStore {
-  const { servers, opening, lookMs } = deps;
+  const { servers, opening, pollMs } = deps;
   return {
     async insertBatch(batch, token) {
       // Checks the token, also when there is nothing to insert.
@@ -180,7 +180,7 @@ function clusterStore(deps: ClusterStoreDeps): RunStore {
       deleteRunSql(rows, localTable);
       const { shards } = await opening();
       const deletes = shards.map((shard, at) =>
-        deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, lookMs }, watch),
+        deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, pollMs }, watch),
       );
       await Promise.all(deletes);
     },
@@ -203,7 +203,7 @@ const tableSettings: ServerSettings = {
   distributed_ddl_output_mode: 'null_status_on_timeout',
 };
 
-function clusterRunTables({ opening, form, lookMs, log }: Omit<ClusterStoreDeps, 'servers'>): RunTables {
+function clusterRunTables({ opening, form, pollMs, log }: Omit<ClusterStoreDeps, 'servers'>): RunTables {
   return createRunTables({
     form,
     async change(change) {
@@ -211,7 +211,7 @@ function clusterRunTables({ opening, form, lookMs, log }: Omit<ClusterStoreDeps,
       const statements = runTableSql(change, form);
       const tables = shardTables(change, form);
       if (tables !== undefined) {
-        const work = { ...tables, statements, lookMs, log };
+        const work = { ...tables, statements, pollMs, log };
         await Promise.all(shards.map((shard, at) => changeOnShard(shard, { ...work, shardNumber: at + 1 })));
       } else for (const sql of statements) await all.use((server) => server.command(sql, tableSettings));
     },

@@ -10,7 +10,7 @@ export interface DeleteOnShard {
   readonly shardNumber: number;
   readonly rows: RunDays;
   /** How long the statement itself is waited for, and then between two looks at its replicas. */
-  readonly lookMs: number;
+  readonly pollMs: number;
 }
 
 /** The delete as one replica knows it. Undefined: it does not answer. */
@@ -34,7 +34,7 @@ export async function deleteOnShard(shard: Replicas, work: DeleteOnShard, watch:
     if (missing.length === 0) return;
     const shardName = `shard ${work.shardNumber} of the ClickHouse cluster`;
     watch.onWait?.(`${shardName} has not deleted the events on every replica: ${missing.join('; ')}`);
-    await sleep(work.lookMs, undefined, { signal: watch.signal });
+    await sleep(work.pollMs, undefined, { signal: watch.signal });
   }
 }
 
@@ -47,7 +47,7 @@ async function isDoneSoon(shard: Replicas, work: DeleteOnShard, { signal }: Dele
   // The server continues with it however its client waits, and the look at the replicas says how it ended.
   statement.catch(() => undefined);
   try {
-    return await Promise.race([statement, sleep(work.lookMs, false, { signal: stopped })]);
+    return await Promise.race([statement, sleep(work.pollMs, false, { signal: stopped })]);
   } catch (error) {
     // It was taken, and a replica is away. One that no server took is begun again by the caller.
     if (error instanceof StoreUnavailableError && !(error instanceof ServerAwayError)) return false;

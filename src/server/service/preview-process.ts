@@ -1,42 +1,46 @@
-/** Looks into a source in a process of its own, within limits of time and memory. */
+/** Runs a preview or preflight in a separate process, within limits of time and memory. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LookAnswer } from '../api/import-looks.ts';
+import type { PreviewAnswer } from '../api/preview-answer.ts';
 import { callOver } from '../../base/calls.ts';
 import { startProcess, type HostedWorker } from './hosted-worker.ts';
 import { previewMemoryEnv } from './import-limits.ts';
 import type { ServiceDeps } from './service-deps.ts';
 
-export interface Look {
+export interface SourceTask {
   readonly what: 'preview' | 'preflight';
   readonly order: object;
   /** What is read, for the message. */
   readonly shown: string;
 }
 
-export interface LookDeps extends Pick<ServiceDeps, 'settings'>, Partial<Pick<ServiceDeps, 'shared'>> {
+export interface PreviewProcessDeps extends Pick<ServiceDeps, 'settings'>, Partial<Pick<ServiceDeps, 'shared'>> {
   /** From the order to the answer; default 15 s. */
   readonly timeMsMax?: number;
 }
 
 /** A person waits for it. */
-const lookMsMax = 15_000;
-/** Its stores may be away; then it does not come to look at anything. */
+const answerMsMax = 15_000;
+/** Its stores may be unavailable; then it never becomes ready. */
 const startMsMax = 30_000;
 
 /**
  * Beyond a limit the process is killed, and the answer names the limit. Rejects when it does not start, for a fault of the program, and with
  * the reason of the signal.
  */
-export async function lookInProcess(deps: LookDeps, look: Look, signal: AbortSignal): Promise<LookAnswer> {
+export async function runPreviewProcess(
+  deps: PreviewProcessDeps,
+  task: SourceTask,
+  signal: AbortSignal,
+): Promise<PreviewAnswer> {
   signal.throwIfAborted();
-  const { settings, shared, timeMsMax = Math.max(lookMsMax, deps.settings.importPreflightMs + 5000) } = deps;
+  const { settings, shared, timeMsMax = Math.max(answerMsMax, deps.settings.importPreflightMs + 5000) } = deps;
   // Ours, so that it is removed when the process is killed.
-  const tempDir = await mkdtemp(join(tmpdir(), `millrace-${look.what}-`));
+  const tempDir = await mkdtemp(join(tmpdir(), `millrace-${task.what}-`));
   const data = { settings, shared: { embedded: shared?.embedded, eventLog: undefined } };
-  const worker = startProcess(new URL('./import-look-process.ts', import.meta.url), data, {
+  const worker = startProcess(new URL('./import-preview-process.ts', import.meta.url), data, {
     memoryBytesMax: settings.importPreviewMemoryBytesMax,
     memoryLimit: previewMemoryEnv,
   });
@@ -52,7 +56,7 @@ export async function lookInProcess(deps: LookDeps, look: Look, signal: AbortSig
     killAfter(startMsMax, `it did not start within ${startMsMax / 1000} s`);
     await startOf(worker, signal);
     killAfter(timeMsMax, `it took longer than ${timeMsMax / 1000} s`);
-    return await answerOf(worker, { ...look, order: { ...look.order, tempDir } }, signal);
+    return await answerOf(worker, { ...task, order: { ...task.order, tempDir } }, signal);
   } finally {
     signal.removeEventListener('abort', end);
     over.abort();
@@ -73,14 +77,18 @@ async function startOf(worker: HostedWorker, signal: AbortSignal): Promise<void>
   throw new Error(`expected a process to read the source in, got none: ${how}`);
 }
 
-async function answerOf(worker: HostedWorker, { what, order, shown }: Look, signal: AbortSignal): Promise<LookAnswer> {
+async function answerOf(
+  worker: HostedWorker,
+  { what, order, shown }: SourceTask,
+  signal: AbortSignal,
+): Promise<PreviewAnswer> {
   const call = callOver({ postMessage: worker.post, on: (_event, listener) => worker.onMessage(listener) });
-  const ended = worker.ended.then((how): LookAnswer => {
+  const ended = worker.ended.then((how): PreviewAnswer => {
     signal.throwIfAborted();
     const advice = 'a run has more of both: start one with a limit, or give smaller files';
     return { kind: 'refused', reason: `The ${what} of ${shown} was stopped: ${how}; ${advice}.` };
   });
   ended.catch(() => undefined);
   // Sound: the process answers with nothing else.
-  return await Promise.race([call(what, order) as Promise<LookAnswer>, ended]);
+  return await Promise.race([call(what, order) as Promise<PreviewAnswer>, ended]);
 }

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileBroker, hostileFiles, type HostileSource } from '../support/hostile-sources.ts';
 import { createImportConfig, writeRecords } from '../support/import-runs.ts';
-import { hasProc, lookPids, peakMemory, sandboxPids } from '../support/processes.ts';
+import { hasProc, previewPids, peakMemory, sandboxPids } from '../support/processes.ts';
 import {
   apiGet,
   personalKey,
@@ -127,7 +127,7 @@ describe.skipIf(!hasProc)('while a source is looked into that would end its read
       const config = await createImportConfig(server, source.app, source.settings);
       const checked = await captureBeside(ask(`${config}preflight/`, {}));
       expect([200, 400]).toContain(checked.status);
-      expect(lookPids(server)).toEqual([]);
+      expect(previewPids(server)).toEqual([]);
       expect(peakMemory(server) - before).toBeLessThan(200);
     },
     120_000,
@@ -163,7 +163,7 @@ describe.skipIf(!hasProc)('while a source is looked into that would end its read
       const source = { app: 'Files', settings: { paths: path, format: 'posthog', transform: String(transform) } };
       const answer = await captureBeside(preview(source));
       expect(answer).toMatchObject({ status: expect.toBeOneOf([200, 400]), text: expect.stringContaining('Hangs') });
-      expect(lookPids(server)).toEqual([]);
+      expect(previewPids(server)).toEqual([]);
       await expect.poll(() => sandboxPids(server)).toEqual(before);
     },
     120_000,

@@ -6,7 +6,7 @@ const freshMicros = 3_600_000_000n;
 /** Of the keys of all that is remembered: a filter may name many ids. */
 const keyCharsMax = 1_000_000;
 
-interface Look {
+interface Reached {
   /** When it was, µs since the epoch. */
   readonly atMicros: bigint;
   /** Time of the last event that was wanted. */
@@ -18,18 +18,18 @@ interface Look {
  * only come. So it begins there, instead of at the last day, which may hold a million events or none. Events that are gone since do no
  * harm: a look that finds too few goes on before that time.
  */
-export class RecentLooks {
-  readonly #looks = new LRUCache<string, Look>({ maxSize: keyCharsMax, sizeCalculation: (_, key) => key.length });
+export class RecentReach {
+  readonly #entries = new LRUCache<string, Reached>({ maxSize: keyCharsMax, sizeCalculation: (_, key) => key.length });
 
   /** Where to look first, µs since the epoch; undefined: nothing is known. */
   reached(projectId: number, filter: EventFilter, nowMicros: bigint): bigint | undefined {
-    const look = this.#looks.get(keyOf(projectId, filter));
-    if (look === undefined || nowMicros < look.atMicros || nowMicros - look.atMicros > freshMicros) return undefined;
-    return look.reachedMicros;
+    const entry = this.#entries.get(keyOf(projectId, filter));
+    if (entry === undefined || nowMicros < entry.atMicros || nowMicros - entry.atMicros > freshMicros) return undefined;
+    return entry.reachedMicros;
   }
 
-  note(projectId: number, filter: EventFilter, look: Look): void {
-    this.#looks.set(keyOf(projectId, filter), look);
+  note(projectId: number, filter: EventFilter, entry: Reached): void {
+    this.#entries.set(keyOf(projectId, filter), entry);
   }
 }
 

@@ -1,4 +1,4 @@
-/** A look into a source, made in a process of its own (service/look-process.ts), and how its routes answer with what came of it. */
+/** The answer of a preview or preflight process (service/preview-process.ts), and the HTTP reply for it. */
 import { ApiError } from '../../wire/contract/errors.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import { FormatOptionsError } from '../../imports/formats/format.ts';
@@ -9,7 +9,7 @@ import type { StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { withoutSecrets } from '../../plugins/mask-secrets.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 
-export type LookAnswer =
+export type PreviewAnswer =
   /** The body of the answer, as JSON: this thread does not parse what a source holds. */
   | { readonly kind: 'found'; readonly json: string }
   /** Against the source, the format or the transform; `setting`: the one to change. */
@@ -20,7 +20,7 @@ export type LookAnswer =
 const refusals = [SourceError, SettingsError, FormatOptionsError, RunFailedError, TransformError];
 
 /** What the source, the format or the transform says against it; undefined: the error is a fault of the program. */
-export function lookRefusal(error: unknown): LookAnswer | undefined {
+export function previewRefusal(error: unknown): PreviewAnswer | undefined {
   if (error instanceof SourceWaitError) return { kind: 'busy', reason: error.message };
   if (!(error instanceof Error) || !refusals.some((kind) => error instanceof kind)) return undefined;
   return { kind: 'refused', reason: error.message, setting: error instanceof SettingsError ? error.key : undefined };
@@ -32,13 +32,13 @@ interface Asked {
 }
 
 /** Aborted when the service stops or the client disconnects: then the preview has no reader. */
-export function lookSignal({ stopping, gone }: Asked): AbortSignal {
+export function previewSignal({ stopping, gone }: Asked): AbortSignal {
   return AbortSignal.any([stopping, gone?.()].filter((signal) => signal !== undefined));
 }
 
 /** Without the secrets of the config. @throws ApiError invalid_input, unavailable */
-export function lookReply(
-  answer: LookAnswer,
+export function previewReply(
+  answer: PreviewAnswer,
   { plugin, settings }: Pick<StoredConfig, 'plugin' | 'settings'>,
 ): ApiReply {
   if (answer.kind === 'found') {

@@ -1,5 +1,5 @@
 /** The process of one preview or one preflight: it reads the beginning of a source, answers once, and is killed. */
-import { lookRefusal, type LookAnswer } from '../api/import-looks.ts';
+import { previewRefusal, type PreviewAnswer } from '../api/preview-answer.ts';
 import { previewBody } from '../api/import-preview-body.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createFailpoint } from '../../base/failpoint.ts';
@@ -57,8 +57,8 @@ serve({
   stop: async () => undefined,
 });
 
-async function answered(work: () => Promise<object>): Promise<LookAnswer> {
-  failpoint('import_look');
+async function answered(work: () => Promise<object>): Promise<PreviewAnswer> {
+  failpoint('import_preview');
   try {
     // As text: it alone keeps the digits of every number on its way.
     const json = JSON.stringify(await work());
@@ -66,7 +66,7 @@ async function answered(work: () => Promise<object>): Promise<LookAnswer> {
     const reason = `The answer is larger than ${answerCharsMax / 1024 ** 2} MB: ask for fewer records.`;
     return { kind: 'refused', reason };
   } catch (error) {
-    const refusal = lookRefusal(error);
+    const refusal = previewRefusal(error);
     if (refusal === undefined) throw error;
     return refusal;
   }

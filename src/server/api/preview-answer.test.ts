@@ -7,11 +7,11 @@ import { syncPlugins } from '../../plugins/built-in/sync-plugins.ts';
 import { importPreviewRoutes } from './import-preview.ts';
 import type { ImportRouteDeps } from './import-runs-deps.ts';
 
-// Real: HTTP server, sockets, metadata in SQLite. Doubled: the look itself, which never ends.
-it('a look into a source ends when the client that asked for it goes away', async () => {
-  const looked = Promise.withResolvers<AbortSignal>();
+// Real: HTTP server, sockets, metadata in SQLite. Doubled: the preview itself, which never ends.
+it('a source preview ends when its client disconnects', async () => {
+  const asked = Promise.withResolvers<AbortSignal>();
   const preview = (_order: object, signal: AbortSignal): Promise<never> => {
-    looked.resolve(signal);
+    asked.resolve(signal);
     return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   };
   const app = await startTestApp((db, { clock }) =>
@@ -31,7 +31,7 @@ it('a look into a source ends when the client that asked for it goes away', asyn
   ];
   const client = connect((app.app.server.address() as AddressInfo).port, '127.0.0.1');
   client.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-  const signal = await looked.promise;
+  const signal = await asked.promise;
   expect(signal.aborted).toBe(false);
   client.destroy();
   if (!signal.aborted) await once(signal, 'abort');

@@ -19,8 +19,8 @@ export interface BacklogDeps {
  * What waits in all slots, by looking at the ends of the partitions and the committed cursors. Of the records that this process
  * appended itself the sizes are known; those of others count as much as a sample of them has.
  */
-export interface BacklogLook {
-  look(): Promise<void>;
+export interface BacklogPoller {
+  poll(): Promise<void>;
   appended(lane: Lane, slot: number, size: RecordSize): void;
   backlog(lane: Lane): Backlog;
   /** Of one project, what this process appended. */
@@ -61,7 +61,7 @@ const sampleEveryMs = 30_000;
 const sampleBytes = 1024 * 1024;
 const nothing: Backlog = { records: 0, events: 0, bytes: 0 };
 
-export function createBacklogLook({ cluster, cursors, onEnd }: BacklogDeps): BacklogLook {
+export function createBacklogPoller({ cluster, cursors, onEnd }: BacklogDeps): BacklogPoller {
   const connections = cluster.connections('backlog');
   const slots: PerLane<Map<number, SlotState>> = { live: new Map(), historical: new Map() };
   const sums: Record<Lane, Backlog> = { live: nothing, historical: nothing };
@@ -73,7 +73,7 @@ export function createBacklogLook({ cluster, cursors, onEnd }: BacklogDeps): Bac
     return known;
   };
 
-  const lookAt = async (lane: Lane, ends: ReadonlyMap<number, number>, done: ReadonlyMap<number, number>) => {
+  const note = async (lane: Lane, ends: ReadonlyMap<number, number>, done: ReadonlyMap<number, number>) => {
     let busiest = { slot: -1, others: 0, from: 0 };
     for (const [slot, end] of ends) {
       const cursor = done.get(slot) ?? 0;
@@ -93,13 +93,13 @@ export function createBacklogLook({ cluster, cursors, onEnd }: BacklogDeps): Bac
   };
 
   return {
-    look: async () => {
+    poll: async () => {
       // The cursors first: an end that is looked up later cannot lie before one of them.
       const done = await cursors();
       unansweredSince ??= performance.now();
       const ends = await endsOf(cluster, connections);
       unansweredSince = undefined;
-      for (const lane of lanes) await lookAt(lane, ends[lane], done[lane]);
+      for (const lane of lanes) await note(lane, ends[lane], done[lane]);
     },
     appended: (lane, slot, size) => {
       stateOf(lane, slot).own.push(size);

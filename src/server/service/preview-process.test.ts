@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { hasProc, lookPids, startedWith } from '../../../test/support/processes.ts';
+import { hasProc, previewPids, startedWith } from '../../../test/support/processes.ts';
 import { runOptions } from '../../../test/support/runs.ts';
 import type { PreviewOrder } from '../api/import-runs-deps.ts';
 import { loadSettings } from '../config/load.ts';
@@ -19,7 +19,7 @@ let server: Server;
 let order: PreviewOrder;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'millrace-look-test-'));
+  dir = await mkdtemp(join(tmpdir(), 'millrace-preview-test-'));
   await mkdir(join(dir, 'temp'));
   server = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
@@ -48,33 +48,33 @@ function settingsWith(env: Readonly<Record<string, string>>): Settings {
   return loadSettings({ env: { MILLRACE_DATA_DIR: dir, MILLRACE_OUTBOUND_ALLOW: '127.0.0.1', ...env } }).settings;
 }
 
-describe('a look into a source', () => {
+describe('a source preview', () => {
   const never = new AbortController().signal;
 
   it.each([
     ['never ends', {}],
-    ['loops without giving way', { MILLRACE_FAIL_AT: 'import_look:1:loop', MILLRACE_ALLOW_FAILPOINTS: 'true' }],
+    ['loops without giving way', { MILLRACE_FAIL_AT: 'import_preview:1:loop', MILLRACE_ALLOW_FAILPOINTS: 'true' }],
   ])('that %s is killed after its time, and the answer names the limit and the source', async (_how, env) => {
     vi.stubEnv('TMPDIR', join(dir, 'temp'));
-    const look = previewInProcess({ settings: settingsWith(env), timeMsMax: 700 });
+    const preview = previewInProcess({ settings: settingsWith(env), timeMsMax: 700 });
     const reason =
       'The preview of Web addresses was stopped: it took longer than 0.7 s; a run has more of both: start one with a limit, or give smaller files.';
-    expect(await look(order, never)).toEqual({ kind: 'refused', reason });
+    expect(await preview(order, never)).toEqual({ kind: 'refused', reason });
     expect(await readdir(join(dir, 'temp'))).toEqual([]);
   });
 
   it('that is cancelled is killed at once, with what it holds', async () => {
     const stop = new AbortController();
-    const looked = previewInProcess({ settings: settingsWith({}) })(order, stop.signal);
+    const previewed = previewInProcess({ settings: settingsWith({}) })(order, stop.signal);
     const [request] = (await once(server, 'request')) as [IncomingMessage];
     const closed = once(request.socket, 'close');
     stop.abort(new Error('the service stops'));
-    await expect(looked).rejects.toThrow('the service stops');
+    await expect(previewed).rejects.toThrow('the service stops');
     await closed;
   });
 
   it('that crashes is refused with how, and costs nothing else', async () => {
-    const env = { MILLRACE_FAIL_AT: 'import_look', MILLRACE_ALLOW_FAILPOINTS: 'true' };
+    const env = { MILLRACE_FAIL_AT: 'import_preview', MILLRACE_ALLOW_FAILPOINTS: 'true' };
     const answer = await previewInProcess({ settings: settingsWith(env) })(order, never);
     expect(answer).toMatchObject({ kind: 'refused', reason: expect.stringContaining('it ended with SIGKILL') });
   });
@@ -85,14 +85,14 @@ describe('a look into a source', () => {
       vi.stubEnv('MILLRACE_DATABASE_URL', 'postgres://a:secret-of-settings@b/c');
       const stop = new AbortController();
       const settings = { ...order.settings, headers: 'Authorization: Bearer secret-of-config' };
-      const looked = previewInProcess({ settings: settingsWith({}) })({ ...order, settings }, stop.signal);
+      const previewed = previewInProcess({ settings: settingsWith({}) })({ ...order, settings }, stop.signal);
       const [request] = (await once(server, 'request')) as [IncomingMessage];
       expect(request.headers.authorization).toBe('Bearer secret-of-config');
-      const [pid = 0] = lookPids({ child: process });
+      const [pid = 0] = previewPids({ child: process });
       const shown = startedWith(pid);
       stop.abort(new Error('seen'));
-      await expect(looked).rejects.toThrow('seen');
-      expect(shown).toContain('import-look-process');
+      await expect(previewed).rejects.toThrow('seen');
+      expect(shown).toContain('import-preview-process');
       expect(shown).not.toContain('secret-of');
     },
   );
