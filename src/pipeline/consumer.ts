@@ -80,7 +80,7 @@ export interface Fellows {
   readonly dueRebuilds: () => ReturnType<typeof dueRebuilds>;
   readonly failures: FailureLogs;
   /** A window could not be stored: what it holds that others wait for is free. */
-  readonly letGo: () => void;
+  readonly release: () => void;
   /** How far the lane lags behind, s; the process shows the worst of its slots. */
   readonly lags: (lane: Lane, seconds: number) => void;
 }
@@ -267,7 +267,7 @@ class Consumer {
   /** The promise is awaited after the next window is computed; until then its failure must not count as unhandled. */
   #startStoring(window: Window): Promise<void> {
     const storing = this.#store(window);
-    storing.catch(() => this.#deps.fellows?.letGo());
+    storing.catch(() => this.#deps.fellows?.release());
     return storing;
   }
 

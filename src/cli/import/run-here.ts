@@ -43,7 +43,7 @@ export type HereOptions = Pick<
 const pollMsLeast = 20;
 const pollMsMost = 200;
 /** After a pause a worker lets go within a second; what it was writing may take a little. */
-const letGoMsMax = 30_000;
+const releaseMsMax = 30_000;
 
 /** Does an import in this process, or goes on with it. Errors: CommandError as it ended. */
 export async function runHere(
@@ -144,7 +144,7 @@ async function perform(terminal: Terminal, { first, ...deps }: Work, options: He
     return await follow(terminal, first, steps(db, dir, engine.failed), options);
   } finally {
     stop.signal.removeEventListener('abort', pause);
-    await Promise.race([engine.close(), sleep(letGoMsMax, undefined, { ref: false })]);
+    await Promise.race([engine.close(), sleep(releaseMsMax, undefined, { ref: false })]);
     stop.release();
   }
 }

@@ -73,7 +73,7 @@ function createSplitter(place: (line: number) => string): Splitter {
     linesDone += count;
     return { lines, count, faults };
   };
-  const letGo = (): void => {
+  const release = (): void => {
     carry = [];
     carried = 0;
   };
@@ -81,7 +81,7 @@ function createSplitter(place: (line: number) => string): Splitter {
   const giveUp = (): Piece => {
     const line = linesDone + 1;
     const fault = { ...tooLong({ place: place(line), line }, carry[0] ?? lineEnd), heldAt: 0 };
-    letGo();
+    release();
     overlong = true;
     return piece(lineWithoutRecord, [fault]);
   };
@@ -99,7 +99,7 @@ function createSplitter(place: (line: number) => string): Splitter {
         const end = chunk.indexOf(newline) + 1;
         if (end > 0) {
           const first = Buffer.concat([...carry, chunk.subarray(0, end)]);
-          letGo();
+          release();
           pieces.push(piece(first, []));
           chunk = chunk.subarray(end);
         }

@@ -96,11 +96,11 @@ async function takeRuns(deps: WorkerDeps): Promise<void> {
     work: async (claimed) => {
       const { id } = claimed.run;
       inHand.set(id, claimed);
-      const letGo = deps.onClaim?.({ id, attempt: claimed.attempt });
+      const release = deps.onClaim?.({ id, attempt: claimed.attempt });
       await workOn(deps, claimed);
       inHand.delete(id);
       outlived.set(id, claimed.attempt);
-      letGo?.();
+      release?.();
     },
     atOnceMax: deps.concurrency,
     pollMs,
@@ -118,7 +118,7 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   const signal = AbortSignal.any([deps.signal, lost.signal]);
   const onTrouble = (err: unknown): void => log.warn({ err, run }, 'the progress of an import could not be written');
   const leased = tellWaits(createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim), deps);
-  const letGo = keepClaim(deps, claim, lose);
+  const release = keepClaim(deps, claim, lose);
   try {
     const refusal = await refusalOf(db, run, claim.deaths);
     if (refusal !== undefined) throw refusal;
@@ -128,7 +128,7 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   } catch (error) {
     await settleFailure(deps, claim, { leased, lost: lost.signal.aborted, error });
   } finally {
-    await letGo();
+    await release();
   }
 }
 

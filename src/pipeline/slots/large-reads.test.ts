@@ -89,7 +89,7 @@ it('readers that each wait for a second turn go on when what they have read cann
   const one = { events: 1, bytes: large };
   for (const reader of readers) await reader.read('historical', 0, one);
   const next = readers.map((reader) => reader.read('historical', 1, one));
-  for (const reader of readers) reader.letGo();
+  for (const reader of readers) reader.release();
   expect((await Promise.all(next)).map((records) => records.length)).toEqual([1, 1]);
   expect(turns.underWay()).toBe(2);
 });

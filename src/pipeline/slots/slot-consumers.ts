@@ -62,7 +62,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
 
   return {
     start: async (hold) => {
-      const { reader, letGo } = await open(hold);
+      const { reader, release } = await open(hold);
       const member: Member = { storage: new WindowStorage(db), tap: new Tap(), lags: { live: 0, historical: 0 } };
       member.tap.watch(watches);
       members.set(hold.slot, member);
@@ -71,7 +71,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
         hold,
         reader,
         pluginStorage: member.storage,
-        ...(shared && { gapMs: shared.gapMs, fellows: shared.fellowsOf(hold.slot, member, letGo) }),
+        ...(shared && { gapMs: shared.gapMs, fellows: shared.fellowsOf(hold.slot, member, release) }),
         ...(deps.publish && { live: { tap: member.tap, publish: deps.publish } }),
       });
       const done = pipeline.done.finally(async () => {
@@ -101,14 +101,14 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
 interface OpenedReader {
   readonly reader: EventLogReader;
   /** Others may read. */
-  readonly letGo: () => void;
+  readonly release: () => void;
 }
 
 function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: SlotHold) => Promise<OpenedReader> {
   const turns = createTurns(largeWindowsMax);
   return async (hold) => {
     const reader = await openReader(hold.slot);
-    if (slots === 1) return { reader, letGo: () => undefined };
+    if (slots === 1) return { reader, release: () => undefined };
     try {
       await keepLog(db, hold, reader.id);
     } catch (error) {
@@ -116,7 +116,7 @@ function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: Slot
       throw error;
     }
     const inTurns = readInTurns(reader, turns);
-    return { reader: inTurns, letGo: () => inTurns.letGo() };
+    return { reader: inTurns, release: () => inTurns.release() };
   };
 }
 
@@ -146,7 +146,7 @@ function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members
     /** A project with transformations, as they were last read. */
     isSpread: (projectId: number): boolean => spread.has(projectId),
     showLags: (): void => lanes.forEach(showLag),
-    fellowsOf: (slot: number, { lags }: Member, letGo: () => void): Fellows => ({
+    fellowsOf: (slot: number, { lags }: Member, release: () => void): Fellows => ({
       count,
       rowMemory,
       owns: (projectId) => slotOf(projectId, slots) === slot,
@@ -154,7 +154,7 @@ function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members
       configs,
       dueRebuilds: due,
       failures,
-      letGo,
+      release,
       lags: (lane, seconds) => {
         lags[lane] = seconds;
         showLag(lane);
@@ -236,7 +236,7 @@ interface TurnReader extends EventLogReader {
    * Ends its turns before what it read is stored: that could not be done, and will be read again. Who waits for the next turn while it
    * has one would otherwise wait for itself.
    */
-  letGo(): void;
+  release(): void;
 }
 
 /**
@@ -282,7 +282,7 @@ export function readInTurns(reader: EventLogReader, turns: Turns): TurnReader {
       reader.commit(lane, seq);
     },
     waitForAppend: (timeoutMs) => reader.waitForAppend(timeoutMs),
-    letGo: endAll,
+    release: endAll,
     close: async () => {
       endAll();
       await reader.close();

@@ -84,12 +84,12 @@ async function whileHeld<T>(
   const ignore = (): void => undefined;
   // What becomes of the lease is seen in the transaction that needs it.
   const deps = { db, clock: createDatabaseClock(db), leaseMs, onLost: ignore, onTrouble: ignore };
-  const letGo = await holdLease(deps, lease);
-  if (letGo === undefined) throw new ApiError('conflict', `"${name}" is being uploaded at the moment; come later.`);
+  const release = await holdLease(deps, lease);
+  if (release === undefined) throw new ApiError('conflict', `"${name}" is being uploaded at the moment; come later.`);
   try {
     return await work(lease);
   } finally {
-    await letGo();
+    await release();
   }
 }
 

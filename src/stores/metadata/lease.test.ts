@@ -6,7 +6,7 @@ import { keepLease, type KeepLeaseDeps } from './lease.ts';
 async function kept(deps: Partial<KeepLeaseDeps>) {
   const seen: string[] = [];
   const { promise: lost, resolve } = Promise.withResolvers<void>();
-  const letGo = keepLease({
+  const release = keepLease({
     leaseMs: 30,
     renew: async () => true,
     onLost: () => {
@@ -17,7 +17,7 @@ async function kept(deps: Partial<KeepLeaseDeps>) {
     ...deps,
   });
   await Promise.race([lost, setTimeout(200)]);
-  await letGo();
+  await release();
   return seen;
 }
 
