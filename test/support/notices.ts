@@ -4,7 +4,7 @@ import { createOrganization } from '../../src/stores/metadata/organizations.ts';
 import { createProject } from '../../src/stores/metadata/projects.ts';
 import { noticeEventsOf } from '../../src/wire/contract/notices.ts';
 import { createDestination, type Destination } from '../../src/queue/notices/destinations.ts';
-import type { Told } from '../../src/queue/notices/outbox.ts';
+import type { NoticeInput } from '../../src/queue/notices/outbox.ts';
 import { now } from './metadata-rows.ts';
 
 export interface NoticeProject {
@@ -34,7 +34,7 @@ export function addDestination(
   return createDestination(db, { organizationId, projectId }, { name, kind, address, events, enabled }, now);
 }
 
-export function failedRun(projectId: number): Told {
+export function failedRun(projectId: number): NoticeInput {
   return {
     event: 'run_failed',
     state: 'happened',

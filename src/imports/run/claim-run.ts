@@ -7,7 +7,7 @@ import { inTransaction, type Queries } from '../../stores/metadata/queries.ts';
 import { countDeath, parseDeaths, type RunDeaths } from './run-deaths.ts';
 import { runColumns, timeOf, toRun } from './run-rows.ts';
 import { stateAfter, type Run, type RunState, type Stage } from './run.ts';
-import { tellRun } from './tell-run.ts';
+import { enqueueRunNotice } from './enqueue-run-notice.ts';
 
 /** A run in the hands of one worker. `attempt` is the fence: who claims it next has a higher one. */
 export interface Claim {
@@ -194,7 +194,7 @@ function endRun(
     if (isEmptyRound(run))
       await tx.updateTable('import_runs').set({ kept: 'short' }).where('id', '=', run.id).execute();
     if (to.state === 'undone') await forgetLoaded(tx, run);
-    else await tellRun(tx, run);
+    else await enqueueRunNotice(tx, run);
     return true;
   });
 }

@@ -7,7 +7,7 @@ import { rememberReportedLoad } from '../../stores/metadata/import-loads.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { noTotals, type Run, type RunOptions, type RunTotals, type StageProgress } from './run.ts';
-import { tellRun } from './tell-run.ts';
+import { enqueueRunNotice } from './enqueue-run-notice.ts';
 
 /**
  * Runs of the command line that load into this service: the command does the work and reports it, and the row is what the service
@@ -136,7 +136,7 @@ async function settled(
   const run = toRun(row);
   if (days !== undefined && days !== null) await rememberReportedLoad(tx, run.id, days);
   const hasEnded = run.state === 'completed' || run.state === 'failed';
-  if (hasEnded && before?.state !== run.state) await tellRun(tx, run);
+  if (hasEnded && before?.state !== run.state) await enqueueRunNotice(tx, run);
   return run;
 }
 

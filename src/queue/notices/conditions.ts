@@ -4,7 +4,7 @@ import { minuteMs } from '../../base/time.ts';
 import type { NoticeEvent, noticeEvents } from '../../wire/contract/notices.ts';
 import type { Database, Metadata } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
-import { tell, type Told } from './outbox.ts';
+import { enqueueNotice, type NoticeInput } from './outbox.ts';
 
 /**
  * Conditions that last are reported once when they begin and once when they end. Each check of the store is compared with the
@@ -19,7 +19,7 @@ export type StateEvent = {
 export interface Condition {
   /** Unique name of the condition: `config 12`. */
   readonly subject: string;
-  readonly told: Omit<Told, 'state' | 'event'> & { readonly event: StateEvent };
+  readonly notice: Omit<NoticeInput, 'state' | 'event'> & { readonly event: StateEvent };
   /** One sentence that reports the recovery. Empty means that recovery is not reported. */
   readonly recovered: string;
 }
@@ -69,28 +69,28 @@ async function settleFound(
   now: number,
 ): Promise<void> {
   if (row === undefined) await begin(db, condition, now);
-  const isTold = row !== undefined && row.told_at !== null;
+  const isReported = row !== undefined && row.told_at !== null;
   if (row !== undefined && row.clear_since !== null) {
     await rowOf(db, row).set({ clear_since: null }).execute();
   }
   const seenAt = row === undefined ? now : Date.parse(row.seen_at);
-  if (isTold || now - seenAt < lastsMs[condition.told.event]) return;
+  if (isReported || now - seenAt < lastsMs[condition.notice.event]) return;
   await db.transaction().execute(async (tx) => {
     const { numUpdatedRows } = await rowOf(tx, condition)
       .set({ told_at: isoMicros(now) })
       .where('told_at', 'is', null)
       .executeTakeFirst();
-    if (numUpdatedRows > 0n) await tell(tx, { ...condition.told, state: 'raised' }, now);
+    if (numUpdatedRows > 0n) await enqueueNotice(tx, { ...condition.notice, state: 'raised' }, now);
   });
 }
 
-async function begin(db: Queries, { subject, told, recovered }: Condition, now: number): Promise<void> {
-  const standing: Standing = { event: told.event, target: told.target, recovered };
+async function begin(db: Queries, { subject, notice, recovered }: Condition, now: number): Promise<void> {
+  const standing: Standing = { event: notice.event, target: notice.target, recovered };
   await db
     .insertInto('notice_conditions')
     .values({
       subject,
-      project_id: told.projectId,
+      project_id: notice.projectId,
       standing: JSON.stringify(standing),
       seen_at: isoMicros(now),
       told_at: null,
@@ -118,8 +118,8 @@ async function settleGone(db: Metadata, row: ConditionRow, now: number): Promise
       .returning('subject')
       .executeTakeFirst();
     if (gone === undefined || recovered === '') return;
-    const told = { event, target, summary: recovered, action: '', details: {}, projectId: row.project_id } as const;
-    await tell(tx, { ...told, state: 'recovered' }, now);
+    const notice = { event, target, summary: recovered, action: '', details: {}, projectId: row.project_id } as const;
+    await enqueueNotice(tx, { ...notice, state: 'recovered' }, now);
   });
 }
 

@@ -31,7 +31,7 @@ async function subjects(more: Partial<FindConditionsDeps> = {}): Promise<string[
   const limits = { deadLettersMax: 2, lagSecondsMax: 300 };
   const facts = { lanes: async () => ({ live: lane, historical: lane }), disk: undefined };
   const found = await findConditions({ db: store.db, limits, ...facts, ...more }, now);
-  return found.map(({ subject, told }) => `${told.event}: ${subject}`);
+  return found.map(({ subject, notice }) => `${notice.event}: ${subject}`);
 }
 
 describe('lasting conditions', () => {

@@ -58,7 +58,7 @@ async function failingConfigs(db: Queries): Promise<Condition[]> {
     const called = name === '' ? plugin : name;
     return {
       subject: `config ${id}`,
-      told: {
+      notice: {
         event: 'config_failing',
         projectId,
         summary: `${called}: ${error}`,
@@ -87,7 +87,7 @@ async function failingSchedules(db: Queries): Promise<Condition[]> {
     const called = name === '' ? plugin : name;
     return {
       subject: `schedule ${config}`,
-      told: {
+      notice: {
         event: 'schedule_failing',
         projectId,
         summary: `The schedule of ${called} could not start a run: ${error}`,
@@ -112,7 +112,7 @@ async function waitingRuns(db: Queries): Promise<Condition[]> {
     .execute();
   return rows.map(({ id, project_id: projectId, config_id: config, source, waiting }) => ({
     subject: `run ${id}`,
-    told: {
+    notice: {
       event: 'run_waiting',
       projectId,
       summary: `Import from ${source} waits: ${(JSON.parse(waiting ?? '{}') as { reason?: string }).reason ?? ''}`,
@@ -146,7 +146,7 @@ async function deadLetters({ db, limits }: FindConditionsDeps, now: number): Pro
     if (Number(count) <= max) continue;
     found.push({
       subject: `dead letters ${projectId}`,
-      told: {
+      notice: {
         event: 'dead_letters_high',
         projectId,
         summary: `More than ${max} events could not be stored in the last hour.`,
@@ -177,7 +177,7 @@ async function lowDisk({ disk }: FindConditionsDeps): Promise<Condition[]> {
   return [
     {
       subject: 'disk',
-      told: {
+      notice: {
         event: 'disk_low',
         projectId: null,
         summary: diskWords(room),
@@ -196,7 +196,7 @@ async function lateEvents({ lanes, limits }: FindConditionsDeps): Promise<Condit
   return [
     {
       subject: 'lag',
-      told: {
+      notice: {
         event: 'lag_high',
         projectId: null,
         summary: `${live.waiting_events} live events are waiting to be stored, the oldest for ${live.oldest_seconds} s.`,

@@ -14,7 +14,7 @@ import { destinationsFor } from './destinations.ts';
  *
  * | from            | by      | to      | when                                                   |
  * | --------------- | ------- | ------- | ------------------------------------------------------ |
- * | –               | tell    | queued  | an event occurred that the destination subscribes to  |
+ * | –               | enqueue | queued  | an event occurred that the destination subscribes to  |
  * | queued          | claim   | running | due                                                    |
  * | running         | claim   | running | the lease expired: the process that sent it died       |
  * | running         | settle  | sent    | the receiver accepted it                               |
@@ -38,22 +38,22 @@ const sentKeptMs = 7 * 86_400_000;
 const failedKeptMs = 30 * 86_400_000;
 
 /** The content of a notification; project and time are added. */
-export type Told = Pick<Notice, 'state' | 'summary' | 'action' | 'target' | 'details'> & {
+export type NoticeInput = Pick<Notice, 'state' | 'summary' | 'action' | 'target' | 'details'> & {
   readonly event: NoticeEvent;
   /** `null` means the service as a whole. */
   readonly projectId: number | null;
 };
 
 /** Writes a notification in the caller's transaction, so that it exists only if that commits. `now` is in ms by the database's clock, here and below. */
-export async function tell(tx: Queries, { projectId, ...told }: Told, now: number): Promise<void> {
-  const destinations = await destinationsFor(tx, projectId, told.event);
+export async function enqueueNotice(tx: Queries, { projectId, ...input }: NoticeInput, now: number): Promise<void> {
+  const destinations = await destinationsFor(tx, projectId, input.event);
   if (destinations.length === 0) return;
-  const notice = { ...told, project: await projectOf(tx, projectId), occurred_at: isoMicros(now) };
+  const notice = { ...input, project: await projectOf(tx, projectId), occurred_at: isoMicros(now) };
   for (const { id } of destinations) await enqueue(tx, { destinationId: id, notice, attemptsMax }, now);
 }
 
 /** Enqueues a test notification, which is tried once. Returns its id. */
-export async function tellTest(
+export async function enqueueTestNotice(
   tx: Queries,
   { id, projectId, name }: { readonly id: string; readonly projectId: number | null; readonly name: string },
   now: number,

@@ -14,7 +14,7 @@ import { parseAllowList } from '../../plugins/outbound/allow-list.ts';
 import { createOutboundFetch } from '../../plugins/outbound/safe-fetch.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import type { Destination } from './destinations.ts';
-import { claimDelivery, listDeliveries, tell, tellTest } from './outbox.ts';
+import { claimDelivery, listDeliveries, enqueueNotice, enqueueTestNotice } from './outbox.ts';
 import { createEmail, type EmailSettings } from './send/email.ts';
 import { createSlack } from './send/slack.ts';
 import { createWebhook } from './send/webhook.ts';
@@ -99,7 +99,7 @@ const secret = 'the key that both sides know';
 async function toldTo(store: TempMetadata, address: Destination['address'], more: Partial<Destination> = {}) {
   const owner = await addNoticeProject(store.db);
   const destination = await addDestination(store.db, owner, { address, ...more });
-  await tell(store.db, failedRun(owner.projectId), now);
+  await enqueueNotice(store.db, failedRun(owner.projectId), now);
   return destination;
 }
 
@@ -202,7 +202,7 @@ describe('a webhook', () => {
     await using hook = await receiver(200);
     const owner = await addNoticeProject(store.db);
     await addDestination(store.db, owner, { address: { url: hook.url, secret } });
-    for (let at = 0; at < 20; at += 1) await tell(store.db, failedRun(owner.projectId), now);
+    for (let at = 0; at < 20; at += 1) await enqueueNotice(store.db, failedRun(owner.projectId), now);
     const others = [openSqlite(store.file), openSqlite(store.file)];
     try {
       await using _first = startSender(store.db);
@@ -223,9 +223,9 @@ describe('a webhook', () => {
     await using hook = await receiver(500);
     const owner = await addNoticeProject(store.db);
     const destination = await addDestination(store.db, owner, { address: { url: hook.url, secret } });
-    await tell(store.db, failedRun(owner.projectId), now);
+    await enqueueNotice(store.db, failedRun(owner.projectId), now);
     await store.db.updateTable('notice_destinations').set({ enabled: 0 }).execute();
-    await tellTest(store.db, destination, now);
+    await enqueueTestNotice(store.db, destination, now);
     await using _sender = startSender(store.db);
     const open = async (): Promise<boolean> => {
       const { deliveries } = await listDeliveries(store.db, destination.id, { limit: 10, offset: 0 });
@@ -242,7 +242,7 @@ describe('a Slack-compatible destination', () => {
     await using hook = await receiver(200);
     const owner = await addNoticeProject(store.db);
     const destination = await addDestination(store.db, owner, { kind: 'slack', address: { url: hook.url } });
-    await tell(store.db, { ...failedRun(owner.projectId), summary: 'R&D <!channel> failed\nnow' }, now);
+    await enqueueNotice(store.db, { ...failedRun(owner.projectId), summary: 'R&D <!channel> failed\nnow' }, now);
     await using _sender = startSender(store.db);
     await until(() => ended(store.db, destination));
     const { text } = JSON.parse(hook.received[0]?.body ?? '') as { text: string };

@@ -36,7 +36,7 @@ import {
   type Destination,
   type DestinationOwner,
 } from '../../queue/notices/destinations.ts';
-import { findDelivery, listDeliveries, tellTest } from '../../queue/notices/outbox.ts';
+import { findDelivery, listDeliveries, enqueueTestNotice } from '../../queue/notices/outbox.ts';
 
 export interface NoticeRouteDeps {
   readonly db: Metadata;
@@ -206,7 +206,7 @@ function deliveryRoutes({ db }: NoticeRouteDeps, { path, read, write, ownerOf }:
       handler: async (request) => {
         const body = await db.transaction().execute(async (tx) => {
           const found = orNotFound(await findDestination(tx, ownerOf(request), request.params.id));
-          const id = await tellTest(tx, found, await readDatabaseTime(tx));
+          const id = await enqueueTestNotice(tx, found, await readDatabaseTime(tx));
           return orNotFound(await findDelivery(tx, found.id, id));
         });
         return { status: 202, body };

@@ -46,9 +46,12 @@ export function startStatus(deps: StatusDeps, parts: AsyncDisposableStack): Stat
   const others = isCluster(settings) ? startProcessReports({ ...deps, own }, parts) : async () => [];
   return {
     lanes: async () =>
-      laneFigures(deps, [await ownLanes(deps, counters), ...heard(await others()).map(({ lanes: of }) => of)]),
+      laneFigures(deps, [await ownLanes(deps, counters), ...reportsOf(await others()).map(({ lanes: of }) => of)]),
     received: async (projectId) => {
-      const all = [rates.of(projectId), ...heard(await others()).flatMap(({ received: of }) => of[projectId] ?? [])];
+      const all = [
+        rates.of(projectId),
+        ...reportsOf(await others()).flatMap(({ received: of }) => of[projectId] ?? []),
+      ];
       return { live: sumOf(all, ({ live }) => live), historical: sumOf(all, ({ historical }) => historical) };
     },
     parts: async () => ({ ...(await runChecks(deps.checks())), ...partsElsewhere(await others()) }),
@@ -64,24 +67,24 @@ export function startStatus(deps: StatusDeps, parts: AsyncDisposableStack): Stat
 }
 
 /** Of those that are there: what one said that died is no figure of now. */
-function heard(others: readonly HeardProcess[]): readonly ProcessReport[] {
+function reportsOf(others: readonly ReceivedReport[]): readonly ProcessReport[] {
   return others.filter(({ silentMs }) => silentMs <= silentMsMax).map(({ report }) => report);
 }
 
 /** Parts of other processes under names of their own: those that are unwell, and processes that have gone silent. */
-function partsElsewhere(others: readonly HeardProcess[]): Record<string, HealthResult> {
+function partsElsewhere(others: readonly ReceivedReport[]): Record<string, HealthResult> {
   const found = others.flatMap(({ silentMs, report: { name, roles, parts } }): [string, HealthResult][] => {
     if (silentMs <= silentMsMax) {
       const unwell = Object.entries(parts).filter(([, { ok }]) => !ok);
       return unwell.map(([part, result]) => [`${part} of ${name}`, result]);
     }
-    const detail = `The process ${name} (${roles.join(', ')}) has not been heard of for ${Math.round(silentMs / 1000)} s.`;
+    const detail = `The process ${name} (${roles.join(', ')}) has not reported for ${Math.round(silentMs / 1000)} s.`;
     return [[`process ${name}`, { ok: false, optional: true, detail }]];
   });
   return Object.fromEntries(found);
 }
 
-function shownProcess({ silentMs, report }: HeardProcess): ServiceStatus['processes'][number] {
+function shownProcess({ silentMs, report }: ReceivedReport): ServiceStatus['processes'][number] {
   const { name, roles, version, startedAt } = report;
   return { name, roles: [...roles], version, started_at: startedAt, silent_seconds: Math.round(silentMs / 1000) };
 }
@@ -258,7 +261,7 @@ export interface ProcessReport {
   readonly parts: Readonly<Record<string, HealthResult>>;
 }
 
-interface HeardProcess {
+interface ReceivedReport {
   readonly id: string;
   readonly report: ProcessReport;
   readonly silentMs: number;
@@ -284,7 +287,7 @@ interface ProcessReportsDeps {
 export function startProcessReports(
   { db, log, processId, own }: ProcessReportsDeps,
   parts: AsyncDisposableStack,
-): () => Promise<readonly HeardProcess[]> {
+): () => Promise<readonly ReceivedReport[]> {
   const stop = new AbortController();
   const onTrouble = (err: unknown): void =>
     log.warn({ err }, 'other processes do not hear how this one is; trying again');

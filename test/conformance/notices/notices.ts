@@ -10,7 +10,7 @@ import {
   pruneDeliveries,
   releaseDelivery,
   settleDelivery,
-  tell,
+  enqueueNotice,
 } from '../../../src/queue/notices/outbox.ts';
 
 export interface NoticeStore extends AsyncDisposable {
@@ -40,7 +40,7 @@ interface Use extends Pick<NoticeStore, 'db' | 'other'> {
   readonly owner: NoticeProject;
 }
 
-async function told(db: Metadata): Promise<string[]> {
+async function deliveries(db: Metadata): Promise<string[]> {
   const rows = await db.selectFrom('notices').select('notice').orderBy('id').execute();
   return rows.map(({ notice }) => {
     const { event, state } = JSON.parse(notice) as { event: string; state: string };
@@ -54,13 +54,13 @@ function testOutbox(use: () => Use): void {
       const { db, owner } = use();
       await addDestination(db, owner);
       const broken = db.transaction().execute(async (tx) => {
-        await tell(tx, failedRun(owner.projectId), now);
+        await enqueueNotice(tx, failedRun(owner.projectId), now);
         throw new Error('it did not happen');
       });
       await expect(broken).rejects.toThrow('it did not happen');
-      expect(await told(db)).toEqual([]);
-      await db.transaction().execute((tx) => tell(tx, failedRun(owner.projectId), now));
-      expect(await told(db)).toEqual(['run_failed happened']);
+      expect(await deliveries(db)).toEqual([]);
+      await db.transaction().execute((tx) => enqueueNotice(tx, failedRun(owner.projectId), now));
+      expect(await deliveries(db)).toEqual(['run_failed happened']);
     });
 
     it('goes to subscribed destinations: not to other owners’, other events’ or disabled ones', async () => {
@@ -71,7 +71,7 @@ function testOutbox(use: () => Use): void {
       await addDestination(db, owner, { events: ['config_failing'] });
       await addDestination(db, owner, { enabled: false });
       const wanted = await addDestination(db, owner);
-      await tell(db, failedRun(owner.projectId), now);
+      await enqueueNotice(db, failedRun(owner.projectId), now);
       const rows = await db.selectFrom('notices').select(['destination_id', 'notice']).execute();
       expect(rows.map(({ destination_id: id }) => id)).toEqual([wanted.id]);
       expect(JSON.parse(rows[0]?.notice ?? '')).toMatchObject({ project: { id: owner.projectId, name: 'Shop' } });
@@ -80,7 +80,7 @@ function testOutbox(use: () => Use): void {
     it('concurrent processes claim each notification once', async () => {
       const { db, other, owner } = use();
       await addDestination(db, owner);
-      for (let at = 0; at < 10; at += 1) await tell(db, failedRun(owner.projectId), now);
+      for (let at = 0; at < 10; at += 1) await enqueueNotice(db, failedRun(owner.projectId), now);
       const takeAll = async (handle: Metadata): Promise<string[]> => {
         const ids: string[] = [];
         for (;;) {
@@ -97,7 +97,7 @@ function testOutbox(use: () => Use): void {
     it('one whose sender died is claimed by another, and the dead one can no longer write', async () => {
       const { db, other, owner } = use();
       await addDestination(db, owner);
-      await tell(db, failedRun(owner.projectId), now);
+      await enqueueNotice(db, failedRun(owner.projectId), now);
       const dead = await claimDelivery(db, now, leaseMs);
       if (dead === undefined) throw new Error('expected a notice to be due');
       expect(await claimDelivery(other, now + leaseMs - 1, leaseMs)).toBeUndefined();
@@ -111,7 +111,7 @@ function testOutbox(use: () => Use): void {
     it('is retried up to the limit, and then fails with the reason', async () => {
       const { db, owner } = use();
       const { id: destination } = await addDestination(db, owner);
-      await tell(db, failedRun(owner.projectId), now);
+      await enqueueNotice(db, failedRun(owner.projectId), now);
       await db.updateTable('notices').set({ attempts_max: 2 }).execute();
       const refuse = async (at: number): Promise<string | undefined> => {
         const delivery = await claimDelivery(db, at, leaseMs);
@@ -133,7 +133,7 @@ function testOutbox(use: () => Use): void {
     it('a release costs no attempt', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
-      await tell(db, failedRun(owner.projectId), now);
+      await enqueueNotice(db, failedRun(owner.projectId), now);
       const taken = await claimDelivery(db, now, leaseMs);
       if (taken === undefined) throw new Error('expected a notice to be due');
       await releaseDelivery(db, taken);
@@ -143,13 +143,13 @@ function testOutbox(use: () => Use): void {
     it('a sent notification is removed after a week, a queued one never', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
-      await tell(db, failedRun(owner.projectId), now);
+      await enqueueNotice(db, failedRun(owner.projectId), now);
       const taken = await claimDelivery(db, now, leaseMs);
       if (taken === undefined) throw new Error('expected a notice to be due');
       await settleDelivery(db, taken, { kind: 'sent' }, now);
-      await tell(db, failedRun(owner.projectId), now);
+      await enqueueNotice(db, failedRun(owner.projectId), now);
       await pruneDeliveries(db, now + 6 * 24 * hourMs);
-      expect(await told(db)).toHaveLength(2);
+      expect(await deliveries(db)).toHaveLength(2);
       await pruneDeliveries(db, now + 400 * 24 * hourMs);
       expect(await db.selectFrom('notices').select('state').execute()).toEqual([{ state: 'queued' }]);
     });
@@ -159,7 +159,7 @@ function testOutbox(use: () => Use): void {
 function testConditions(use: () => Use): void {
   const failing = (projectId: number): Condition => ({
     subject: 'config 12',
-    told: {
+    notice: {
       event: 'config_failing',
       projectId,
       summary: 'GeoIP: no database',
@@ -176,15 +176,15 @@ function testConditions(use: () => Use): void {
       await addDestination(db, owner);
       const lasting = [failing(owner.projectId)];
       for (let at = 0; at < 5; at += 1) await settleConditions(db, lasting, now + at * minuteMs);
-      expect(await told(db)).toEqual(['config_failing raised']);
+      expect(await deliveries(db)).toEqual(['config_failing raised']);
       await settleConditions(db, [], now + 6 * minuteMs);
       await settleConditions(db, [], now + 10 * minuteMs);
-      expect(await told(db)).toHaveLength(1);
+      expect(await deliveries(db)).toHaveLength(1);
       await settleConditions(db, [], now + 11 * minuteMs);
       await settleConditions(db, [], now + 12 * minuteMs);
-      expect(await told(db)).toEqual(['config_failing raised', 'config_failing recovered']);
+      expect(await deliveries(db)).toEqual(['config_failing raised', 'config_failing recovered']);
       await settleConditions(db, lasting, now + 13 * minuteMs);
-      expect(await told(db)).toHaveLength(3);
+      expect(await deliveries(db)).toHaveLength(3);
     });
 
     it('a config that fails on every other event counts as failing', async () => {
@@ -193,7 +193,7 @@ function testConditions(use: () => Use): void {
       for (let at = 0; at < 100; at += 1) {
         await settleConditions(db, at % 2 === 0 ? [failing(owner.projectId)] : [], now + at * 10_000);
       }
-      expect(await told(db)).toEqual(['config_failing raised']);
+      expect(await deliveries(db)).toEqual(['config_failing raised']);
     });
 
     it('one of several concurrent processes reports it', async () => {
@@ -201,11 +201,11 @@ function testConditions(use: () => Use): void {
       await addDestination(db, owner);
       const lasting = [failing(owner.projectId)];
       await Promise.all([db, other, db, other].map((handle) => settleConditions(handle, lasting, now)));
-      expect(await told(db)).toEqual(['config_failing raised']);
+      expect(await deliveries(db)).toEqual(['config_failing raised']);
       await settleConditions(db, [], now);
       const later = now + 5 * minuteMs;
       await Promise.all([db, other, db, other].map((handle) => settleConditions(handle, [], later)));
-      expect(await told(db)).toEqual(['config_failing raised', 'config_failing recovered']);
+      expect(await deliveries(db)).toEqual(['config_failing raised', 'config_failing recovered']);
     });
 
     it('a run that waits for less than five minutes is not reported', async () => {
@@ -213,15 +213,15 @@ function testConditions(use: () => Use): void {
       await addDestination(db, owner);
       const base = failing(owner.projectId);
       const waits = [
-        { ...base, subject: 'run r1', told: { ...base.told, event: 'run_waiting' as const }, recovered: '' },
+        { ...base, subject: 'run r1', notice: { ...base.notice, event: 'run_waiting' as const }, recovered: '' },
       ];
       await settleConditions(db, waits, now);
       await settleConditions(db, waits, now + 4 * minuteMs);
       await settleConditions(db, [], now + 4 * minuteMs);
       await settleConditions(db, waits, now + 5 * minuteMs);
-      expect(await told(db)).toEqual([]);
+      expect(await deliveries(db)).toEqual([]);
       await settleConditions(db, waits, now + 10 * minuteMs);
-      expect(await told(db)).toEqual(['run_waiting raised']);
+      expect(await deliveries(db)).toEqual(['run_waiting raised']);
     });
   });
 }

@@ -189,10 +189,10 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       const dead = { id: 'dead', seen_at: Date.now() - 30_000, report: JSON.stringify({ form: 1, report }) };
       const foreign = { ...dead, id: 'of another version', report: '{"form":2}' };
       await stores.db.insertInto('service_processes').values([dead, foreign]).execute();
-      const heard = await others();
-      expect(heard.map(({ id }) => id)).toEqual(['dead', 'one']);
-      expect(heard[0]?.silentMs).toBeGreaterThan(20_000);
-      expect(heard[1]).toMatchObject({ report });
+      const received = await others();
+      expect(received.map(({ id }) => id)).toEqual(['dead', 'one']);
+      expect(received[0]?.silentMs).toBeGreaterThan(20_000);
+      expect(received[1]).toMatchObject({ report });
       await one.disposeAsync();
       expect((await others()).map(({ id }) => id)).toEqual(['dead']);
     });

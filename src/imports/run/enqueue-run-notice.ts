@@ -1,10 +1,10 @@
 import { readDatabaseTime } from '../../stores/metadata/database-clock.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
-import { tell } from '../../queue/notices/outbox.ts';
+import { enqueueNotice } from '../../queue/notices/outbox.ts';
 import type { Run } from './run.ts';
 
 /** Tells that a run has ended, in the transaction in which it does. Runs of the command line are nobody's news. */
-export async function tellRun(tx: Queries, run: Run): Promise<void> {
+export async function enqueueRunNotice(tx: Queries, run: Run): Promise<void> {
   if (run.projectId === 0) return;
   const now = await readDatabaseTime(tx);
   const common = {
@@ -16,12 +16,12 @@ export async function tellRun(tx: Queries, run: Run): Promise<void> {
   if (run.state === 'failed') {
     const summary = `Import from ${run.source} has failed: ${run.reason}`;
     const action = 'Correct what it names and resume it: it goes on where it was.';
-    await tell(tx, { ...common, event: 'run_failed', summary, action, details }, now);
+    await enqueueNotice(tx, { ...common, event: 'run_failed', summary, action, details }, now);
     return;
   }
   const { records, loaded, rejected } = run.totals;
   const done = run.options.last === 'check' ? 'is checked' : 'is done';
   const summary = `Import from ${run.source} ${done}: ${records} records, ${rejected} rejected, ${loaded} events loaded.`;
   const totals = { ...details, records, rejected, loaded };
-  await tell(tx, { ...common, event: 'run_completed', summary, action: '', details: totals }, now);
+  await enqueueNotice(tx, { ...common, event: 'run_completed', summary, action: '', details: totals }, now);
 }
