@@ -15,12 +15,16 @@ export interface ApiOptions extends ServiceOptions, OutputOptions {}
 export const defaultUrl = 'http://127.0.0.1:8000';
 const pageSizeMax = 1000;
 
-/** `--url`, `--api-key`, `--project` and how to print, for commands that talk to a running service. */
+/** Adds `--url`, `--api-key`, `--project` and how to print, for commands that talk to a running service. */
 export function addApiOptions(command: Command): Command {
   return addOutputOptions(addServiceOptions(command));
 }
 
-/** The same without how to print. `project`: for commands to which another project, or another meaning of it, is the default. */
+/**
+ * Adds the same without how to print.
+ *
+ * @param project for commands in which `--project` has another default or meaning
+ */
 export function addServiceOptions(
   command: Command,
   project = new Option('--project <id>', 'number of the project, or @current').default('@current'),
@@ -29,20 +33,20 @@ export function addServiceOptions(
   return addProfileOption(addApiKeyOption(command)).addOption(project);
 }
 
-/** `--api-key`, which is the personal key wherever it is an option. */
+/** Adds `--api-key`, which is the personal key in every command. */
 export function addApiKeyOption(command: Command): Command {
   const option = new Option('--api-key <key>', 'personal API key (phx_…) of the service; @file reads it');
   return command.addOption(option.env('MILLRACE_API_KEY'));
 }
 
-/** `--project-key`, for commands that send events. */
+/** Adds `--project-key`, for commands that send events. */
 export function addProjectKeyOption(command: Command): Command {
   const option = new Option('--project-key <key>', 'project key (phc_…) of the service; @file reads it');
   return command.addOption(option.env('MILLRACE_PROJECT_API_KEY'));
 }
 
 export interface ProjectApi extends ApiClient {
-  /** `/api/projects/<id>`, to put paths behind. */
+  /** `/api/projects/<id>`, the prefix of paths. */
   readonly root: string;
 }
 
@@ -57,7 +61,7 @@ export function checkedProject(project: string): string {
   throw new CommandError('usage', `--project: expected the number of a project or @current, got: ${project}`);
 }
 
-/** Every record of a list, however many pages it has. */
+/** Returns all records of a list, over all pages. */
 export async function listAll<T>(api: Api, path: string, query: ApiQuery = {}): Promise<T[]> {
   const all: T[] = [];
   for (;;) {
@@ -74,7 +78,7 @@ interface Page<T> {
   readonly results: readonly T[];
 }
 
-/** The first `max` records of a list, a page at a time. */
+/** Yields the first `max` records of a list, page by page. */
 export async function* pagesOf<T>(
   api: ProjectApi,
   path: string,
@@ -87,12 +91,12 @@ export async function* pagesOf<T>(
     yield page.results.slice(0, left);
     left -= page.results.length;
     if (page.next === null || page.results.length === 0) return;
-    // Only the query of the link is used: the service may know itself under another address than ours.
+    // Only the query of the link is used: the service may be known here by another address.
     wanted = Object.fromEntries(new URL(page.next, api.url).searchParams);
   }
 }
 
-/** The first `max` records of a list. */
+/** Returns the first `max` records of a list. */
 export async function listUpTo<T>(api: ProjectApi, path: string, query: ApiQuery, max: number): Promise<T[]> {
   return (await Array.fromAsync(pagesOf<T>(api, path, query, max))).flat();
 }

@@ -5,7 +5,7 @@ import type { Settings } from '../server/config/settings.ts';
 import type { BackupJob, BackupPlace } from '../server/service/backup.ts';
 import { CommandError } from './exit-codes.ts';
 import { numberText, percent, startProgressLine } from './progress-line.ts';
-import { untilStopped } from './stop-signal.ts';
+import { runUntilStopped } from './stop-signal.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface BucketOptions extends Readonly<Record<string, unknown>> {
@@ -14,25 +14,25 @@ export interface BucketOptions extends Readonly<Record<string, unknown>> {
   readonly endpoint?: string;
 }
 
-/** Of a bucket; keys are those of the machine, as every tool of AWS finds them. */
+/** Adds the options of a bucket. Credentials are found as every AWS tool finds them. */
 export function addBucketOptions(command: Command): Command {
   return command
-    .addOption(new Option('--region <region>', 'of a bucket').env('AWS_REGION').default('us-east-1'))
-    .addOption(new Option('--endpoint <url>', 'of a bucket that is not on AWS').env('AWS_ENDPOINT_URL'));
+    .addOption(new Option('--region <region>', 'region of a bucket').env('AWS_REGION').default('us-east-1'))
+    .addOption(new Option('--endpoint <url>', 'endpoint of a bucket that is not on AWS').env('AWS_ENDPOINT_URL'));
 }
 
 export function placeFrom(place: string, { region, endpoint }: BucketOptions): BackupPlace {
   return { place, bucket: { region, ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }) } };
 }
 
-/** Does `work` while showing how far it is. Errors: CommandError. */
+/** Runs `work` and shows its progress. Errors: CommandError. */
 export async function runBackupJob<T>(
   settings: Settings,
   terminal: Terminal,
   work: (job: BackupJob) => Promise<T>,
 ): Promise<T> {
   const { createLog, stderrLines } = await import('../server/telemetry/log.ts');
-  const shown = { step: 'looking at both sides', bytes: 0, total: 0 };
+  const shown = { step: 'reading both sides', bytes: 0, total: 0 };
   const line = startProgressLine(
     () => (shown.total === 0 ? shown.step : `${shown.step}  ${percent(shown.bytes / shown.total)}`),
     terminal.process.stderr,
@@ -48,18 +48,18 @@ export async function runBackupJob<T>(
     stderrLines(() => undefined),
   );
   try {
-    return await untilStopped(terminal.process, (signal) => work({ log, progress, signal }));
+    return await runUntilStopped(terminal.process, (signal) => work({ log, progress, signal }));
   } catch (error) {
-    // By name: loading the modules only to compare classes would slow every command down.
-    const isSaid = error instanceof Error && /^(BackupRefused|BackupDamaged|Bucket)Error$/.test(error.name);
-    if (isSaid) throw new CommandError('failed', error.message, { cause: error });
+    // Compared by name: loading the modules for their classes would slow every command down.
+    const isReported = error instanceof Error && /^(BackupRefused|BackupDamaged|Bucket)Error$/.test(error.name);
+    if (isReported) throw new CommandError('failed', error.message, { cause: error });
     throw error;
   } finally {
     line.stop();
   }
 }
 
-/** `3,000 events of 2 projects, 20 waiting, 812 rows`. */
+/** Returns `3,000 events of 2 projects, 20 waiting to be stored, 812 rows of metadata`. */
 export function countsText({ events, waiting, tables }: BackupCounts): string {
   const stored = events.reduce((sum, month) => sum + month.events, 0);
   const projects = new Set(events.map(({ project }) => project)).size;

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
-import type { CommandProcess } from './command-process.ts';
+import type { CommandProcess } from './terminal.ts';
 import { CommandError } from './exit-codes.ts';
 
-/** Asks before something that cannot be undone. Without a terminal `--yes` has to be given. Errors: usage, interrupted. */
+/** Asks before something that cannot be undone. Without a terminal `--yes` is required. Errors: usage, interrupted. */
 export async function confirm(
   { stdin, stderr }: CommandProcess,
   question: string,
@@ -10,7 +10,7 @@ export async function confirm(
 ): Promise<void> {
   if (yes) return;
   if (!stdin.isTTY || !stderr.isTTY) {
-    throw new CommandError('usage', `${question} Add --yes to do it without being asked.`);
+    throw new CommandError('usage', `${question} Add --yes to skip this question.`);
   }
   const prompt = createInterface({ input: stdin, output: stderr });
   try {

@@ -1,7 +1,4 @@
-/**
- * What a person may type, for each command that does something: shown in its help and in the reference. Keyed by the words of the
- * command; `millrace` at the beginning is left out.
- */
+/** Example calls of each command, shown in its help and in the reference. Keyed by the command's words; a leading `millrace` is omitted. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   '': ['serve', 'send events.ndjson --project-key phc_…', 'events tail', 'help import run'],
   serve: ['serve', 'serve --port 9000 --data-dir /srv/millrace'],
@@ -170,10 +167,14 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   help: ['help import run'],
 };
 
-/** Of a command with others in it. */
+/** For a command that groups others. */
 const shownMax = 4;
 
-/** As they are typed; of a command that only holds others, one of each of the first of them. `path`: its words. */
+/**
+ * Returns the examples as they are typed; for a command that only groups others, the first example of each of its first commands.
+ *
+ * @param path words of the command
+ */
 export function examplesOf(path: string): string[] {
   const own = examples[path];
   if (own !== undefined) return own.map(typed);
@@ -181,7 +182,7 @@ export function examplesOf(path: string): string[] {
   return inner.slice(0, shownMax).flatMap(([, [first]]) => (first === undefined ? [] : [typed(first)]));
 }
 
-/** What begins with something else than the program has its name in it. */
+/** Adds the program's name unless the example starts with something else and contains it. */
 function typed(example: string): string {
   return /\bmillrace [a-z]/.test(example) ? example : `millrace ${example}`;
 }

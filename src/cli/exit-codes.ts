@@ -1,36 +1,37 @@
-/** How a command ends, for scripts. Stable. docs/reference/cli.md follows from this table. */
+/** Exit codes, which are stable. docs/reference/cli.md is generated from this table. */
 export const exitCodes = {
   ok: { code: 0, meaning: 'Done.' },
   failed: { code: 1, meaning: 'Failed; the message says why.' },
   differences: {
     code: 2,
-    meaning: 'Of `diff` alone: there are differences. A `diff` that was not understood ends with 1.',
+    meaning: '`diff` only: there are differences. An invalid `diff` command ends with 1.',
   },
-  usage: { code: 2, meaning: 'The command was not understood, or needs `--yes`.' },
+  usage: { code: 2, meaning: 'The command is invalid, or needs `--yes`.' },
   rejected: {
     code: 3,
-    meaning: 'Finished, but some records were rejected or could not be read, or the source says that it is incomplete.',
+    meaning:
+      'Finished, but some records were rejected or could not be read, or the source reports that it is incomplete.',
   },
   auth: { code: 4, meaning: 'The key is missing, wrong, or lacks a scope.' },
-  notFound: { code: 5, meaning: 'There is no such record, project or path.' },
+  notFound: { code: 5, meaning: 'The record, project or path does not exist.' },
   rateLimited: { code: 6, meaning: 'The server limits the rate; try again later.' },
   different: {
     code: 7,
-    meaning: 'An import is done, but what is stored differs from what was sent; the report says where.',
+    meaning: 'An import completed, but stored events differ from what was sent; the report lists where.',
   },
-  preflight: { code: 8, meaning: 'An import was not begun: its preflight found a problem and says what to change.' },
+  preflight: { code: 8, meaning: 'An import was not started: its preflight found a problem and says what to change.' },
   exactById: {
     code: 9,
     meaning:
-      'An import is done, and every event is stored with its id, time and name; its properties could not be compared, or ' +
+      'An import completed, and every event is stored with its id, time and name; its properties could not be compared, or ' +
       'active transformations may have changed them.',
   },
   unverified: {
     code: 10,
-    meaning: 'An import is done, and nobody looked into the store: the target cannot be read, or not with this key.',
+    meaning: 'An import completed without verification: the target cannot be read, or not with this key.',
   },
-  unreachable: { code: 69, meaning: 'The server cannot be reached or has trouble.' },
-  paused: { code: 75, meaning: 'An import is paused; the same command goes on where it stopped.' },
+  unreachable: { code: 69, meaning: 'The server cannot be reached or has a problem.' },
+  paused: { code: 75, meaning: 'An import is paused; the same command resumes it.' },
   invalidConfig: { code: 78, meaning: 'The configuration is invalid.' },
   interrupted: { code: 130, meaning: 'Stopped by Ctrl-C.' },
   terminated: { code: 143, meaning: 'Stopped by SIGTERM.' },
@@ -38,13 +39,13 @@ export const exitCodes = {
 
 export type ExitReason = keyof typeof exitCodes;
 
-/** Ends the command with a sentence for the person and a code for the script. */
+/** Ends the command with a message for the user and an exit code for scripts. */
 export class CommandError extends Error {
   override name = 'CommandError';
   readonly reason: ExitReason;
-  /** After how many seconds another attempt makes sense, where the server has said so. */
+  /** Seconds to wait before another attempt, where the server names them. */
   readonly waitSeconds: number | undefined;
-  /** What the service has answered with, where one has. */
+  /** HTTP status of the response, if there was one. */
   readonly status: number | undefined;
   constructor(
     reason: ExitReason,

@@ -5,7 +5,7 @@ import type { ReaderMemory } from '../imports/formats/reader-memory.ts';
 import { CommandError } from './exit-codes.ts';
 import { jsonObjectIn } from './read-arguments.ts';
 
-/** What the command line says about the format of the records. */
+/** Options of the format of records, as commander gives them. */
 export interface FormatArguments {
   /** `key=value`; `key=@file` takes the value from a file. */
   readonly formatOption?: readonly string[];
@@ -13,12 +13,12 @@ export interface FormatArguments {
   readonly names?: string;
 }
 
-/** The file of `--names`. Errors: usage. */
+/** Reads the file of `--names`. Errors: usage. */
 export function namesIn({ names }: FormatArguments): JsonObject | undefined {
   return names === undefined ? undefined : jsonObjectIn('--names', names);
 }
 
-/** Errors: usage, when an option or the table of names is not one of the format. */
+/** Creates the reader of a format. Errors: usage, when an option or the table of names does not fit the format. */
 export function createFormatReader(
   format: Format,
   options: FormatOptions,

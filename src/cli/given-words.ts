@@ -1,28 +1,31 @@
 import type { Command, Option } from 'commander';
 import { addressesOf } from './profiles/take-profile.ts';
-import { takenFrom } from './settle-options.ts';
+import { fileOfOption } from './resolve-options.ts';
 
 /** The words of one argument, or of one option and its value. */
 export type WordGroup = readonly string[];
 
-/** What stands for a secret. */
+/** Shown instead of a secret. */
 export const placeholder = '…';
 
-/** Options whose value is a key. What names the file of a key is no secret. */
+/** Options whose value is a key. The name of a key file is not a secret. */
 const secretOptions: ReadonlySet<string> = new Set(['apiKey', 'projectKey', 'token', 'personalApiKey']);
 
-/** What is shown of a value; undefined: nothing, and its option is not repeated. `option`: its attribute, empty for an argument. */
+/**
+ * Returns how a value is shown; `undefined` omits its option.
+ *
+ * @param option attribute name of the option, empty for an argument
+ */
 export type ShownValue = (option: string, value: string) => string | undefined;
 
 /**
- * The words with which a command can be given again: arguments and options as they were typed, and an address that came from a
- * variable or a profile, because it may be another one next time. A typed key becomes a placeholder; the one of a variable or a
- * profile is not repeated.
+ * Returns the words that repeat a command: arguments and options as typed, and an address that came from a variable or a profile, because
+ * that one may differ next time. A typed key becomes a placeholder; a key from a variable or a profile is omitted.
  */
 export function givenWords(command: Command, shown: ShownValue = (_, value) => value): WordGroup[] {
   const operands = command.args.map((arg): WordGroup => [shown('', arg) ?? placeholder]);
   const options = command.options.flatMap((option) => optionWords(command, option, shown));
-  // What looks like a flag is one, unless it follows two dashes.
+  // An argument that starts with a dash must follow `--`.
   if (command.args.every((arg) => !arg.startsWith('-'))) return [...operands, ...options];
   return [...options, ['--'], ...operands];
 }
@@ -36,7 +39,7 @@ function optionWords(command: Command, option: Option, shown: ShownValue): WordG
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.flatMap((each) => {
     const text = secretOptions.has(name)
-      ? (takenFrom(command, name) ?? keyPlaceholder(String(each)))
+      ? (fileOfOption(command, name) ?? keyPlaceholder(String(each)))
       : shown(name, String(each));
     return text === undefined ? [] : [[flag, text]];
   });
@@ -49,12 +52,12 @@ function isRepeated(command: Command, option: Option): boolean {
   return (source === 'env' || source === 'config') && addressesOf(command).includes(name);
 }
 
-/** How a key begins says what it is a key of. */
+/** Keeps the prefix of a key, which tells its kind. */
 export function keyPlaceholder(key: string): string {
   return `${/^ph[a-z]_/.exec(key)?.[0] ?? ''}${placeholder}`;
 }
 
-/** As a shell takes them. */
+/** Joins words and quotes them for a shell. */
 export function shellText(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');
 }

@@ -4,12 +4,11 @@ import { ApiError } from '../wire/contract/errors.ts';
 import { createApiClient, detailOf, queryString, type Api } from './api-client.ts';
 import { addApiKeyOption } from './api-options.ts';
 import { localUrl } from './commands/healthcheck.ts';
-import type { CommandProcess } from './command-process.ts';
+import type { CommandProcess, Terminal } from './terminal.ts';
 import { CommandError } from './exit-codes.ts';
 import { addOutputOptions } from './output.ts';
 import { addProfileOption } from './profiles/take-profile.ts';
 import { addSettingOptions, settingsFrom } from './setting-options.ts';
-import type { Terminal } from './terminal.ts';
 
 export interface OpenApiOptions extends Readonly<Record<string, unknown>> {
   readonly url?: string;

@@ -8,8 +8,8 @@ import { isSourceFile, readNamedPluginFile } from './read-plugin-file.ts';
 const pathForm = /^(\.{0,2}[/\\]|~|\.{1,2}$)|\.(zip|tgz|tar|tar\.gz|[cm]?[jt]sx?)$/;
 
 /**
- * The body of a request that installs a plugin from what a person named: an address, `npm:NAME`, a folder, a source file or an archive that
- * is there, else a package of the registry. Errors: usage.
+ * Returns the body of a request that installs a plugin from a URL, `npm:NAME`, or an existing folder, source file or archive; otherwise
+ * from the npm package of that name. Errors: usage.
  */
 export async function packageBody(source: string, more: Readonly<Record<string, string>> = {}): Promise<object> {
   if (/^https?:\/\//.test(source)) return { url: source, ...more };
@@ -20,7 +20,7 @@ export async function packageBody(source: string, more: Readonly<Record<string, 
     return { files: await textsOf(source, readNamedPluginFile), ...more };
   if (found?.isFile() === true) return archiveForm(source, more);
   if (!pathForm.test(source)) return { npm: source, ...more };
-  throw new CommandError('usage', `expected a folder, a file or an archive at ${source}, found nothing`);
+  throw new CommandError('usage', `expected a folder, a file or an archive, got a path that does not exist: ${source}`);
 }
 
 type Texts = Readonly<Record<string, string>>;

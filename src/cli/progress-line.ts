@@ -1,8 +1,8 @@
-import type { Output } from './command-process.ts';
+import type { Output } from './terminal.ts';
 
-/** How long commands say how far they have come: a line that is drawn over on a terminal, else a line every few seconds. */
+/** Progress of a long command: one line that is redrawn on a terminal, otherwise a new line every few seconds. */
 export interface ProgressLine {
-  /** A line of its own, above the one that is drawn over. */
+  /** Writes a separate line above the one that is redrawn. */
   say(line: string): void;
   stop(): void;
 }
@@ -11,7 +11,7 @@ const drawMs = 200;
 const lineMs = 5000;
 const barWidth = 24;
 
-/** `state` gives the line as it is now; asked for on every drawing. */
+/** @param state returns the current line; called for each drawing */
 export function startProgressLine(state: () => string, out: Output): ProgressLine {
   const isTerminal = out.isTTY === true;
   const clear = (): void => void (isTerminal && out.write('\r\u001b[K'));
@@ -31,7 +31,7 @@ export function startProgressLine(state: () => string, out: Output): ProgressLin
   };
 }
 
-/** `[########        ]` for a share from 0 to 1. */
+/** Returns `[########        ]` for a share from 0 to 1. */
 export function bar(share: number): string {
   const filled = Math.round(share * barWidth);
   return `[${'#'.repeat(filled)}${' '.repeat(barWidth - filled)}]`;
@@ -41,7 +41,7 @@ export function percent(share: number): string {
   return `${String(Math.floor(share * 100)).padStart(3)} %`;
 }
 
-/** `0:31`, `2:46:30`. */
+/** Returns `0:31` or `2:46:30`. */
 export function durationText(seconds: number): string {
   const whole = Math.ceil(seconds);
   const hours = Math.floor(whole / 3600);
@@ -51,7 +51,7 @@ export function durationText(seconds: number): string {
   return hours > 0 ? `${hours}:${tail}` : tail;
 }
 
-/** `120,000`. */
+/** Returns `120,000`. */
 export function numberText(count: number): string {
   return count.toLocaleString('en-US');
 }

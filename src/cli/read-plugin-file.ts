@@ -4,11 +4,11 @@ import { textOf } from '../plugins/packages/package-files.ts';
 import { PluginPackageError } from '../plugins/plugin-package-error.ts';
 import { readFolder } from '../plugins/packages/read-folder.ts';
 
-/** A plugin of one file, with what belongs to it. */
+/** A plugin that consists of one file, with the files it needs. */
 export interface PluginFile {
   /** Text by path; its plugin.json names the file as the entry. */
   readonly files: Readonly<Record<string, string>>;
-  /** A plugin.json lies beside it, which says which settings there are. */
+  /** Whether there is a plugin.json next to it, which declares the settings. */
   readonly isDeclared: boolean;
 }
 
@@ -16,21 +16,21 @@ const sourceFile = /\.[cm]?[jt]sx?$/;
 const relativeImport = /(\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*['"]\.{1,2}\//;
 const manifestFile = 'plugin.json';
 
-/** JavaScript or TypeScript, by its name. */
+/** Tells from its name whether a file is JavaScript or TypeScript. */
 export function isSourceFile(path: string): boolean {
   return sourceFile.test(path);
 }
 
-/** The file, its plugin.json, and everything below its folder when it imports from there. Errors: PluginPackageError. */
+/** Reads the file, its plugin.json, and its whole folder if it imports from there. Errors: PluginPackageError. */
 export async function readPluginFile(path: string): Promise<PluginFile> {
   const files = await readBeside(path);
   const own = files[manifestFile];
-  // Whatever plugin.json names as its entry: this file is what is meant.
+  // This file is the entry, whichever one plugin.json names.
   const manifest = { ...(own === undefined ? {} : parsedManifest(own)), main: basename(path) };
   return { files: { ...files, [manifestFile]: JSON.stringify(manifest) }, isDeclared: own !== undefined };
 }
 
-/** The same for an installation, which needs a name: that of the file, where no plugin.json says another. */
+/** Reads the same for an installation, which needs a name: the one in plugin.json, otherwise the file's. */
 export async function readNamedPluginFile(path: string): Promise<PluginFile['files']> {
   const { files } = await readPluginFile(path);
   const manifest = { name: basename(path, extname(path)), ...parsedManifest(files[manifestFile] ?? '{}') };
@@ -50,7 +50,7 @@ function parsedManifest(text: string): object {
     const value = JSON.parse(text) as unknown;
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new PluginPackageError(`${manifestFile}: expected a JSON object`);
 }

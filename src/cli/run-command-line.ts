@@ -1,9 +1,8 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../server/config/load.ts';
-import type { CommandProcess } from './command-process.ts';
+import { type CommandProcess, createTerminal, type Terminal } from './terminal.ts';
 import { CommandError, exitCodes, type ExitReason } from './exit-codes.ts';
 import { buildProgram } from './program.ts';
-import { createTerminal, type Terminal } from './terminal.ts';
 
 /** Runs one command and turns whatever happens into an exit code. `args`: without node and program. */
 export async function runCommandLine(args: readonly string[], process: CommandProcess): Promise<number> {

@@ -1,9 +1,9 @@
 import { EventSourceParserStream, type EventSourceMessage } from 'eventsource-parser/stream';
 
-/** A server-sent event that is longer than this is none of ours. */
+/** The service sends no longer event. */
 const eventCharsMax = 4_000_000;
 
-/** The events of a stream, as they come; comments (heartbeats) are passed over. */
+/** Yields the events of a stream as they arrive; skips comments (heartbeats). */
 export async function* serverSentEvents({ body }: Response): AsyncIterable<EventSourceMessage> {
   if (body === null) return;
   yield* body

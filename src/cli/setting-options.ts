@@ -6,13 +6,13 @@ import {
   type SettingName,
   type Settings,
 } from '../server/config/settings.ts';
-import type { CommandProcess } from './command-process.ts';
+import type { CommandProcess } from './terminal.ts';
 import { CommandError } from './exit-codes.ts';
 import { addOutputOptions } from './output.ts';
 
 const allSettings = Object.keys(settingDefinitions) as SettingName[];
 
-/** Adds one option per setting, straight from the table, and `--config-file`. */
+/** Adds one option per setting and `--config-file`. */
 export function addSettingOptions(command: Command, names: readonly SettingName[] = allSettings): Command {
   command.option('--config-file <file>', 'JSON file of settings (MILLRACE_CONFIG_FILE)');
   for (const name of names) command.addOption(settingOption(name));
@@ -35,7 +35,7 @@ function defaultText({ default: value }: SettingDefinition): string {
   return text === '' ? '' : `, default ${text}`;
 }
 
-/** The settings as flags, environment and file give them. Errors: CommandError invalidConfig with every problem. */
+/** Loads the settings from flags, environment and file. Errors: CommandError invalidConfig with every problem. */
 export function settingsFrom(options: Readonly<Record<string, unknown>>, { env }: CommandProcess): LoadedSettings {
   const flags: Partial<Record<SettingName, string>> = {};
   for (const name of allSettings) {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { CommandProcess } from './command-process.ts';
+import type { CommandProcess } from './terminal.ts';
 import { stopSignal } from './stop-signal.ts';
 
 function started() {

@@ -1,24 +1,27 @@
-import type { CommandProcess } from './command-process.ts';
+import type { CommandProcess } from './terminal.ts';
 import { CommandError } from './exit-codes.ts';
 
 /**
- * A wish to stop, from Ctrl-C or SIGTERM. The first one is passed on, the second ends the process at once. One Ctrl-C arrives several
- * times when npm, npx or the launcher started the program: the terminal sends it to all of them, and each passes it on. What comes
- * within a second of the first is that same one.
+ * A request to stop, from Ctrl-C or SIGTERM. The first one aborts the signal, the second ends the process immediately. One Ctrl-C arrives
+ * several times when npm, npx or the launcher started the program: the terminal sends it to all of them, and each forwards it. Those
+ * within a second of the first count as the same one.
  */
 export interface StopSignal {
   readonly signal: AbortSignal;
-  /** Throws the CommandError of the signal when one came. */
+  /** Throws the CommandError of the signal if one was received. */
   rethrow(): void;
-  /** Signals act again as if this had never been. */
+  /** Restores the default handling of signals. */
   release(): void;
 }
 
 const sameMs = 1_000;
 const exitCodeOf = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Does `work` until it is done or somebody wishes to stop. Errors: those of `work`; CommandError of the signal when one came. */
-export async function untilStopped<T>(process: CommandProcess, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Runs `work` until it ends or the user stops it. Errors: those of `work`; the CommandError of a signal. */
+export async function runUntilStopped<T>(
+  process: CommandProcess,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const stop = stopSignal(process);
   try {
     return await work(stop.signal);
@@ -30,7 +33,7 @@ export async function untilStopped<T>(process: CommandProcess, work: (signal: Ab
   }
 }
 
-/** @param now ms of a clock that is never set */
+/** @param now monotonic clock in ms */
 export function stopSignal(process: CommandProcess, now = () => performance.now()): StopSignal {
   const controller = new AbortController();
   let first: number | undefined;

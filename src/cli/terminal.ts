@@ -1,17 +1,37 @@
+import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { CommandProcess, Output } from './command-process.ts';
 
-/** Data goes to stdout, everything said about it to stderr. Colour only on a terminal, never with NO_COLOR. */
+type Signal = 'SIGINT' | 'SIGTERM';
+
+/** A stream that a command writes to; a terminal has a width and a number of colours. */
+export interface Output extends Writable {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  getColorDepth?(env?: object): number;
+}
+
+/** The process of a command: the real one, or a test's own, which runs a command without starting a process. */
+export interface CommandProcess {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Output;
+  readonly stderr: Output;
+  on(signal: Signal, listener: (signal: Signal) => void): unknown;
+  off(signal: Signal, listener: (signal: Signal) => void): unknown;
+  exit(code: number): void;
+}
+
+/** Writes data to stdout and messages to stderr. Colours only on a terminal, and never with NO_COLOR. */
 export interface Terminal {
   readonly process: CommandProcess;
-  /** One line of data. */
+  /** Writes one line of data. */
   data(line: string): void;
   json(value: unknown): void;
-  /** Rows under their headings, aligned. */
+  /** Writes aligned rows under their headings. */
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   note(line: string): void;
   problem(message: string): void;
-  /** Text for stdout. */
+  /** Styles text for stdout. */
   styled(style: Style, text: string): string;
 }
 
@@ -53,13 +73,13 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
 
 const nameCharsMax = 80;
 
-/** A name from the data, cut so that one long name does not push the other columns off the screen. */
+/** Shortens a name from the data, so that a long one does not push the other columns off the screen. */
 export function shortName(name: string): string {
   const chars = [...name];
   return chars.length <= nameCharsMax ? name : `${chars.slice(0, nameCharsMax - 1).join('')}…`;
 }
 
-/** The text without what could move the cursor or end the line. */
+/** Replaces characters that could move the cursor or end the line. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ');
 }

@@ -1,20 +1,20 @@
 import { Document, Scalar, visit } from 'yaml';
 
-/** A line of nothing but white space. */
+/** A line of white space only. */
 const blankLine = /^[ \t]+$/m;
 
-/** The document as text, of which reading makes the same again. */
+/** Writes a document so that reading the text gives the same document. */
 export function writeYaml(document: Document): string {
   visit(document, {
     Scalar: (_, node) => {
-      // Written as a block, a text of such lines alone would lose their white space.
+      // As a block, a text that consists of such lines would lose its white space.
       if (typeof node.value === 'string' && blankLine.test(node.value)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   return document.toString({ lineWidth: 0 });
 }
 
-/** A value of JSON as YAML. */
+/** Writes a JSON value as YAML. */
 export function yamlOf(value: unknown): string {
   return writeYaml(new Document(value));
 }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { CommandProcess } from '../../src/cli/command-process.ts';
+import type { CommandProcess } from '../../src/cli/terminal.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 
 export interface Finished {

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { askForIds } from '../../src/cli/completion/completion-script.ts';
+import { completeIdsName } from '../../src/cli/completion-script.ts';
 import { examplesOf } from '../../src/cli/examples.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { buildProgram } from '../../src/cli/program.ts';
@@ -25,7 +25,7 @@ export function cliPage(): string {
     about,
     codes,
     ...program.commands
-      .filter((command) => command.name() !== askForIds)
+      .filter((command) => command.name() !== completeIdsName)
       .flatMap((command) => sections(command, [program.name()])),
   );
 }

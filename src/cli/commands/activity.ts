@@ -1,9 +1,8 @@
 import { Option, type Command } from 'commander';
 import { activityScopes, type ActivityEntry } from '../../wire/contract/activity.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
-import { showList } from '../output.ts';
+import { showList, showTable } from '../output.ts';
 import { countOf } from '../read-arguments.ts';
-import { showActivity } from '../show-activity.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface Options extends ApiOptions {
@@ -14,15 +13,14 @@ interface Options extends ApiOptions {
   readonly limit: string;
 }
 
-/** Who changed what. */
 export function activityCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('activity'))
-    .addOption(new Option('--scope <kind>', 'only of this kind of items').choices(activityScopes))
-    .option('--item <id>', 'only of this item; needs --scope')
+    .addOption(new Option('--scope <kind>', 'only items of this kind').choices(activityScopes))
+    .option('--item <id>', 'only this item; needs --scope')
     .option('--after <time>', 'from this time on (ISO 8601)')
     .option('--before <time>', 'before this time')
-    .option('--limit <number>', 'how many', '50')
-    .description('list what people and the service changed in a project of a running service, newest first')
+    .option('--limit <number>', 'number of entries', '50')
+    .description('list what users and the service changed in a project of a running service, newest first')
     .action(async ({ scope, item, after, before, ...options }: Options) => {
       const api = projectApi(options);
       const query = { scope, item_id: item, after, before };
@@ -30,4 +28,20 @@ export function activityCommand(parent: Command, terminal: Terminal): void {
       const entries = await listUpTo<ActivityEntry>(api, `${api.root}/activity_log/`, query, max);
       await showList(terminal, options, entries, () => showActivity(terminal, entries));
     });
+}
+
+export function showActivity(terminal: Terminal, entries: readonly ActivityEntry[]): void {
+  showTable(terminal, entries, {
+    TIME: ({ created_at }) => created_at,
+    WHO: (entry) => whoDid(entry),
+    WHAT: ({ activity }) => activity,
+    ITEM: ({ scope, item_id, detail }) => `${scope} ${item_id} ${detail.name}`,
+    CHANGED: ({ detail }) => detail.changes.map(({ field }) => field).join(', ') || '-',
+  });
+}
+
+function whoDid({ user, is_system: isSystem, key_label: key }: ActivityEntry): string {
+  if (isSystem || user === null) return 'the service';
+  const name = user.email || user.first_name;
+  return key === null ? name : `${name}, key "${key}"`;
 }

@@ -18,18 +18,17 @@ interface Options extends ApiOptions {
 }
 
 const decisions = [
-  ['approve', 'let the history of a filed agreement in (operators only)'],
-  ['reject', 'refuse a filed agreement (operators only)'],
+  ['approve', 'approve a filed agreement (operators only)'],
+  ['reject', 'reject a filed agreement (operators only)'],
   ['end', 'end an approved agreement'],
 ] as const;
 
 const listMax = 1000;
 
-/** Agreements for historical imports, of a running service. */
 export function agreementsCommand(parent: Command, terminal: Terminal): void {
   const agreements = parent
     .command('agreements')
-    .description('agreements for historical imports of a running service: file, approve, reject');
+    .description('file, approve and reject agreements for historical imports');
 
   addApiOptions(agreements.command('list'))
     .addOption(new Option('--state <state>', 'only in this state').choices(['filed', 'approved', 'rejected', 'ended']))
@@ -42,11 +41,11 @@ export function agreementsCommand(parent: Command, terminal: Terminal): void {
     });
 
   addApiOptions(agreements.command('file'))
-    .requiredOption('--source <text>', 'where the events come from, e.g. the tool that is left')
-    .requiredOption('--method <text>', 'how they are sent: an import app, a script')
-    .requiredOption('--events <number>', 'events in all')
-    .requiredOption('--speed <number>', 'events per second at most')
-    .option('--note <text>', 'anything else worth knowing')
+    .requiredOption('--source <text>', 'source of the events, such as the previous tool')
+    .requiredOption('--method <text>', 'how they are sent, such as an import app or a script')
+    .requiredOption('--events <number>', 'total number of events')
+    .requiredOption('--speed <number>', 'maximum events per second')
+    .option('--note <text>', 'additional information')
     .description('file an agreement for a historical import')
     .action(async ({ source, method, events, speed, note, ...options }: Options) => {
       const api = projectApi(options);
@@ -63,13 +62,13 @@ export function agreementsCommand(parent: Command, terminal: Terminal): void {
 
   for (const [verb, description] of decisions) {
     addApiOptions(agreements.command(verb))
-      .argument('<id>', 'the agreement')
-      .option('--note <text>', 'why')
+      .argument('<id>', 'id of the agreement')
+      .option('--note <text>', 'reason')
       .option('--yes', 'do not ask')
       .description(description)
       .action(async (id: string, options: Options) => {
         const api = projectApi(options);
-        if (verb !== 'approve') await confirm(terminal.process, `Agreement ${id}: ${verb} it for good?`, options);
+        if (verb !== 'approve') await confirm(terminal.process, `Agreement ${id}: ${verb} it permanently?`, options);
         const path = `${api.root}/historical_migrations/${encodeURIComponent(id)}/${verb}/`;
         const body = options.note === undefined ? {} : { note: options.note };
         await showAgreement(terminal, options, await api.send<HistoricalMigrationRecord>('POST', path, body));

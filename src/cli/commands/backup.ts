@@ -8,11 +8,12 @@ interface BackupOptions extends BucketOptions {
   readonly to: string;
 }
 
-/** Copies a data directory while the service works on it, or without one. */
 export function backupCommand(parent: Command, terminal: Terminal): void {
   const command = addSettingOptions(parent.command('backup').option('--json', 'print JSON'), ['dataDir', 'logLevel']);
-  addBucketOptions(command.requiredOption('--to <place>', 'an empty directory, or s3://bucket/prefix'))
-    .description('copy a data directory as it is at one moment, with the service at work or not; checked')
+  addBucketOptions(command.requiredOption('--to <place>', 'empty directory, or s3://bucket/prefix'))
+    .description(
+      'copy a data directory at one point in time, whether the service is running or not, and verify the copy',
+    )
     .action(async (options: BackupOptions) => {
       const { settings } = settingsFrom(options, terminal.process);
       const report = await runBackupJob(settings, terminal, async (job) => {
@@ -21,7 +22,7 @@ export function backupCommand(parent: Command, terminal: Terminal): void {
       });
       if (options.json === true) return terminal.json(report);
       const { files, bytes, counts, taken_at: at } = report;
-      terminal.data(`${options.to} is whole: ${numberText(files)} files, ${numberText(bytes)} bytes, as of ${at}`);
+      terminal.data(`${options.to} is complete: ${numberText(files)} files, ${numberText(bytes)} bytes, as of ${at}`);
       terminal.data(countsText(counts));
     });
 }

@@ -10,11 +10,11 @@ import { addOutputOptions, showRecord, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The configuration as `serve` would take it with the same flags. */
+/** Shows the configuration that `serve` would use with the same flags. */
 export function configCommand(parent: Command, terminal: Terminal): void {
-  const config = parent.command('config').description('the configuration');
+  const config = parent.command('config').description('show the configuration');
   addSettingOptions(addOutputOptions(config.command('show')))
-    .description('show every setting, its value and where it comes from; secrets are hidden')
+    .description('show every setting, its value and its origin; secrets are hidden')
     .action(async (options: OutputOptions) => {
       const { settings, origins } = settingsFrom({ ...options }, terminal.process);
       const names = Object.keys(settingDefinitions) as SettingName[];

@@ -10,12 +10,16 @@ import {
 } from '../../wire/contract/dead-letters.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
-import { editText } from '../edit-text.ts';
-import { CommandError } from '../exit-codes.ts';
 import { showFields, showList, showRecord, showTable } from '../output.ts';
 import { numberText } from '../progress-line.ts';
 import { countOf, jsonOf } from '../read-arguments.ts';
-import { printable, type Terminal } from '../terminal.ts';
+import { printable, type Terminal, type CommandProcess } from '../terminal.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommandError } from '../exit-codes.ts';
 
 type DeadLetterCounts = Static<typeof deadLetterCountsSchema>;
 type DeadLetterWithOriginal = Static<typeof deadLetterWithOriginalSchema>;
@@ -41,11 +45,10 @@ interface Options extends ApiOptions, Filter {
   readonly yes?: boolean;
 }
 
-/** Events that could not be stored, of a running service. */
 export function deadLettersCommand(parent: Command, terminal: Terminal): void {
   const letters = parent
     .command('dead-letters')
-    .description('events of a running service that could not be stored: look, correct, replay, discard');
+    .description('list, correct, replay and discard events that a running service could not store');
   addRead(letters, terminal);
   addEdit(letters, terminal);
   addReplay(letters, terminal);
@@ -54,7 +57,7 @@ export function deadLettersCommand(parent: Command, terminal: Terminal): void {
 
 function addRead(letters: Command, terminal: Terminal): void {
   withState(withFilter(addApiOptions(letters.command('list'))))
-    .option('--limit <number>', 'how many', '50')
+    .option('--limit <number>', 'number of dead letters', '50')
     .description('list dead letters, newest first')
     .action(async (options: Options) => {
       const api = projectApi(options);
@@ -74,8 +77,8 @@ function addRead(letters: Command, terminal: Terminal): void {
     });
 
   addApiOptions(letters.command('show'))
-    .argument('<id>', 'the dead letter')
-    .option('--original', 'only the bytes as they were received')
+    .argument('<id>', 'id of the dead letter')
+    .option('--original', 'print only the bytes as received')
     .description('show a dead letter with the original event')
     .action(async (id: string, options: Options) => {
       const api = projectApi(options);
@@ -87,9 +90,9 @@ function addRead(letters: Command, terminal: Terminal): void {
 
 function addReplay(letters: Command, terminal: Terminal): void {
   withChoice(addApiOptions(letters.command('replay')))
-    .option('--corrected <json|@file>', 'of one: the event as it should have been')
-    .option('--dry-run', 'only tell what would happen')
-    .description('send open dead letters through again')
+    .option('--corrected <json|@file>', 'corrected event, for one dead letter')
+    .option('--dry-run', 'only show what would happen')
+    .description('process open dead letters again')
     .action(async (ids: readonly string[], options: Options) => {
       if (options.corrected !== undefined) return replayCorrected(terminal, ids, options);
       const api = projectApi(options);
@@ -101,7 +104,7 @@ function addReplay(letters: Command, terminal: Terminal): void {
       const result = await api.send<ReplayResult>('POST', `${api.root}/dead_letters/replay/`, body);
       await showRecord(terminal, options, result, () => showReplay(terminal, result));
       if (result.failed.length > 0) {
-        throw new CommandError('rejected', `${result.failed.length} are still not acceptable and stay open`);
+        throw new CommandError('rejected', `${result.failed.length} are still invalid and stay open`);
       }
     });
 }
@@ -118,10 +121,10 @@ async function replayCorrected(terminal: Terminal, ids: readonly string[], optio
 
 function addEdit(letters: Command, terminal: Terminal): void {
   addApiOptions(letters.command('edit'))
-    .argument('<id>', 'the dead letter')
-    .option('--dry-run', 'only tell what would happen')
+    .argument('<id>', 'id of the dead letter')
+    .option('--dry-run', 'only show what would happen')
     .description(
-      'correct the event of a dead letter in an editor ($VISUAL, $EDITOR, else vi), and send it through again',
+      'correct the event of a dead letter in an editor ($VISUAL, $EDITOR, otherwise vi), and process it again',
     )
     .action(async (id: string, options: Options) => {
       const api = projectApi(options);
@@ -130,15 +133,15 @@ function addEdit(letters: Command, terminal: Terminal): void {
       if (encoding === 'base64') {
         throw new CommandError(
           'failed',
-          `expected text to edit, got other bytes: "dead-letters show ${id} --original"`,
+          `expected text to edit, got binary data: "dead-letters show ${id} --original"`,
         );
       }
       await using edited = await editText(terminal.process, original, 'event.json');
-      if (edited.text === original) return terminal.note('nothing was changed, and nothing sent');
+      if (edited.text === original) return terminal.note('nothing was changed or sent');
       try {
         await replayCorrected(terminal, [id], { ...options, corrected: edited.text });
       } catch (error) {
-        terminal.note(`what you wrote is kept in ${edited.keep()}`);
+        terminal.note(`your text is kept in ${edited.keep()}`);
         throw error;
       }
     });
@@ -147,13 +150,13 @@ function addEdit(letters: Command, terminal: Terminal): void {
 function addDiscard(letters: Command, terminal: Terminal): void {
   withChoice(addApiOptions(letters.command('discard')))
     .option('--dry-run', 'only count them')
-    .description('put open dead letters away for good')
+    .description('discard open dead letters permanently')
     .action(async (ids: readonly string[], options: Options) => {
       const api = projectApi(options);
       const choice = choiceOf(ids, options);
       if (options.dryRun !== true) {
         const which = ids.length > 0 ? `${ids.length} dead letters` : 'every open dead letter that matches';
-        await confirm(terminal.process, `Discard ${which} for good?`, options);
+        await confirm(terminal.process, `Discard ${which} permanently?`, options);
       }
       const body = { ...choice, dry_run: options.dryRun === true };
       const result = await api.send<DiscardResult>('POST', `${api.root}/dead_letters/discard/`, body);
@@ -165,10 +168,10 @@ function addDiscard(letters: Command, terminal: Terminal): void {
 
 function withFilter(command: Command): Command {
   return command
-    .option('--reason <type>', 'only of this reason')
+    .option('--reason <type>', 'only with this reason')
     .option('--event <name>', 'only events of this name')
     .option('--distinct-id <id>', 'only events of this person')
-    .addOption(new Option('--lane <lane>', 'only of this lane').choices(['live', 'historical']))
+    .addOption(new Option('--lane <lane>', 'only in this lane').choices(['live', 'historical']))
     .option('--after <time>', 'received from this time on (ISO 8601)')
     .option('--before <time>', 'received before this time');
 }
@@ -180,8 +183,8 @@ function withState(command: Command): Command {
 }
 
 function withChoice(command: Command): Command {
-  return withFilter(command.argument('[id...]', 'the dead letters; or a filter, or --all'))
-    .option('--all', 'every open one')
+  return withFilter(command.argument('[id...]', 'ids of dead letters; or give a filter, or --all'))
+    .option('--all', 'all open dead letters')
     .option('--yes', 'do not ask');
 }
 
@@ -189,13 +192,13 @@ function queryOf({ reason, event, distinctId, lane, after, before }: Filter) {
   return { reason, event, distinct_id: distinctId, lane, after, before };
 }
 
-/** Without a word about which nothing is chosen. */
+/** Never selects all by default. Errors: usage. */
 function choiceOf(ids: readonly string[], options: Options): object {
   const filter = Object.fromEntries(Object.entries(queryOf(options)).filter(([, value]) => value !== undefined));
   if (ids.length > 0 && Object.keys(filter).length === 0 && options.all !== true) return { ids };
   if (ids.length > 0) throw new CommandError('usage', 'expected ids, or a filter, or --all; not several of them');
   if (Object.keys(filter).length > 0) return { filter };
-  // The earliest time there is: a filter must not be empty.
+  // A filter must not be empty.
   if (options.all === true) return { filter: { after: '1970-01-01T00:00:00Z' } };
   throw new CommandError('usage', 'expected ids, a filter such as --reason, or --all');
 }
@@ -235,5 +238,47 @@ function showCounts(terminal: Terminal, { count, results }: DeadLetterCounts): v
 function showReplay(terminal: Terminal, { matched, replayed, failed, remaining }: ReplayResult): void {
   terminal.data(`${numberText(matched)} match, ${numberText(replayed)} replayed`);
   for (const { id, code, detail } of failed) terminal.data(`  ${id}  ${code}  ${printable(detail)}`);
-  if (remaining > 0) terminal.note(`${numberText(remaining)} more match: give the command again`);
+  if (remaining > 0) terminal.note(`${numberText(remaining)} more match: repeat the command`);
+}
+
+/** An edited text; disposing it removes its file. */
+interface Edited extends AsyncDisposable {
+  readonly text: string;
+  /** Keeps the file and returns its path. */
+  keep(): string;
+}
+
+/**
+ * Opens a text in the user's editor. Errors: failed.
+ *
+ * @param name file name, which tells editors the language
+ */
+async function editText({ env }: Pick<CommandProcess, 'env'>, text: string, name: string): Promise<Edited> {
+  // Readable by this user only.
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-edit-'));
+  const path = join(folder, name);
+  const { VISUAL: visual, EDITOR: plain } = env;
+  const editor = visual || plain || 'vi';
+  let isKept = false;
+  const dispose = async (): Promise<void> => {
+    if (!isKept) await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await writeFile(path, text, { mode: 0o600 });
+    // Run by the shell, because EDITOR may contain options: "code --wait".
+    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit' });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    if (code !== 0) throw new CommandError('failed', `${editor} ended with ${code ?? 'a signal'}: nothing was changed`);
+    return {
+      text: await readFile(path, 'utf8'),
+      keep: () => {
+        isKept = true;
+        return path;
+      },
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
 }

@@ -84,8 +84,8 @@ describe('events tail', () => {
     expect(stdout).toContain('from 1');
     expect(stdout).toContain('from 2');
     expect(stderr).toContain('not shown: 1,200 stored');
-    expect(stderr).toContain('connection broke');
-    expect(stderr).toContain('connected again');
+    expect(stderr).toContain('connection lost');
+    expect(stderr).toContain('reconnected');
   });
 
   it('with --json prints what came as it came, to the last digit', async () => {

@@ -14,12 +14,11 @@ interface Options extends ApiOptions {
   readonly limit: string;
 }
 
-/** Groups of a running service. */
 export function groupsCommand(parent: Command, terminal: Terminal): void {
-  const groups = parent.command('groups').description('groups of a running service, such as companies');
+  const groups = parent.command('groups').description('list and show groups of a running service, such as companies');
 
   addApiOptions(groups.command('types'))
-    .description('list the types of groups')
+    .description('list the group types')
     .action(async (options: Options) => {
       const types = await typesOf(projectApi(options));
       await showList(terminal, options, types, () =>
@@ -31,9 +30,9 @@ export function groupsCommand(parent: Command, terminal: Terminal): void {
     });
 
   addApiOptions(groups.command('list'))
-    .argument('<type>', 'type, as events name it, or its index')
-    .option('--search <text>', 'only those whose key contains this')
-    .option('--limit <number>', 'how many', '20')
+    .argument('<type>', 'type as named in events, or its index')
+    .option('--search <text>', 'only groups whose key contains this')
+    .option('--limit <number>', 'number of groups', '20')
     .description('list the groups of a type, by key')
     .action(async (type: string, options: Options) => {
       const api = projectApi(options);
@@ -50,7 +49,7 @@ export function groupsCommand(parent: Command, terminal: Terminal): void {
     });
 
   addApiOptions(groups.command('show'))
-    .argument('<type>', 'type, as events name it, or its index')
+    .argument('<type>', 'type as named in events, or its index')
     .argument('<key>', 'key of the group')
     .description('show a group')
     .action(async (type: string, key: string, options: Options) => {
@@ -81,5 +80,5 @@ async function indexOf(api: ProjectApi, name: string): Promise<string> {
   const found = types.find((type) => type.group_type === name || String(type.group_type_index) === name);
   if (found !== undefined) return String(found.group_type_index);
   const known = types.map(({ group_type }) => group_type).join(', ') || 'none';
-  throw new CommandError('notFound', `no type of groups "${name}"; there are: ${known}`);
+  throw new CommandError('notFound', `no group type "${name}"; known types: ${known}`);
 }

@@ -2,21 +2,21 @@ import type { Command } from 'commander';
 import { CommandError } from '../exit-codes.ts';
 import { nearest } from '../../base/nearest.ts';
 
-/** `millrace help import run`: the help of a command, however deep it lies. */
+/** Shows the help of a command at any depth: `millrace help import run`. */
 export function helpCommand(parent: Command): void {
   parent
     .command('help')
     .argument('[command...]', 'words of the command')
     .description('show help for a command')
-    .action((words: readonly string[]) => words.reduce(innerOf, parent).outputHelp());
+    .action((words: readonly string[]) => words.reduce(subcommandOf, parent).outputHelp());
 }
 
 /** Errors: usage. */
-function innerOf(command: Command, word: string): Command {
+function subcommandOf(command: Command, word: string): Command {
   const names = command.commands.map((each) => each.name());
   const found = command.commands[names.indexOf(word)];
   if (found !== undefined) return found;
   const meant = nearest(word, names);
-  const hint = meant === undefined ? `; there are: ${names.join(', ')}` : `; did you mean ${meant}?`;
+  const hint = meant === undefined ? `; its commands: ${names.join(', ')}` : `; did you mean ${meant}?`;
   throw new CommandError('usage', `${command.name()} has no command "${word}"${names.length === 0 ? '' : hint}`);
 }

@@ -3,18 +3,17 @@ import { ConfigError, loadSettings } from '../../server/config/load.ts';
 import type { SettingName, Settings } from '../../server/config/settings.ts';
 import type { MoveProgress } from '../../stores/move/move-progress.ts';
 import type { MoveReport } from '../../stores/move/move.ts';
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess, Terminal } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
 import { numberText, startProgressLine } from '../progress-line.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
-import type { Terminal } from '../terminal.ts';
 
 interface MoveOptions extends Readonly<Record<string, unknown>> {
   readonly json?: boolean;
   readonly to?: string;
 }
 
-/** Options that name the new stores, besides the file. */
+/** Options that name the new stores instead of a file. */
 const targetOptions = [
   ['--to-database-url <url>', 'toDatabaseUrl', 'databaseUrl', 'PostgreSQL to move to'],
   ['--to-clickhouse-url <url>', 'toClickhouseUrl', 'clickhouseUrl', 'ClickHouse to move to'],
@@ -22,7 +21,6 @@ const targetOptions = [
   ['--to-clickhouse-replicas <addresses>', 'toClickhouseReplicas', 'clickhouseReplicas', 'addresses of its servers'],
 ] as const satisfies readonly (readonly [string, string, SettingName, string])[];
 
-/** Takes a machine's data directory to PostgreSQL and ClickHouse. */
 export function moveCommand(parent: Command, terminal: Terminal): void {
   const command = addSettingOptions(parent.command('move').option('--json', 'print JSON'), [
     'dataDir',
@@ -32,7 +30,7 @@ export function moveCommand(parent: Command, terminal: Terminal): void {
   command.option('--to <file>', 'settings of the new stores, a JSON file as for --config-file');
   for (const [flag, , , help] of targetOptions) command.option(flag, help);
   command
-    .description('copy a data directory to PostgreSQL and ClickHouse, compared; again after a stop, it goes on')
+    .description('copy a data directory to PostgreSQL and ClickHouse and compare the copy; the same command resumes it')
     .action(async (options: MoveOptions) => {
       const target = targetFrom(options, terminal.process);
       const { settings } = settingsFrom(options, terminal.process);
@@ -42,7 +40,7 @@ export function moveCommand(parent: Command, terminal: Terminal): void {
     });
 }
 
-/** From the file and the flags only: the environment speaks of the old stores. */
+/** Reads the file and the flags only: the environment describes the old stores. */
 function targetFrom(options: MoveOptions, { env }: CommandProcess): Settings {
   const flags: Partial<Record<SettingName, string>> = {};
   for (const [, option, setting] of targetOptions) {
@@ -71,7 +69,7 @@ async function run(settings: Settings, target: Settings, terminal: Terminal): Pr
     import('../../server/telemetry/log.ts'),
     import('../../stores/move/move.ts'),
   ]);
-  const shown = { step: 'looking at both sides', rows: 0, events: 0 };
+  const shown = { step: 'reading both sides', rows: 0, events: 0 };
   const line = startProgressLine(
     () => `${shown.step}  ${numberText(shown.rows)} rows, ${numberText(shown.events)} events`,
     terminal.process.stderr,
@@ -102,13 +100,13 @@ function summaryOf(report: MoveReport, { dataDir }: Settings, target: Settings):
   const months = Object.keys(report.months).length;
   return [
     `moved ${numberText(report.rows)} rows of ${tables} tables and ${numberText(report.events)} events of ${months} months; counts and checksums agree`,
-    `${dataDir} is as it was; a service that is started on it says that it was moved`,
-    `next: start "millrace serve" with ${settingsOf(target)} and a data directory of its own; then send to its address`,
+    `${dataDir} is unchanged; a service started on it reports that it was moved`,
+    `next: start "millrace serve" with ${settingsOf(target)} and a separate data directory; then send to its address`,
     ...(target.kafkaBrokers === '' ? [] : ['its first start creates the slots of the event log']),
   ];
 }
 
-/** Everything that the start needs; addresses that hold passwords by their names alone. */
+/** Returns the settings of the next start; addresses that contain passwords by name only. */
 function settingsOf({ clickhouseCluster, clickhouseReplicas, kafkaBrokers }: Settings): string {
   return [
     'DATABASE_URL and CLICKHOUSE_URL of the new stores',

@@ -28,15 +28,14 @@ interface Options extends ApiOptions {
   readonly yes?: boolean;
 }
 
-/** A test is tried once; the service looks for it every two seconds. */
-const testMsMax = 75_000;
+/** A test is sent once; the service polls for it every two seconds. */
+const testTimeoutMs = 75_000;
 const pollMs = 300;
 
-/** Where notices go, of a running service. */
 export function noticesCommand(parent: Command, terminal: Terminal): void {
   const notices = parent
     .command('notices')
-    .description('notices of a running service by webhook, Slack or e-mail: where they go, and what became of them');
+    .description('manage notifications of a running service by webhook, Slack or e-mail');
   listCommand(notices, terminal);
   createCommand(notices, terminal);
   updateCommand(notices, terminal);
@@ -48,17 +47,17 @@ export function noticesCommand(parent: Command, terminal: Terminal): void {
 function command(notices: Command, name: string): Command {
   return addApiOptions(notices.command(name)).option(
     '--service',
-    'of the service as a whole (disk, lag) instead of a project; admins only',
+    'notifications about the whole service (disk, lag) instead of a project; admins only',
   );
 }
 
 function fieldOptions(made: Command): Command {
   const events = [...noticeEventsOf('project'), ...noticeEventsOf('service')].join(', ');
   return made
-    .option('--address <url>', 'of a webhook or Slack: where to post; @file takes it from a file')
-    .option('--email <email>', 'of e-mail: who gets it; may be given several times', collect)
-    .option('--secret <key>', 'of a webhook: the key of its signatures; @file takes it from a file')
-    .option('--event <name>', `what to tell of, default all: ${events}; may be given several times`, collect);
+    .option('--address <url>', 'webhook or Slack: address to post to; @file reads it')
+    .option('--email <email>', 'e-mail: recipient; repeatable', collect)
+    .option('--secret <key>', 'webhook: key that signs requests; @file reads it')
+    .option('--event <name>', `event to report, default all: ${events}; repeatable`, collect);
 }
 
 function listCommand(notices: Command, terminal: Terminal): void {
@@ -73,28 +72,30 @@ function listCommand(notices: Command, terminal: Terminal): void {
 
 function createCommand(notices: Command, terminal: Terminal): void {
   fieldOptions(command(notices, 'create'))
-    .requiredOption('--name <name>', 'as people call it')
-    .addOption(new Option('--kind <kind>', 'how notices are sent').choices(destinationKinds).makeOptionMandatory())
-    .option('--disable', 'switched off for now')
-    .description('name a destination; the key of the signatures of a webhook is printed this once')
+    .requiredOption('--name <name>', 'name to show')
+    .addOption(
+      new Option('--kind <kind>', 'how notifications are sent').choices(destinationKinds).makeOptionMandatory(),
+    )
+    .option('--disable', 'create it disabled')
+    .description('create a destination; the signing key of a webhook is printed only once')
     .action(async (options: Options) => {
       const { api, path } = placeOf(options);
       const { name, kind } = options;
       const made = await api.send<NewDestinationRecord>('POST', path, { name, kind, ...fieldsOf(options) });
       await showRecord(terminal, options, made, () => {
         showDestinations(terminal, [made]);
-        if (made.secret !== null) terminal.note(`key of its signatures, shown this once: ${made.secret}`);
+        if (made.secret !== null) terminal.note(`signing key, not shown again: ${made.secret}`);
       });
     });
 }
 
 function updateCommand(notices: Command, terminal: Terminal): void {
   fieldOptions(command(notices, 'update'))
-    .argument('<id>', 'the destination')
-    .option('--name <name>', 'as people call it')
-    .option('--enable', 'switch it on')
-    .option('--disable', 'switch it off')
-    .description('change a destination; what is left out stays')
+    .argument('<id>', 'id of the destination')
+    .option('--name <name>', 'name to show')
+    .option('--enable', 'enable it')
+    .option('--disable', 'disable it')
+    .description('change a destination; other fields stay as they are')
     .action(async (id: string, options: Options) => {
       const { api, path } = placeOf(options);
       const { name } = options;
@@ -105,12 +106,12 @@ function updateCommand(notices: Command, terminal: Terminal): void {
 
 function deleteCommand(notices: Command, terminal: Terminal): void {
   command(notices, 'delete')
-    .argument('<id>', 'the destination')
+    .argument('<id>', 'id of the destination')
     .option('--yes', 'do not ask')
-    .description('delete a destination, and what is on its way to it')
+    .description('delete a destination and its pending notifications')
     .action(async (id: string, options: Options) => {
       const { api, path } = placeOf(options);
-      await confirm(terminal.process, `Delete destination ${id} for good?`, options);
+      await confirm(terminal.process, `Delete destination ${id} permanently?`, options);
       await api.send('DELETE', `${path}${part(id)}/`);
       terminal.note(`deleted ${id}`);
     });
@@ -118,24 +119,24 @@ function deleteCommand(notices: Command, terminal: Terminal): void {
 
 function testCommand(notices: Command, terminal: Terminal): void {
   command(notices, 'test')
-    .argument('<id>', 'the destination')
-    .description('send a test and wait for what becomes of it; fails when it does not arrive')
+    .argument('<id>', 'id of the destination')
+    .description('send a test notification and wait for the outcome; fails when it is not delivered')
     .action(async (id: string, options: Options) => {
       const { api, path } = placeOf(options);
       const begun = await api.send<DeliveryRecord>('POST', `${path}${part(id)}/test/`);
       const ended = await endOf(api, `${path}${part(id)}/deliveries/${begun.id}/`);
       await showRecord(terminal, options, ended, () => showDeliveries(terminal, [ended]));
       if (ended.state === 'sent') return;
-      const reason = ended.error === '' ? 'no process with the role jobs has taken it yet' : ended.error;
+      const reason = ended.error === '' ? 'no process with the role jobs has claimed it yet' : ended.error;
       throw new CommandError('failed', `the test was not sent: ${reason}`);
     });
 }
 
 function deliveriesCommand(notices: Command, terminal: Terminal): void {
   command(notices, 'deliveries')
-    .argument('<id>', 'the destination')
-    .option('--limit <number>', 'how many', '20')
-    .description('list what was sent to a destination or could not be, newest first')
+    .argument('<id>', 'id of the destination')
+    .option('--limit <number>', 'number of deliveries', '20')
+    .description('list deliveries to a destination, newest first')
     .action(async (id: string, options: Options) => {
       const { api, path } = placeOf(options);
       const max = countOf('--limit', options.limit ?? '20', 1);
@@ -166,7 +167,7 @@ function fieldsOf({ address, email, secret, event, enable, disable }: Options) {
 }
 
 async function endOf(api: ProjectApi, path: string): Promise<DeliveryRecord> {
-  const until = performance.now() + testMsMax;
+  const until = performance.now() + testTimeoutMs;
   for (;;) {
     const now = await api.get<DeliveryRecord>(path);
     if (now.state === 'sent' || now.state === 'failed' || performance.now() > until) return now;

@@ -17,14 +17,13 @@ interface Options extends ApiOptions {
 
 const idsShown = 3;
 
-/** Persons of a running service. */
 export function personsCommand(parent: Command, terminal: Terminal): void {
-  const persons = parent.command('persons').description('persons of a running service');
+  const persons = parent.command('persons').description('list and show persons of a running service');
 
   addApiOptions(persons.command('list'))
-    .option('--search <text>', 'only those one of whose ids begins with this, or whose uuid or email it is')
-    .option('--email <address>', 'only those with exactly this property email')
-    .option('--limit <number>', 'how many', '20')
+    .option('--search <text>', 'only persons with an id that starts with this, or with this uuid or email')
+    .option('--email <address>', 'only persons with exactly this email property')
+    .option('--limit <number>', 'number of persons', '20')
     .description('list persons, newest first')
     .action(async ({ search, email, ...options }: Options) => {
       const api = projectApi(options);
@@ -52,8 +51,8 @@ export function personsCommand(parent: Command, terminal: Terminal): void {
 
   addApiOptions(persons.command('merge-history'))
     .argument('<person>', 'uuid, or one of the distinct_ids')
-    .option('--limit <number>', 'how many events of each kind to look at, the newest', '1000')
-    .description('show how the ids of a person came together: the events that said so, oldest first')
+    .option('--limit <number>', 'number of events of each kind to read, newest first', '1000')
+    .description('list the events that merged the ids of a person, oldest first')
     .action(async (name: string, options: Options) => {
       const api = projectApi(options);
       const person = await findPerson(api, name);
@@ -71,20 +70,20 @@ export function personsCommand(parent: Command, terminal: Terminal): void {
     });
 }
 
-/** An event that said that two ids are one person. */
+/** An event that links two ids to one person. */
 interface Merge {
   readonly timestamp: string;
   readonly event: string;
   readonly distinct_id: string;
   readonly other_distinct_id: string;
-  /** Whether they are: a merge may have been refused, which an ingestion warning says. */
+  /** False when the merge was refused, which an ingestion warning reports. */
   readonly is_merged: boolean;
   readonly event_id: string;
 }
 
 type MergingEvent = Static<typeof eventSchema>;
 
-/** Events that merge, and the property that names the other id. */
+/** Events that merge persons, and the property with the other id. */
 const mergingEvents = { $identify: '$anon_distinct_id', $create_alias: 'alias', $merge_dangerously: 'alias' } as const;
 
 async function mergesOf(api: ProjectApi, { uuid, distinct_ids: ids }: PersonRecord, max: number): Promise<Merge[]> {
@@ -106,7 +105,7 @@ async function mergesOf(api: ProjectApi, { uuid, distinct_ids: ids }: PersonReco
       });
     }
   }
-  // Events of the same moment have no order of their own: by their ids they stand the same way every time.
+  // Events with equal times are sorted by id, so that the order is stable.
   const place = ({ timestamp, event_id: id }: Merge): string => `${timestamp} ${id}`;
   return merges.sort((a, b) => (place(a) < place(b) ? -1 : 1));
 }
@@ -117,7 +116,10 @@ async function findPerson(api: ProjectApi, name: string): Promise<PersonRecord> 
   if (found !== undefined) return found;
   const uuid = canonicalUuid(name);
   if (uuid !== undefined) return api.get<PersonRecord>(`${api.root}/persons/${uuid}/`);
-  throw new CommandError('notFound', `no person has the distinct_id "${name}"; "millrace persons list --search" finds`);
+  throw new CommandError(
+    'notFound',
+    `no person has the distinct_id "${name}"; search with "millrace persons list --search"`,
+  );
 }
 
 function showPerson(terminal: Terminal, person: PersonRecord): void {

@@ -104,7 +104,7 @@ describe('millrace plugins', () => {
     await writeFile(path, makeZip(members(filesOf('Zipped', '1.1.0'))));
     expect((await done('upgrade', 'zip-it', path)).stdout).toContain('1.1.0');
     const several = await run('upgrade', 'zip-it', path, '--to', '1.2.0');
-    expect(several.stderr).toContain('only a package of the registry has several');
+    expect(several.stderr).toContain('only npm packages have several');
   });
 
   it('a second install of the same name says how to upgrade, and that command, typed as it stands there, does', async () => {
@@ -151,8 +151,8 @@ describe('millrace plugins', () => {
   });
 
   it.each([
-    [['install', './nowhere'], 'usage', 'expected a folder, a file or an archive at ./nowhere'],
-    [['install', 'gone.tgz'], 'usage', 'expected a folder, a file or an archive at gone.tgz'],
+    [['install', './nowhere'], 'usage', 'expected a folder, a file or an archive, got a path that does not exist: ./nowhere'],
+    [['install', 'gone.tgz'], 'usage', 'expected a folder, a file or an archive, got a path that does not exist: gone.tgz'],
     [['install', 'no-such-package'], 'failed', 'the registry has no package "no-such-package"'],
     [['install', 'http://10.0.0.1/x.zip'], 'failed', 'could not be fetched'],
     [['upgrade', 'test-mark'], 'usage', 'is built in'],

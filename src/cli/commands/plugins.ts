@@ -1,12 +1,11 @@
 import { Option, type Command } from 'commander';
-import type { PluginRecord, PluginVersionRecord } from '../../wire/contract/plugins.ts';
+import { type PluginRecord, type PluginVersionRecord, familyPaths } from '../../wire/contract/plugins.ts';
 import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
-import { CommandError } from '../exit-codes.ts';
 import { showList, showRecord, showTable } from '../output.ts';
-import { packageBody } from '../package-body.ts';
 import type { Terminal } from '../terminal.ts';
-import { changeVersion, listVersions, rollBackVersion } from '../plugin-versions.ts';
+import { CommandError } from '../exit-codes.ts';
+import { packageBody } from '../package-body.ts';
 
 interface PluginOptions extends ApiOptions {
   readonly name?: string;
@@ -17,20 +16,26 @@ interface PluginOptions extends ApiOptions {
   readonly yes?: boolean;
 }
 
-const sourceHelp = 'folder, file (.js, .ts), archive (.zip, .tgz), address, or npm package NAME[@VERSION]';
+const sourceHelp = 'folder, file (.js, .ts), archive (.zip, .tgz), URL, or npm package NAME[@VERSION]';
 
-/** Plugins of a running service: those it brings and those installed. */
 export function pluginsCommand(parent: Command, terminal: Terminal): void {
-  const plugins = parent.command('plugins').description('plugins of a running service: install, update, remove');
+  const plugins = parent.command('plugins').description('install, upgrade and remove plugins of a running service');
   addRead(plugins, terminal);
   addChange(plugins, terminal);
 }
 
 function addRead(plugins: Command, terminal: Terminal): void {
   addApiOptions(plugins.command('list'))
-    .description('list the plugins, built in and installed')
-    .addOption(new Option('--kind <kind>', 'only these').choices(['transformation', 'import-app', 'both', 'none']))
-    .option('--search <text>', 'only those with this text in name or description')
+    .description('list built-in and installed plugins')
+    .addOption(
+      new Option('--kind <kind>', 'only plugins of this kind').choices([
+        'transformation',
+        'import-app',
+        'both',
+        'none',
+      ]),
+    )
+    .option('--search <text>', 'only plugins with this text in name or description')
     .action(async (options: PluginOptions) => {
       const found = await listPlugins(projectApi(options), options);
       await showList(terminal, options, found, () => showPlugins(terminal, found));
@@ -57,7 +62,7 @@ function addChange(plugins: Command, terminal: Terminal): void {
 
   addApiOptions(plugins.command('install').argument('<source>', sourceHelp))
     .description('install a plugin')
-    .option('--name <text>', "name instead of the plugin's own")
+    .option('--name <text>', "name to show instead of the plugin's")
     .action(async (source: string, options: PluginOptions) => {
       const api = projectApi(options);
       const body = await packageBody(source, options.name === undefined ? {} : { name: options.name });
@@ -65,9 +70,9 @@ function addChange(plugins: Command, terminal: Terminal): void {
     });
 
   addApiOptions(plugins.command('upgrade').argument('<plugin>', 'number or slug').argument('[source]', sourceHelp))
-    .description('get the newest version from where the plugin came from, or from another source')
-    .option('--to <version>', 'this version: one that is kept, or one of the npm package')
-    .option('--configs', 'upgrade its configs in the project, too')
+    .description('install the newest version from where the plugin came from, or from another source')
+    .option('--to <version>', 'version to install: one that was installed before, or one of the npm package')
+    .option('--configs', 'also upgrade its configs in the project')
     .action(async (name: string, source: string | undefined, options: PluginOptions) => {
       const api = projectApi(options);
       const plugin = await findPlugin(api, name);
@@ -78,8 +83,8 @@ function addChange(plugins: Command, terminal: Terminal): void {
     });
 
   addApiOptions(plugins.command('rollback').argument('<plugin>', 'number or slug'))
-    .description('make the version before the present one the latest again')
-    .option('--configs', 'take its configs in the project there, too')
+    .description('make the previous version the latest again')
+    .option('--configs', 'also move its configs in the project')
     .action(async (name: string, options: PluginOptions) => {
       const api = projectApi(options);
       const { upgraded, configs } = await rollBackVersion(api, await findPlugin(api, name), options);
@@ -93,7 +98,7 @@ function addChange(plugins: Command, terminal: Terminal): void {
     .action(async (name: string, options: PluginOptions) => {
       const api = projectApi(options);
       const plugin = await findPlugin(api, name);
-      await confirm(terminal.process, `Remove plugin ${plugin.slug} with all its versions for good?`, options);
+      await confirm(terminal.process, `Remove plugin ${plugin.slug} with all its versions permanently?`, options);
       await api.send('DELETE', `${api.root}/plugins/${plugin.id}/`);
       terminal.note(`removed ${plugin.slug}`);
     });
@@ -134,7 +139,7 @@ function showPlugins(terminal: Terminal, plugins: readonly PluginRecord[]): void
   );
 }
 
-/** Those that a config may have. */
+/** Shows the settings of a config. */
 function showSettings(terminal: Terminal, schema: PluginRecord['config_schema']): void {
   const fields = schema.filter((entry) => 'key' in entry);
   if (fields.length === 0) return;
@@ -158,4 +163,76 @@ function showVersions(terminal: Terminal, versions: readonly PluginVersionRecord
       each.source_url ?? each.source_kind,
     ]),
   );
+}
+
+interface VersionChange {
+  /** Source instead of the one the plugin was installed from. */
+  readonly source?: string | undefined;
+  readonly to?: string | undefined;
+  /** Whether to move the project's configs to the version. */
+  readonly configs?: boolean | undefined;
+}
+
+interface ChangedVersion {
+  readonly upgraded: PluginRecord;
+  /** Ids of the configs that were moved. */
+  readonly configs: readonly number[];
+}
+
+/** Lists versions, newest first. */
+function listVersions(api: ProjectApi, pluginId: number): Promise<readonly PluginVersionRecord[]> {
+  return listAll(api, `${api.root}/plugins/${pluginId}/versions/`);
+}
+
+/** Installs another version of a plugin, and moves its configs to it on request. Errors: CommandError. */
+async function changeVersion(api: ProjectApi, plugin: PluginRecord, wanted: VersionChange): Promise<ChangedVersion> {
+  const body = await bodyOf(api, plugin, wanted);
+  const upgraded = await api.send<PluginRecord>('PATCH', `${api.root}/plugins/${plugin.id}/`, body);
+  return { upgraded, configs: wanted.configs === true ? await moveConfigs(api, upgraded) : [] };
+}
+
+/** Makes the previous version the latest. Errors: failed, when there is none. */
+async function rollBackVersion(
+  api: ProjectApi,
+  plugin: PluginRecord,
+  wanted: Pick<VersionChange, 'configs'>,
+): Promise<ChangedVersion> {
+  const versions = await listVersions(api, plugin.id);
+  const previous = versions[versions.findIndex(({ is_latest }) => is_latest) + 1];
+  if (previous === undefined)
+    throw new CommandError('failed', `${plugin.slug} has no version before ${plugin.version}`);
+  return changeVersion(api, plugin, { ...wanted, to: previous.version });
+}
+
+async function bodyOf(api: ProjectApi, plugin: PluginRecord, { source, to }: VersionChange): Promise<object> {
+  if (source !== undefined) {
+    const body = await packageBody(source, to === undefined ? {} : { version: to });
+    if (to === undefined || 'npm' in body) return body;
+    throw new CommandError('usage', `--to: ${source} is one version; only npm packages have several`);
+  }
+  if (to !== undefined && (await listVersions(api, plugin.id)).some(({ version }) => version === to)) {
+    return { version: to };
+  }
+  const npm = /^npm:(.+)@/.exec(plugin.source_url ?? '')?.[1];
+  if (npm !== undefined) return to === undefined ? { npm } : { npm, version: to };
+  if (to !== undefined) {
+    throw new CommandError('notFound', `${plugin.slug} has no installed version ${to}; name a source that has it`);
+  }
+  if (plugin.source_url !== null) return { url: plugin.source_url };
+  const origin = plugin.is_built_in ? 'is built in' : 'was installed from a folder, a file or an archive';
+  throw new CommandError('usage', `${plugin.slug} ${origin}; name the source of the new version`);
+}
+
+/** Moves the configs of a plugin to a version, except deleted ones. */
+async function moveConfigs(api: ProjectApi, { id, families, version }: PluginRecord): Promise<number[]> {
+  const moved: number[] = [];
+  for (const family of families) {
+    const path = `${api.root}/${familyPaths[family]}/`;
+    for (const config of await listAll<{ readonly id: number; readonly plugin: number }>(api, path)) {
+      if (config.plugin !== id) continue;
+      await api.send('POST', `${path}${config.id}/upgrade/`, { version });
+      moved.push(config.id);
+    }
+  }
+  return moved;
 }

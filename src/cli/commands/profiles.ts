@@ -16,9 +16,8 @@ interface AddOptions {
   readonly use?: boolean;
 }
 
-/** Servers that this user works with, in a file of this user. */
 export function profilesCommand(parent: Command, terminal: Terminal): void {
-  const profiles = parent.command('profiles').description('servers and keys that are stored for --profile');
+  const profiles = parent.command('profiles').description('manage stored services and keys (--profile)');
   listCommand(profiles, terminal);
   addCommand(profiles, terminal);
   useCommand(profiles, terminal);
@@ -59,13 +58,13 @@ function shown(name: string, { url, project, api_key, project_key }: Profile, cu
 function addCommand(profiles: Command, terminal: Terminal): void {
   profiles
     .command('add')
-    .description('store a server and its keys for this user, or change them')
-    .argument('<name>', 'a name of your own, such as production')
+    .description('store or change a service and its keys for this user')
+    .argument('<name>', 'name, such as production')
     .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').makeOptionMandatory())
     .addOption(new Option('--api-key <key>', 'personal API key (phx_…); @file reads it').env('MILLRACE_API_KEY'))
     .addOption(new Option('--project-key <key>', 'project key (phc_…); @file reads it').env('MILLRACE_PROJECT_API_KEY'))
-    .option('--project <id>', 'number of the project that commands are about')
-    .option('--use', 'take it wherever no other is named')
+    .option('--project <id>', 'number of the default project')
+    .option('--use', 'use it when no profile is named')
     .action((name: string, options: AddOptions) => {
       if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(name)) {
         throw new CommandError('usage', `expected a name of letters, digits and . _ -, got: ${name}`);
@@ -74,14 +73,14 @@ function addCommand(profiles: Command, terminal: Terminal): void {
       const profile = profileFrom(options);
       const inUse = options.use === true ? name : current;
       writeProfiles(terminal.process, { current: inUse, profiles: { ...known, [name]: profile } });
-      terminal.note(`${name} is in ${profilesFile(terminal.process)}${inUse === name ? ' and in use' : ''}`);
+      terminal.note(`${name} is stored in ${profilesFile(terminal.process)}${inUse === name ? ' and in use' : ''}`);
     });
 }
 
 function profileFrom({ url, apiKey, projectKey, project }: AddOptions): Profile {
   const { username, password } = new URL(checkedUrl(url));
   if (username !== '' || password !== '') {
-    throw new CommandError('usage', '--url: expected an address without user and password; --api-key is the way in');
+    throw new CommandError('usage', '--url: expected an address without user and password; use --api-key');
   }
   return {
     url: checkedUrl(url),
@@ -94,8 +93,8 @@ function profileFrom({ url, apiKey, projectKey, project }: AddOptions): Profile 
 function useCommand(profiles: Command, terminal: Terminal): void {
   profiles
     .command('use')
-    .description('take a profile wherever no other is named; without a name none is taken any more')
-    .argument('[name]', 'as "profiles list" shows it')
+    .description('set the profile used when none is named; without a name, unset it')
+    .argument('[name]', 'name from "profiles list"')
     .action((name: string | undefined) => {
       const known = readProfiles(terminal.process);
       if (name !== undefined) profileOf(known, name);
@@ -107,13 +106,13 @@ function useCommand(profiles: Command, terminal: Terminal): void {
 function removeCommand(profiles: Command, terminal: Terminal): void {
   profiles
     .command('remove')
-    .description('forget a server and its keys; the keys stay valid')
-    .argument('<name>', 'as "profiles list" shows it')
+    .description('remove a service and its keys; the keys stay valid')
+    .argument('<name>', 'name from "profiles list"')
     .option('--yes', 'do not ask')
     .action(async (name: string, options: { readonly yes?: boolean }) => {
       const known = readProfiles(terminal.process);
       profileOf(known, name);
-      await confirm(terminal.process, `Forget ${name} and its keys?`, options);
+      await confirm(terminal.process, `Remove ${name} and its stored keys?`, options);
       const left = Object.fromEntries(Object.entries(known.profiles).filter(([each]) => each !== name));
       writeProfiles(terminal.process, { current: known.current === name ? undefined : known.current, profiles: left });
       terminal.note(`removed ${name}`);

@@ -8,13 +8,12 @@ interface RestoreOptions extends BucketOptions {
   readonly from: string;
 }
 
-/** Makes a data directory of a backup. */
 export function restoreCommand(parent: Command, terminal: Terminal): void {
   const command = addSettingOptions(parent.command('restore').option('--json', 'print JSON'), ['dataDir', 'logLevel']);
   addBucketOptions(
-    command.requiredOption('--from <place>', 'what "millrace backup" wrote: a directory, or s3://bucket/prefix'),
+    command.requiredOption('--from <place>', 'backup by "millrace backup": a directory, or s3://bucket/prefix'),
   )
-    .description('make a data directory of a backup: every byte is checked before, and counted after')
+    .description('create a data directory from a backup, with every file verified')
     .action(async (options: RestoreOptions) => {
       const { settings } = settingsFrom(options, terminal.process);
       const report = await runBackupJob(settings, terminal, async (job) => {

@@ -16,12 +16,11 @@ interface Options extends Omit<ApiOptions, 'project'> {
 /** A run with its project. */
 type ListedRun = ImportRunRecord & { readonly project_id: number; readonly config_name?: string | null };
 
-/** Import runs of all projects that the key may see. */
 export function runsCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('runs'))
     .addOption(new Option('--state <state>', 'only in this state').choices(importRunStates))
-    .option('--limit <number>', 'how many of each project', '20')
-    .description('list the import runs of a running service, of all projects or of one (--project), newest first')
+    .option('--limit <number>', 'number of runs per project', '20')
+    .description('list import runs of a running service in all projects or one (--project), newest first')
     .action(async (options: Options) => {
       const runs = await listRuns(options);
       await showList(terminal, options, runs, () => showRuns(terminal, runs));

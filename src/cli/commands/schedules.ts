@@ -18,11 +18,10 @@ interface Options extends ApiOptions {
   readonly yes?: boolean;
 }
 
-/** Import apps that run by themselves, of a running service. */
 export function schedulesCommand(parent: Command, terminal: Terminal): void {
   const schedules = parent
     .command('schedules')
-    .description('import apps of a running service that run by themselves, each time over what is new');
+    .description('schedule import apps of a running service; each run imports what is new');
   listCommand(schedules, terminal);
   setCommand(schedules, terminal);
   stateCommands(schedules, terminal);
@@ -42,21 +41,17 @@ function listCommand(schedules: Command, terminal: Terminal): void {
 
 function setCommand(schedules: Command, terminal: Terminal): void {
   addApiOptions(onConfig(schedules, 'set'))
-    .option('--every <span>', 'each so many minutes, hours or days: 15m, 1h, 1d')
-    .option('--at <time>', 'once a day at this time by the clocks of the project: 03:30')
-    .option(
-      '--overlap <span>',
-      'how far a run reaches back, for data that came late: 30m, 2h',
-      `${overlapMinutesDefault}m`,
-    )
-    .option('--from <time>', 'where the first run begins; default now, or where the schedule had come to')
-    .option('--paused', 'start nothing yet')
-    .description('have an import app run by itself; another time takes the place of the one that is set')
+    .option('--every <span>', 'interval in minutes, hours or days: 15m, 1h, 1d')
+    .option('--at <time>', 'daily at this time in the project time zone: 03:30')
+    .option('--overlap <span>', 'how far a run reaches back, for late data: 30m, 2h', `${overlapMinutesDefault}m`)
+    .option('--from <time>', 'start of the first run; default: now, or where the schedule left off')
+    .option('--paused', 'create it paused')
+    .description('create or replace the schedule of an import app')
     .action(async (config: string, options: Options) => {
       const { api, path } = placeOf(config, options);
       const { every, at, from, overlap = '', paused = false } = options;
       if ((every === undefined) === (at === undefined)) {
-        throw new CommandError('usage', 'expected --every or --at, got both or none');
+        throw new CommandError('usage', 'expected either --every or --at, got both or neither');
       }
       const body = {
         ...(every !== undefined && { every_minutes: minutesOf('--every', every) }),
@@ -71,8 +66,8 @@ function setCommand(schedules: Command, terminal: Terminal): void {
 
 function stateCommands(schedules: Command, terminal: Terminal): void {
   const verbs = [
-    ['pause', true, 'start no runs; one that is under way goes on'],
-    ['resume', false, 'start runs again; what was missed is made up for by one run'],
+    ['pause', true, 'pause a schedule; a run in progress continues'],
+    ['resume', false, 'resume a schedule; one run makes up for what was missed'],
   ] as const;
   for (const [verb, paused, description] of verbs) {
     addApiOptions(onConfig(schedules, verb))
@@ -86,7 +81,7 @@ function stateCommands(schedules: Command, terminal: Terminal): void {
 
 function runCommand(schedules: Command, terminal: Terminal): void {
   addApiOptions(onConfig(schedules, 'run'))
-    .description('start the next run now, of what is new up to now; "import watch --config" follows it')
+    .description('start the next run now; follow it with "import watch --config"')
     .action(async (config: string, options: Options) => {
       const { api, path } = placeOf(config, options);
       const run = await api.send<ImportRunRecord>('POST', `${path}run/`);
@@ -97,7 +92,7 @@ function runCommand(schedules: Command, terminal: Terminal): void {
 function deleteCommand(schedules: Command, terminal: Terminal): void {
   addApiOptions(onConfig(schedules, 'delete'))
     .option('--yes', 'do not ask')
-    .description('have it run no more by itself; what was imported stays')
+    .description('delete a schedule; imported events stay')
     .action(async (config: string, options: Options) => {
       const { api, path } = placeOf(config, options);
       await confirm(terminal.process, `Delete the schedule of config ${config}?`, options);

@@ -6,7 +6,7 @@ import { SourceError, SourceWaitError } from '../../imports/source.ts';
 import { checkedUrl } from '../api-client.ts';
 import { addProjectKeyOption, defaultUrl } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
-import { addOldApiKey } from '../old-names.ts';
+import { addFormerApiKey } from '../resolve-options.ts';
 import { addProfileOption } from '../profiles/take-profile.ts';
 import { collect, countOf } from '../read-arguments.ts';
 import { createDeliver } from '../send/deliver.ts';
@@ -64,7 +64,7 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
       if (file === undefined) throw new CommandError('usage', 'expected a file, or - for stdin');
       return send(terminal, file, options);
     });
-  addOldApiKey(addProfileOption(addProjectKeyOption(command)));
+  addFormerApiKey(addProfileOption(addProjectKeyOption(command)));
 }
 
 /** A format's table of names. Errors: usage. */

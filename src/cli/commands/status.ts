@@ -6,11 +6,10 @@ import { showRecord, showTable } from '../output.ts';
 import { numberText } from '../progress-line.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** What flows in a project, and what needs attention; of the whole service with a key that may see it. */
 export function statusCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('status'))
-    .option('--service', 'the whole service: processes, parts, disk (operators only)')
-    .description('show what flows now, and what needs attention, in a running service')
+    .option('--service', 'show the whole service: processes, parts, disk (operators only)')
+    .description('show throughput and what needs attention in a running service')
     .action(async ({ service, ...options }: ApiOptions & { readonly service?: boolean }) => {
       const api = projectApi(options);
       if (service === true) {
@@ -24,12 +23,12 @@ export function statusCommand(parent: Command, terminal: Terminal): void {
     });
 }
 
-/** For scripts: the code tells, too. */
+/** Reports the state as the exit code, for scripts. */
 function failUnlessOk(status: ProjectStatus['status']): void {
-  if (status === 'unavailable') throw new CommandError('unreachable', 'a part that events need does not work');
+  if (status === 'unavailable') throw new CommandError('unreachable', 'a part that events require has failed');
 }
 
-/** The lanes, and what waits for a person. */
+/** Shows the lanes and what needs attention. */
 export function showProject(terminal: Terminal, { status, lanes, attention }: ProjectStatus): void {
   terminal.data(`status: ${status}`);
   showLanes(terminal, lanes);
@@ -61,7 +60,7 @@ function showService(terminal: Terminal, found: ServiceStatus): void {
   showLanes(terminal, lanes);
   showTable(terminal, parts, {
     PART: ({ name }) => name,
-    STATE: ({ ok, required }) => (ok ? 'ok' : required ? 'failed, events need it' : 'failed'),
+    STATE: ({ ok, required }) => (ok ? 'ok' : required ? 'failed, required for events' : 'failed'),
     DETAIL: ({ detail }) => detail || '-',
   });
   showTable(terminal, processes, {

@@ -4,7 +4,7 @@ import type { ProjectStatus } from '../../wire/contract/status.ts';
 import { addServiceOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { countOf } from '../read-arguments.ts';
-import { untilStopped } from '../stop-signal.ts';
+import { runUntilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { showProject } from './status.ts';
 
@@ -13,16 +13,15 @@ interface Options extends ApiOptions {
   readonly times?: string;
 }
 
-/** To the upper left corner, and nothing below it. */
+/** Moves to the upper left corner and clears the screen. */
 const clear = '\u001b[H\u001b[J';
 
-/** `status`, again and again. */
 export function topCommand(parent: Command, terminal: Terminal): void {
   addServiceOptions(parent.command('top'))
-    .option('--every <seconds>', 'how often', '2')
-    .option('--times <number>', 'end after so many')
-    .description('show what flows and what needs attention, again and again; Ctrl-C stops')
-    .action((options: Options) => untilStopped(terminal.process, (signal) => watch(terminal, options, signal)));
+    .option('--every <seconds>', 'interval', '2')
+    .option('--times <number>', 'end after this many updates')
+    .description('show status repeatedly until Ctrl-C')
+    .action((options: Options) => runUntilStopped(terminal.process, (signal) => watch(terminal, options, signal)));
 }
 
 async function watch(terminal: Terminal, options: Options, signal: AbortSignal): Promise<void> {
@@ -31,7 +30,7 @@ async function watch(terminal: Terminal, options: Options, signal: AbortSignal):
   const times = options.times === undefined ? Number.POSITIVE_INFINITY : countOf('--times', options.times, 1);
   const { stdout } = terminal.process;
   for (let time = 1; ; time++) {
-    const status = await look(() => api.get<ProjectStatus>(`${api.root}/status/`), time === 1);
+    const status = await poll(() => api.get<ProjectStatus>(`${api.root}/status/`), time === 1);
     if (stdout.isTTY === true) stdout.write(clear);
     terminal.data(`${new Date().toISOString()}  ${api.url}`);
     if (typeof status === 'string') terminal.problem(status);
@@ -41,8 +40,8 @@ async function watch(terminal: Terminal, options: Options, signal: AbortSignal):
   }
 }
 
-/** A service that is away for a moment is shown as such; the first look has to succeed. */
-async function look(get: () => Promise<ProjectStatus>, isFirst: boolean): Promise<ProjectStatus | string> {
+/** Returns the reason while the service is unreachable; the first poll must succeed. */
+async function poll(get: () => Promise<ProjectStatus>, isFirst: boolean): Promise<ProjectStatus | string> {
   try {
     return await get();
   } catch (error) {

@@ -14,12 +14,11 @@ interface Usage {
   readonly total: { readonly standard: number; readonly historical: number };
 }
 
-/** Events received per day; imported history, which is not billed, apart. */
 export function usageCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('usage'))
     .option('--after <day>', 'from this day on')
     .option('--before <day>', 'before this day')
-    .description('count the events that a running service received per day, imported history apart')
+    .description('count events received per day by a running service, imported history separately')
     .action(async ({ after, before, ...options }: Options) => {
       const api = projectApi(options);
       const usage = await api.get<Usage>(`${api.root}/usage/`, { after, before });

@@ -15,15 +15,14 @@ interface Options extends ApiOptions {
   readonly before?: string;
 }
 
-/** What happened to events besides being stored as they were sent. */
 export function warningsCommand(parent: Command, terminal: Terminal): void {
   const warnings = parent
     .command('warnings')
-    .description('ingestion warnings of a running service: what happened to events besides being stored as sent');
+    .description('list ingestion warnings of a running service: events not stored exactly as sent');
 
   withTimes(addApiOptions(warnings.command('list')))
-    .addOption(new Option('--severity <severity>', 'only of this severity').choices(warningSeverities))
-    .description('list the types of warnings, the most frequent first; default: of 7 days')
+    .addOption(new Option('--severity <severity>', 'only with this severity').choices(warningSeverities))
+    .description('list warning types, most frequent first; default: the last 7 days')
     .action(async ({ severity, after, before, ...options }: Options) => {
       const api = projectApi(options);
       const query = { severity, after, before };
@@ -43,8 +42,8 @@ export function warningsCommand(parent: Command, terminal: Terminal): void {
     });
 
   withTimes(addApiOptions(warnings.command('show')))
-    .argument('<type>', 'type, as "warnings list" shows it')
-    .description('show the latest hours of one type, with samples')
+    .argument('<type>', 'type from "warnings list"')
+    .description('show the latest hours of a warning type, with samples')
     .action(async (type: string, { after, before, ...options }: Options) => {
       const api = projectApi(options);
       const path = `${api.root}/ingestion_warnings/${encodeURIComponent(type)}/`;
@@ -62,6 +61,6 @@ export function warningsCommand(parent: Command, terminal: Terminal): void {
 
 function withTimes(command: Command): Command {
   return command
-    .option('--after <time>', 'from the hour of this time on (ISO 8601)')
-    .option('--before <time>', 'hours that begin earlier');
+    .option('--after <time>', 'from the hour of this time (ISO 8601)')
+    .option('--before <time>', 'hours that start before this time');
 }

@@ -13,25 +13,25 @@ export type FamilyName = keyof typeof paths;
 export const familyNames = Object.keys(paths) as readonly FamilyName[];
 
 export interface ConfigOptions extends ApiOptions {
-  /** Absent: both, or the one in which the config is. */
+  /** Without it: both, or the one that the config belongs to. */
   readonly family?: FamilyName;
 }
 
 /** A config with the path of its record. */
 export interface FoundConfig {
   readonly record: PluginConfigRecord;
-  /** `/api/projects/…/<id>/`, to put paths behind. */
+  /** `/api/projects/…/<id>/`, the prefix of paths. */
   readonly path: string;
 }
 
-/** Options of a command about configs; `--family` is needed nowhere, because ids are unique. */
+/** Adds the options of commands about configs. `--family` is always optional, because ids are unique. */
 export function onConfigs(command: Command): Command {
   return addApiOptions(
     command.addOption(new Option('--family <family>', 'only configs of this kind').choices(familyNames)),
   );
 }
 
-/** The same about one config. */
+/** Adds the options and the id of one config. */
 export function onConfig(command: Command): Command {
   return onConfigs(command.argument('<id>', 'number of the config'));
 }
@@ -40,7 +40,7 @@ export function collectionOf(api: ProjectApi, family: FamilyName): string {
   return `${api.root}/${paths[family]}/`;
 }
 
-/** Errors: CommandError, notFound among them. */
+/** Finds a config by id. Errors: CommandError, such as notFound. */
 export async function findConfig(api: ProjectApi, id: string, { family }: ConfigOptions): Promise<FoundConfig> {
   if (!/^\d{1,10}$/.test(id)) throw new CommandError('usage', `expected the number of a config, got: ${id}`);
   for (const each of family === undefined ? familyNames : [family]) {
@@ -51,7 +51,7 @@ export async function findConfig(api: ProjectApi, id: string, { family }: Config
   throw new CommandError('notFound', `no config ${id} in this project; "millrace configs list" shows them`);
 }
 
-/** In their order, one family after the other. */
+/** Lists configs in their order, one family after the other. */
 export async function listConfigs(
   api: ProjectApi,
   { family }: ConfigOptions,

@@ -1,8 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import type { ServiceOptions } from '../api-options.ts';
-import type { CommandProcess } from '../command-process.ts';
-import type { Terminal } from '../terminal.ts';
+import type { CommandProcess, Terminal } from '../terminal.ts';
 import { cleanPath } from '../../plugins/packages/package-files.ts';
 import { CommandError } from '../exit-codes.ts';
 import { checkFile } from './check-file.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { isObject, type JsonValue } from '../../base/json.ts';
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess } from '../terminal.ts';
 
 /** Where the value of a setting is found instead of in the file. */
 export type Reference = { readonly env: string } | { readonly file: string };

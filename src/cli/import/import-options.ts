@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { importSettings } from '../../server/config/import-settings.ts';
 import { formats } from '../../imports/formats/registry.ts';
 import { addApiKeyOption, addProjectKeyOption, defaultUrl } from '../api-options.ts';
-import { addOldName } from '../old-names.ts';
+import { addFormerName } from '../resolve-options.ts';
 import { addProfileOption } from '../profiles/take-profile.ts';
 import { addChoiceOptions, type ChoiceOptions } from './choice-options.ts';
 import { collect, countOf } from '../read-arguments.ts';
@@ -95,7 +95,7 @@ export function addTargetOptions(command: Command): Command {
     new Option('--to <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
   );
   // With the personal key what is stored is read back.
-  addOldName(addProfileOption(addApiKeyOption(addProjectKeyOption(command))), 'personalApiKey');
+  addFormerName(addProfileOption(addApiKeyOption(addProjectKeyOption(command))), 'personalApiKey');
   return command.option('--speed <events>', 'events per second at most; otherwise as fast as the target takes them');
 }
 

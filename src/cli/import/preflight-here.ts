@@ -5,7 +5,7 @@ import type { PreflightCheckName, PreflightResult } from '../../wire/contract/im
 import { assemblePreflight } from '../../imports/assemble.ts';
 import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
 import type { Staging } from '../../imports/staging.ts';
-import { untilStopped } from '../stop-signal.ts';
+import { runUntilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { openParts } from './engine.ts';
 import { openLocalStaging } from './local-store.ts';
@@ -40,7 +40,7 @@ export async function preflightHere(
     staging: place.staging,
     openTransform,
   });
-  return await untilStopped(terminal.process, (signal) =>
+  return await runUntilStopped(terminal.process, (signal) =>
     assemblePreflight({ ...parts, timeLimitMs: limitMs })({ options: request.options, without, signal }),
   );
 }

@@ -6,11 +6,11 @@ import type { ImportRunResume } from '../../wire/contract/import-runs.ts';
 import type { ReportResult } from '../../imports/stages/report/report.ts';
 import { addApiKeyOption, defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
-import { addOldName } from '../old-names.ts';
+import { addFormerName } from '../resolve-options.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { addProfileOption, hasOption } from '../profiles/take-profile.ts';
 import { numberText } from '../progress-line.ts';
-import { untilStopped } from '../stop-signal.ts';
+import { runUntilStopped } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { follow } from './follow.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
@@ -53,7 +53,7 @@ export function addServerOptions(command: Command): Command {
     .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl));
   // Where an import of this machine can be meant, too, the key is there already.
   if (!hasOption(command, 'apiKey')) addApiKeyOption(command);
-  return addProfileOption(addOldName(command, 'token')).option(
+  return addProfileOption(addFormerName(command, 'token')).option(
     '--project <id>',
     'number of the project, or @current',
     '@current',
@@ -230,7 +230,7 @@ async function report(terminal: Terminal, { run, json, html, out, ...options }: 
   if (html === true || json === true || out !== undefined) {
     return deliver(terminal, (signal) => runs.report(id, form, signal), out);
   }
-  const text = await untilStopped(terminal.process, async (signal) =>
+  const text = await runUntilStopped(terminal.process, async (signal) =>
     Buffer.concat(await Array.fromAsync(runs.report(id, 'json', signal))).toString('utf8'),
   );
   const { showReport } = await import('./show-report.ts');
@@ -269,7 +269,7 @@ export async function watchRun(
   { json }: Pick<RunsOptions, 'json'>,
   first: RunView,
 ): Promise<void> {
-  await untilStopped(terminal.process, async (signal) => {
+  await runUntilStopped(terminal.process, async (signal) => {
     const steps = isFinal(first) ? none() : runs.steps(first.id, signal);
     const view = await follow(terminal, first, steps, { json, progress: true });
     const check = view.state === 'completed' && view.stages === 2 ? await runs.check(view.id) : undefined;
@@ -340,7 +340,7 @@ async function deliver(
   open: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
   out: string | undefined,
 ): Promise<void> {
-  await untilStopped(terminal.process, async (signal) => {
+  await runUntilStopped(terminal.process, async (signal) => {
     const chunks = Readable.from(open(signal), { objectMode: false });
     if (out === undefined) return pipeline(chunks, terminal.process.stdout, { end: false });
     await pipeline(chunks, createWriteStream(out));

@@ -9,7 +9,7 @@ import { SourceError, SourceWaitError, type Source, type SourcePart } from '../.
 import { CommandError } from '../exit-codes.ts';
 import { createFormatReader } from '../format-reader.ts';
 import { durationText, numberText } from '../progress-line.ts';
-import { untilStopped } from '../stop-signal.ts';
+import { runUntilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { openSource, withTimes } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
@@ -42,7 +42,7 @@ export async function showPlan(terminal: Terminal, asked: ImportRequest, json: b
   const temp = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
   const { source, close } = openSource(request, temp);
   try {
-    const plan = await untilStopped(terminal.process, (signal) => planOf(request, source, signal));
+    const plan = await runUntilStopped(terminal.process, (signal) => planOf(request, source, signal));
     if (request.transform !== undefined) {
       terminal.note('events are counted before the transform, which may drop some; --check counts what it leaves');
     }

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
 
 /** A server, and how to get in. */

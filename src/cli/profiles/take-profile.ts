@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess } from '../terminal.ts';
 import { profileOf, readProfiles, type Profile } from './profiles.ts';
 
 /** For commands that speak to a server. */

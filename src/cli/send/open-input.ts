@@ -2,7 +2,7 @@ import { createReadStream, statSync, type Stats } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { readRecordFile, readRecords, type ReadHints } from '../../imports/records/read-records.ts';
 import type { RecordChunk } from '../../imports/source.ts';
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
 
 export interface RawRecord {

@@ -1,4 +1,4 @@
-import type { Output } from '../command-process.ts';
+import type { Output } from '../terminal.ts';
 import { bar, durationText, percent, startProgressLine, type ProgressLine } from '../progress-line.ts';
 import type { Input } from './open-input.ts';
 import type { Totals } from './totals.ts';

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { JsonValue } from '../../base/json.ts';
 import { containerOf } from '../../imports/records/detect.ts';
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
 
 /** A sample, not a dump: everything is kept in memory. */

@@ -6,7 +6,7 @@ import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { readTrialEvent, TrialEventError, type TrialEvent } from '../../pipeline/transform/trial-event.ts';
 import { toTrialRecord, type TrialRecord } from '../../pipeline/transform/trial-record.ts';
 import { openTrial, type TrialConfig } from '../../pipeline/transform/trial-run.ts';
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
 import { settingsFrom } from '../setting-options.ts';
 import { openTrialHost, type TrialHost } from './trial-host.ts';

@@ -1,4 +1,4 @@
-import type { CommandProcess } from '../command-process.ts';
+import type { CommandProcess } from '../terminal.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Settings } from '../../server/config/settings.ts';
 import type { PrepareDeps } from '../../plugins/packages/prepare-plugin.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { closeInTime } from './close-in-time.ts';
+import { closeInTime } from './serve.ts';
 
 type Closing = Parameters<typeof closeInTime>[0];
 

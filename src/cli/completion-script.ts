@@ -1,24 +1,23 @@
 import type { Command, Option } from 'commander';
-import { kindOfArgument, kindOfOption, type IdKind } from './id-kinds.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
-/** Asked by the script for ids; no command for people. */
-export const askForIds = 'complete-ids';
+/** Hidden command that the script calls for ids. */
+export const completeIdsName = 'complete-ids';
 
-/** What may follow a command: its sub-commands, options, and the values of arguments and options that have a choice. */
+/** What may follow a command: subcommands, options, and the values of arguments and options with choices. */
 interface Place {
   /** Words after the program's name, e.g. `configs list`; empty at the top. */
   readonly path: string;
   readonly words: readonly string[];
   /** Option → its values. */
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Of arguments, when they are ids that the service knows. */
+  /** Kind of the arguments, if they are ids. */
   readonly ids: IdKind | undefined;
 }
 
-/** A script that completes every command, option and fixed value of `program`, made from its own definition, and asks for ids. */
+/** Returns a script that completes all commands, options, fixed values and ids of `program`. */
 export function completionScript(shell: Shell, program: Command): string {
   const places = placesOf(program, []);
   const name = program.name();
@@ -29,7 +28,7 @@ export function completionScript(shell: Shell, program: Command): string {
 
 function placesOf(command: Command, path: readonly string[]): Place[] {
   const options = command.options.filter((option) => !option.hidden);
-  const inner = command.commands.filter((each) => each.name() !== askForIds);
+  const inner = command.commands.filter((each) => each.name() !== completeIdsName);
   const choices = command.registeredArguments.flatMap((argument) => argument.argChoices ?? []);
   const words = [...inner.map((each) => each.name()), ...choices, ...options.map(longName), '--help'];
   const values = new Map(options.map((option) => [longName(option), option.argChoices ?? []] as const));
@@ -43,7 +42,7 @@ function longName(option: Option): string {
   return option.long ?? option.flags;
 }
 
-/** Options of a place that take ids. */
+/** Returns the options of a place that take ids. */
 function idOptions({ values }: Place): (readonly [option: string, kind: IdKind])[] {
   return [...values.keys()].flatMap((option) => {
     const kind = kindOfOption(option);
@@ -75,7 +74,7 @@ function bash(name: string, places: readonly Place[]): string {
     ...cases,
     '  esac',
     '  if [ -n "$ids" ] && [[ "$current" != -* ]]; then',
-    `    words="$words $(${name} ${askForIds} "$ids" -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null | cut -f 1)"`,
+    `    words="$words $(${name} ${completeIdsName} "$ids" -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null | cut -f 1)"`,
     '  fi',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     '  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))',
@@ -85,7 +84,8 @@ function bash(name: string, places: readonly Place[]): string {
 }
 
 function fish(name: string, places: readonly Place[]): string {
-  const asked = (kind: IdKind): string => `(${name} ${askForIds} ${kind} -- (commandline -opc)[2..-1] 2>/dev/null)`;
+  const idsOf = (kind: IdKind): string =>
+    `(${name} ${completeIdsName} ${kind} -- (commandline -opc)[2..-1] 2>/dev/null)`;
   return places
     .flatMap((place) => {
       const { path, words, values, ids } = place;
@@ -97,16 +97,16 @@ function fish(name: string, places: readonly Place[]): string {
       const chosen = [...values].filter(([, choices]) => choices.length > 0);
       return [
         `${here} -a '${plain.join(' ')}'`,
-        ...(ids === undefined ? [] : [`${here} -a '${asked(ids)}'`]),
+        ...(ids === undefined ? [] : [`${here} -a '${idsOf(ids)}'`]),
         ...chosen.map(([option, choices]) => `${here} -l ${option.slice(2)} -xa '${choices.join(' ')}'`),
-        ...[...own].map(([option, kind]) => `${here} -l ${option.slice(2)} -xa '${asked(kind)}'`),
+        ...[...own].map(([option, kind]) => `${here} -l ${option.slice(2)} -xa '${idsOf(kind)}'`),
       ];
     })
     .toSpliced(0, 0, fishPath(name, places))
     .join('\n');
 }
 
-/** Words typed so far that name a command. */
+/** Returns a function of fish that prints the command typed so far. */
 function fishPath(name: string, places: readonly Place[]): string {
   const known = places.filter(({ path }) => path !== '').map(({ path }) => `'${path}'`);
   return [
@@ -118,4 +118,35 @@ function fishPath(name: string, places: readonly Place[]): string {
     '  echo $path',
     'end',
   ].join('\n');
+}
+
+/** Kinds of ids that the shell can complete. */
+export const idKinds = ['configs', 'runs', 'projects', 'profiles'] as const;
+export type IdKind = (typeof idKinds)[number];
+
+const kindsOfOptions: Readonly<Record<string, IdKind>> = {
+  '--config': 'configs',
+  '--run': 'runs',
+  '--project': 'projects',
+  '--profile': 'profiles',
+};
+
+/** Returns the kind of ids that an option takes, if any. */
+function kindOfOption(long: string): IdKind | undefined {
+  return kindsOfOptions[long];
+}
+
+/**
+ * Returns the kind of ids that an argument takes, if any.
+ *
+ * @param path words of the command, such as `configs`, `show`
+ */
+function kindOfArgument(path: readonly string[], argument: string): IdKind | undefined {
+  const [first, second] = path;
+  if (argument === 'run') return 'runs';
+  if (argument === 'config') return 'configs';
+  if (argument === 'id' && first === 'configs') return 'configs';
+  if (argument === 'id' && first === 'projects') return 'projects';
+  // `profiles add` takes a new name.
+  return first === 'profiles' && second !== 'add' && argument === 'name' ? 'profiles' : undefined;
 }
