@@ -151,8 +151,16 @@ describe('millrace plugins', () => {
   });
 
   it.each([
-    [['install', './nowhere'], 'usage', 'expected a folder, a file or an archive, got a path that does not exist: ./nowhere'],
-    [['install', 'gone.tgz'], 'usage', 'expected a folder, a file or an archive, got a path that does not exist: gone.tgz'],
+    [
+      ['install', './nowhere'],
+      'usage',
+      'expected a folder, a file or an archive, got a path that does not exist: ./nowhere',
+    ],
+    [
+      ['install', 'gone.tgz'],
+      'usage',
+      'expected a folder, a file or an archive, got a path that does not exist: gone.tgz',
+    ],
     [['install', 'no-such-package'], 'failed', 'the registry has no package "no-such-package"'],
     [['install', 'http://10.0.0.1/x.zip'], 'failed', 'could not be fetched'],
     [['upgrade', 'test-mark'], 'usage', 'is built in'],
