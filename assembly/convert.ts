@@ -1,4 +1,4 @@
-// Converts plain records of a format from bytes to columns, by a table that src/imports/stages/check/plain writes into memory. What it
+// Converts plain records of a format from bytes to columns, by a table that src/imports/stages/check/fast writes into memory. What it
 // makes of a record is what the reader makes of it; a record of which that is not sure is odd, and goes to the reader.
 //
 // Memory: what stands below `heapBase()` is the code's own; the program lays out the rest, and says so in the variables below and in

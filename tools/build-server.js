@@ -17,7 +17,7 @@ const entries = {
   'import-process': 'server/service/import-process.ts',
   'import-preview-process': 'server/service/import-preview-process.ts',
   'parent-thread': 'base/parent-thread.ts',
-  'check-thread': 'imports/stages/check/check-thread.ts',
+  'check-thread': 'imports/stages/check/threads/check-thread.ts',
   'log-writer-thread': 'log/sqlite/writer-thread.ts',
   'store-process': 'stores/events/chdb/process.ts',
   'plugin-process': 'plugins/sandbox/child/main.ts',

@@ -1,4 +1,4 @@
-// What a key means, as src/imports/stages/check/plain/table-memory.ts writes it. Numbers of 32 bits; -1: there is none.
+// What a key means, as src/imports/stages/check/fast/table-memory.ts writes it. Numbers of 32 bits; -1: there is none.
 import { sameBytes, plainTextEnd, hashOf } from './bytes';
 import { meaningOfKey } from './ask';
 

@@ -17,7 +17,7 @@ import { getRun } from './run/run-store.ts';
 import type { RunOptions, Stage } from './run/run.ts';
 import { SourceError, type Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
-import type { OpenRunTransform } from './stages/check/run-transform.ts';
+import type { OpenRunTransform } from './stages/check/segment/run-transform.ts';
 import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
 import type { DiskQuota } from './stages/export/disk-quota.ts';

@@ -13,7 +13,7 @@ import { otherIdIn } from '../wire/batch/other-id.ts';
 import { groupEvents } from '../wire/contract/profile-events.ts';
 import type { RowsStored } from '../log/eventlog.ts';
 import { runMark } from '../imports/checksum.ts';
-import { createSegmentRows, type EventSums } from '../imports/stages/check/segment-rows.ts';
+import { createSegmentRows, type EventSums } from '../imports/stages/check/rows/segment-rows.ts';
 import { createComponents } from '../imports/stages/load/deliver-facts.ts';
 import { createProject } from '../stores/metadata/projects.ts';
 import { personUuid } from './persons/person.ts';

@@ -17,7 +17,8 @@ import { linesOfNoRecord } from '../../src/imports/source.ts';
 import { openDirStaging } from '../../src/imports/staging/open-staging.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../src/imports/staging.ts';
 import { newRun, runOptions } from './runs.ts';
-import { createCheckStage, type CheckDeps } from '../../src/imports/stages/check/check-stage.ts';
+import type { CheckDeps } from '../../src/imports/stages/check/check-deps.ts';
+import { createCheckStage } from '../../src/imports/stages/check/check-stage.ts';
 
 /** What is compared of an event that is to be loaded. */
 export interface LoadedEvent {

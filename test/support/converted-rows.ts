@@ -10,7 +10,7 @@ import {
   says,
   wordsPerRow,
   type ConvertedRows,
-} from '../../src/imports/stages/check/converted-rows.ts';
+} from '../../src/imports/stages/check/rows/converted-rows.ts';
 
 export interface RowSource {
   readonly uuid: string;

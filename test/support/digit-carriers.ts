@@ -4,8 +4,8 @@ import { isObject } from '../../src/base/json.ts';
 import { canonicalJson } from '../../src/base/canonical-json.ts';
 import type { Format, FormatOptions } from '../../src/imports/formats/format.ts';
 import { formats } from '../../src/imports/formats/registry.ts';
-import { createConverter } from '../../src/imports/stages/check/convert-event.ts';
-import { segmentLines } from '../../src/imports/stages/check/segment-lines.ts';
+import { createConverter } from '../../src/imports/stages/check/segment/convert-event.ts';
+import { segmentLines } from '../../src/imports/stages/check/segment/segment-lines.ts';
 
 const marker = '@carried@';
 

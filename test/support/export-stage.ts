@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tempMetadata } from './metadata.ts';
 import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { createRunWriter, type RunWriter } from '../../src/imports/run/run-writer.ts';
-import { readSegment } from '../../src/imports/stages/check/read-segment.ts';
+import { readSegment } from '../../src/imports/stages/check/segment/read-segment.ts';
 import { createRun, getRun } from '../../src/imports/run/run-store.ts';
 import { claimRun } from '../../src/imports/run/claim-run.ts';
 import type { Run, RunOptions } from '../../src/imports/run/run.ts';

@@ -1,19 +1,23 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
 import type { Format, FormatOptions, NameTable } from '../../src/imports/formats/format.ts';
-import { checkSegment, type SegmentCheckDeps } from '../../src/imports/stages/check/check-segment.ts';
-import { findUnmapped } from '../../src/imports/stages/check/find-unmapped.ts';
-import type { Findings } from '../../src/imports/stages/check/findings.ts';
-import { openPlainMachine } from '../../src/imports/stages/check/plain/machine.ts';
-import { createPlainConverter } from '../../src/imports/stages/check/plain/plain-converter.ts';
-import { createSharedDevices, type SharedDevices } from '../../src/imports/stages/check/shared-devices.ts';
-import { createSegmentRows, type EventSums, type SegmentRows } from '../../src/imports/stages/check/segment-rows.ts';
-import { createDeferredSettled, type Deferred } from '../../src/imports/stages/check/deferred-events.ts';
-import { packedLinkName, type PackedLinks } from '../../src/imports/stages/check/segment-links.ts';
-import { noStoredEvents } from '../../src/imports/stages/check/stored-events.ts';
-import { rowWords as word, wordsPerRow } from '../../src/imports/stages/check/converted-rows.ts';
+import { checkSegment, type SegmentCheckDeps } from '../../src/imports/stages/check/segment/check-segment.ts';
+import { findUnmapped } from '../../src/imports/stages/check/segment/find-unmapped.ts';
+import type { Findings } from '../../src/imports/stages/check/tally/findings.ts';
+import { openPlainMachine } from '../../src/imports/stages/check/fast/machine.ts';
+import { createPlainConverter } from '../../src/imports/stages/check/fast/plain-converter.ts';
+import { createSharedDevices, type SharedDevices } from '../../src/imports/stages/check/tally/shared-devices.ts';
+import {
+  createSegmentRows,
+  type EventSums,
+  type SegmentRows,
+} from '../../src/imports/stages/check/rows/segment-rows.ts';
+import { createDeferredSettled, type Deferred } from '../../src/imports/stages/check/links/deferred-events.ts';
+import { packedLinkName, type PackedLinks } from '../../src/imports/stages/check/rows/segment-links.ts';
+import { noStoredEvents } from '../../src/imports/stages/check/links/stored-events.ts';
+import { rowWords as word, wordsPerRow } from '../../src/imports/stages/check/rows/converted-rows.ts';
 import { decodeRows } from './event-store-double.ts';
-import { createSegmentMemory } from '../../src/imports/stages/check/segment-memory.ts';
+import { createSegmentMemory } from '../../src/imports/stages/check/threads/segment-memory.ts';
 
 /** Everything that a check leaves behind of some segments. */
 export interface SegmentsChecked {

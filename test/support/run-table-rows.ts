@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RunRef } from '../../src/stores/events/eventstore.ts';
-import { newProject } from '../../test/conformance/event-store/event-store.ts';
+import { newProject } from '../conformance/event-store/event-store.ts';
 import { importedCounts } from '../../src/stores/events/import-reads.ts';
 import { EventRowWriter, type EventRow } from '../../src/stores/events/rows.ts';
 import { runTableCounts } from '../../src/stores/events/run-table-reads.ts';

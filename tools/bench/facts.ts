@@ -1,8 +1,8 @@
-/** What the reduction of src/imports/stages/check/facts.ts leaves of generated exports, and what it costs: `node tools/bench/facts.ts`. */
+/** What the reduction of src/imports/stages/check/rows/facts.ts leaves of generated exports, and what it costs: `node tools/bench/facts.ts`. */
 import { parseExactValues } from '../../src/base/exact-json.ts';
 import { EventRowWriter } from '../../src/stores/events/rows.ts';
-import { createConverter } from '../../src/imports/stages/check/convert-event.ts';
-import { createFacts, type FactEvent } from '../../src/imports/stages/check/facts.ts';
+import { createConverter } from '../../src/imports/stages/check/segment/convert-event.ts';
+import { createFacts, type FactEvent } from '../../src/imports/stages/check/rows/facts.ts';
 import { findFormat } from '../../src/imports/formats/registry.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { formNames, formOf } from '../../test/support/dirty-exports/dirty-exports.ts';

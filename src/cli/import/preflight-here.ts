@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { PreflightCheckName, PreflightResult } from '../../wire/contract/import-preflight.ts';
 import { assemblePreflight } from '../../imports/assemble.ts';
-import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
+import type { OpenRunTransform } from '../../imports/stages/check/segment/run-transform.ts';
 import type { Staging } from '../../imports/staging.ts';
 import { runUntilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { slowHash } from '../../base/slow-hash.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { RunTransform } from '../../imports/run/run.ts';
-import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
+import type { OpenRunTransform } from '../../imports/stages/check/segment/run-transform.ts';
 import { openTransform, type TransformSubject } from '../../imports/transforming/open-transform.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import type { PluginField } from '../../plugins/fields.ts';

@@ -9,7 +9,7 @@ import type { Zone } from './times.ts';
 
 /**
  * What the records of a format become, declared once: names, ids, times, properties, and why a record gives no event. Two executors
- * follow it: `read-by-map.ts` for every record, and the converter in WebAssembly (`stages/check/plain`) for those of the `usual` form.
+ * follow it: `read-by-map.ts` for every record, and the converter in WebAssembly (`stages/check/fast`) for those of the `usual` form.
  *
  * To declare a format: say what names an event (`event`), when it was (`time`), who did it (`ids`), what makes its uuid (`uuid`), in
  * which `order` a record is checked, and with `properties` what its members become, one step after the other. Records that are something

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseExactValues } from '../../base/exact-json.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RunOptions } from '../run/run.ts';
-import { transformEvents } from '../stages/check/transform-events.ts';
+import { transformEvents } from '../stages/check/segment/transform-events.ts';
 import { TransformError, type Transform, type TransformOutcome } from '../transform.ts';
 import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
 import { chosenReaderOf } from './chosen-reader-of.ts';

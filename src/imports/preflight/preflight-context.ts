@@ -1,6 +1,6 @@
 import type { AdviceWords } from '../run/advice-words.ts';
 import type { RunOptions } from '../run/run.ts';
-import type { OpenRunTransform } from '../stages/check/run-transform.ts';
+import type { OpenRunTransform } from '../stages/check/segment/run-transform.ts';
 import type { DiskQuota } from '../stages/export/disk-quota.ts';
 import type { Source } from '../source.ts';
 import type { Staging } from '../staging.ts';

@@ -4,7 +4,7 @@ import { FormatOptionsError, type Format, type RecordReader } from '../formats/f
 import { skipped } from '../formats/event-writer.ts';
 import { incompleteLine } from '../formats/incomplete.ts';
 import type { FoundNote } from '../formats/record-notes.ts';
-import { addNotes, createNoteSum, noteFindings } from '../stages/check/note-tally.ts';
+import { addNotes, createNoteSum, noteFindings } from '../stages/check/tally/note-tally.ts';
 import { parseNames } from '../formats/names.ts';
 import type { RunOptions } from '../run/run.ts';
 import type { Source, SourceContext, SourceFault, SourcePart } from '../source.ts';

@@ -3,7 +3,7 @@ import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { TransformError, type TransformOutcome } from '../transform.ts';
-import { transformEvents } from '../stages/check/transform-events.ts';
+import { transformEvents } from '../stages/check/segment/transform-events.ts';
 import { openTransform, type TransformPlace } from './open-transform.ts';
 
 const unused = (): never => {

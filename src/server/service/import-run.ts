@@ -15,7 +15,7 @@ import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { assembleStages } from '../../imports/assemble.ts';
 import type { DiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import { fieldWords } from '../../imports/run/advice-words.ts';
-import { threadCount } from '../../imports/stages/check/thread-count.ts';
+import { threadCount } from '../../imports/stages/check/threads/thread-count.ts';
 import { knownEventNames } from '../../imports/targets/known-event-names.ts';
 import { getRunSecrets } from '../../imports/run/run-store.ts';
 import type { OpenStages } from '../../imports/run/run-worker.ts';

@@ -1,7 +1,7 @@
 /** The transform of an import run: a transformation config, as the metadata store knows it. */
 import type { Clock } from '../../base/clock.ts';
 import { transformHash } from '../../imports/run/chosen-transform.ts';
-import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
+import type { OpenRunTransform } from '../../imports/stages/check/segment/run-transform.ts';
 import { openTransform, type TransformPlace } from '../../imports/transforming/open-transform.ts';
 import { TransformError } from '../../imports/transform.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';

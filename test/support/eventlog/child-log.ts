@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { noLimits } from '../../../test/conformance/event-log/event-log.ts';
+import { noLimits } from '../../conformance/event-log/event-log.ts';
 import type { StoredRecord } from '../../../src/log/eventlog.ts';
 import { openSqliteLogWriter } from '../../../src/log/sqlite/writer.ts';
 import { openSqliteLogReader } from '../../../src/log/sqlite/reader.ts';

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { header, noLimits } from '../../../test/conformance/event-log/event-log.ts';
+import { header, noLimits } from '../../conformance/event-log/event-log.ts';
 import { openSqliteLogReader } from '../../../src/log/sqlite/reader.ts';
 import { openSqliteLogWriter } from '../../../src/log/sqlite/writer.ts';
 

@@ -2,7 +2,7 @@ import { zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
 import type { StoredPart } from '../../run/leased-run.ts';
 import type { RejectedRecord, Staging } from '../../staging.ts';
-import type { ErrorGroups } from './error-groups.ts';
+import type { ErrorGroups } from './tally/error-groups.ts';
 
 const decompress = promisify(zstdDecompress);
 /** Files of rejected records that are read for their examples; the counts do not depend on them. */

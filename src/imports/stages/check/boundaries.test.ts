@@ -10,8 +10,8 @@ import {
 import { deepValue } from '../../../../test/support/exact-values.ts';
 import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { stagingKeys } from '../../staging.ts';
-import type { CheckLimits } from './check-stage.ts';
-import { readFindings } from './findings-file.ts';
+import type { CheckLimits } from './check-deps.ts';
+import { readFindings } from './tally/findings-file.ts';
 
 const forty = '1234567890123456789012345678901234567890';
 /** What real exports hold, and what a way that goes by JavaScript values loses or refuses. */

@@ -4,7 +4,8 @@ import type { LeasedRun } from '../../run/leased-run.ts';
 import type { RunTotals, StageProgress } from '../../run/run.ts';
 import { checkTest, type CheckTest } from '../../../../test/support/check-stage.ts';
 import { createCheckProgress } from './check-progress.ts';
-import { createCheckStage, type CheckDeps } from './check-stage.ts';
+import type { CheckDeps } from './check-deps.ts';
+import { createCheckStage } from './check-stage.ts';
 
 /** Of these, the first half is one turn of a check. */
 const perSegment = 1_000;

@@ -15,11 +15,11 @@ import type {
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type CheckProblem, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
-import { mostOf, type Sum } from './findings.ts';
+import { mostOf, type Sum } from './tally/findings.ts';
 import { integer } from '../../../base/integer-text.ts';
-import { oddFindings } from './odd-findings.ts';
-import type { SharedDevices } from './shared-devices.ts';
-import { addNoteCounts, createNoteSum, noteCountsOf, noteFindings } from './note-tally.ts';
+import { oddFindings } from './tally/unusual-findings.ts';
+import type { SharedDevices } from './tally/shared-devices.ts';
+import { addNoteCounts, createNoteSum, noteCountsOf, noteFindings } from './tally/note-tally.ts';
 
 export interface Checked {
   readonly sum: Sum;

@@ -10,9 +10,9 @@ import { createChecksum, createContentChecksum, withoutRunMark } from '../../che
 import { storedId } from '../../../wire/batch/stored-id.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import { stagingKeys } from '../../staging.ts';
-import type { CheckLimits } from './check-stage.ts';
-import { createTimeReader, dayOfMicros } from './event-times.ts';
-import { createSegmentMemory } from './segment-memory.ts';
+import type { CheckLimits } from './check-deps.ts';
+import { createTimeReader, dayOfMicros } from './segment/event-times.ts';
+import { createSegmentMemory } from './threads/segment-memory.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { TargetUnreadableError, type StoredPlace } from '../../target.ts';
 import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';

@@ -1,95 +1,33 @@
-import type { Clock } from '../../../base/clock.ts';
-import type { Failpoint } from '../../../base/failpoint.ts';
-import type { RunStore } from '../../../stores/events/run-tables.ts';
-import { readTables, tableOf, tablesBytesMax, type TableDeps } from './read-tables.ts';
-import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
+import { readTables, tableOf, tablesBytesMax } from './read-tables.ts';
 import { recordsIn, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
 import { readLeftOut } from '../export/left-out-files.ts';
 import { createTargetRetry } from '../stage-retry.ts';
-import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
 import type { StoredDay } from '../../run/import-day.ts';
-import type { CheckResult, RunToReplace } from '../../run/results.ts';
+import type { CheckResult } from '../../run/results.ts';
 import type { Run, RunTotals } from '../../run/run.ts';
-import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
-import { TargetUnreadableError, type TargetReader } from '../../target.ts';
+import { TargetUnreadableError } from '../../target.ts';
 import { createCheckProgress } from './check-progress.ts';
 import { runsToReplace } from './assert-check-passed.ts';
 import { countsDiffer } from './check-failure.ts';
 import { checkResult } from './check-result.ts';
-import { checkSideBySide, lackFiles, type Checking } from './check-side-by-side.ts';
+import { checkSideBySide, lackFiles, type Checking } from './threads/check-in-parallel.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
-import { addFindings, createSum, type Sum } from './findings.ts';
-import { addNoteCounts } from './note-tally.ts';
+import { addFindings, createSum, type Sum } from './tally/findings.ts';
+import { addNoteCounts } from './tally/note-tally.ts';
 import { openReader } from './open-reader.ts';
-import { createRepeatedLinks, type RepeatedLinks } from './repeated-links.ts';
-import { createDeferredSettled } from './deferred-events.ts';
-import { readFindings } from './findings-file.ts';
-import { handOverOf } from './hand-over-file.ts';
-import { createRunRows, type RunRows } from './run-rows.ts';
-import { createSegmentRows, type DaySum } from './segment-rows.ts';
+import { createRepeatedLinks, type RepeatedLinks } from './links/repeated-links.ts';
+import { createDeferredSettled } from './links/deferred-events.ts';
+import { readFindings } from './tally/findings-file.ts';
+import { handOverOf } from './threads/handover-file.ts';
+import { createRunRows, type RunRows } from './rows/run-rows.ts';
+import { createSegmentRows, type DaySum } from './rows/segment-rows.ts';
 import { settleDays, type WrittenRows } from './settle-days.ts';
-import { openCheckWorkers, type CheckWorkers, type WorkersOptions } from './check-workers.ts';
-import { createSharedDevices } from './shared-devices.ts';
-import { runTransform, type OpenRunTransform } from './run-transform.ts';
-import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-events.ts';
-
-export interface CheckLimits {
-  /** Of records before compression, for which it is worth it to start a thread. */
-  readonly threadBytesMin: number;
-  /** Time between two reports of how far a segment is. */
-  readonly progressMs: number;
-  /** Rows that are inserted at once of those that are made last. */
-  readonly deferredRows: number;
-}
-
-const standardLimits: CheckLimits = { threadBytesMin: 16 << 20, progressMs: 500, deferredRows: 50_000 };
-
-export interface CheckDeps {
-  readonly staging: Staging;
-  /** Where the table of the run is. */
-  readonly runStore: RunStore;
-  /** Resolves when there is room for more rows. Default: there is. */
-  readonly waitForRoom?: () => Promise<void>;
-  /** The target's project; undefined: it cannot be asked. */
-  readonly project?: { knownEvents(): Promise<ReadonlySet<string>> } | undefined;
-  /** Reads back what the target has stored; undefined: it cannot be read. */
-  readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
-  /** Opens a table to join; left out: none can be. */
-  readonly openTable?: TableDeps['openTable'];
-  /** Finds the code that a run names; left out: there is none. Throws RunFailedError. */
-  readonly openTransform?: OpenRunTransform | undefined;
-  /** Left out: there are none to ask about. */
-  readonly earlier?: EarlierRuns | undefined;
-  /** What taking back these runs would do; left out: none can be taken back from here. */
-  readonly planReplace?: ((runs: readonly string[]) => Promise<readonly RunToReplace[]>) | undefined;
-  /** Of JSON, one event: what the door takes. */
-  readonly eventBytesMax: number;
-  readonly clock: Clock;
-  /** Segments that are checked side by side, each in a thread of its own from two on; default 1. */
-  readonly threads?: number;
-  readonly readSegment?: ReadSegment;
-  /**
-   * `import_rows_written`, `import_segment_checked`, `import_deferred_written`, `import_days_settled`, `import_check_written`.
-   */
-  readonly failpoint?: Failpoint;
-  /** How large pieces are. */
-  readonly limits?: Partial<CheckLimits>;
-  /** How advice is given; default as in the API. */
-  readonly words?: AdviceWords;
-}
-
-/** With every default. */
-export type Ready = Required<
-  Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'limits'>
-> & {
-  readonly openTable: CheckDeps['openTable'];
-  readonly openTransform: CheckDeps['openTransform'];
-  readonly earlier: CheckDeps['earlier'];
-  readonly project: CheckDeps['project'];
-  readonly reader: CheckDeps['reader'];
-  readonly limits: CheckLimits;
-};
+import { openCheckWorkers, type CheckWorkers, type WorkersOptions } from './threads/check-workers.ts';
+import { createSharedDevices } from './tally/shared-devices.ts';
+import { runTransform } from './segment/run-transform.ts';
+import { noStoredEvents, readStoredEvents, type StoredEvents } from './links/stored-events.ts';
+import { readyOf, type CheckDeps, type Ready } from './check-deps.ts';
 
 /**
  * The stage `check`: staged records become events, which are judged as the door does, written into the table of the run, and counted
@@ -155,25 +93,6 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     await removeChecked(ready.staging, leased.run.id);
     progress.finish(result);
     await leased.flush();
-  };
-}
-
-/** With every default. */
-function readyOf(deps: CheckDeps): Ready {
-  return {
-    ...deps,
-    project: deps.project,
-    earlier: deps.earlier,
-    planReplace: deps.planReplace,
-    openTable: deps.openTable,
-    openTransform: deps.openTransform,
-    reader: deps.reader,
-    readSegment: deps.readSegment ?? standardReadSegment,
-    failpoint: deps.failpoint ?? (() => {}),
-    waitForRoom: deps.waitForRoom ?? (async () => {}),
-    words: deps.words ?? fieldWords,
-    threads: deps.threads ?? 1,
-    limits: { ...standardLimits, ...deps.limits },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { JoinTable } from '../../choosing/join-table.ts';
 import type { Transform } from '../../transform.ts';
-import { openPlainMachine, type PlainMachine } from './plain/machine.ts';
+import { openPlainMachine, type PlainMachine } from './fast/machine.ts';
 import { tableOf, type TableText } from './read-tables.ts';
 
 /** What a thread checks segments with, one after the other. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkTest } from '../../../../test/support/check-stage.ts';
 import { formNames, formOf, probePattern, textOf } from '../../../../test/support/dirty-exports/dirty-exports.ts';
 import { createOracle } from '../../../../test/support/dirty-exports/oracle.ts';
-import type { CheckLimits } from './check-stage.ts';
+import type { CheckLimits } from './check-deps.ts';
 
 const count = 450;
 /** Below every threshold, and above each of them. */

@@ -10,8 +10,8 @@ import type { ImportedCount } from '../../../stores/events/import-reads.ts';
 import { contentText, xorChecksums } from '../../checksum.ts';
 import { frameEvents, type StoredDay } from '../../run/import-day.ts';
 import { RunFailedError, type LeasedRun } from '../../run/leased-run.ts';
-import type { RunRows } from './run-rows.ts';
-import type { DaySum } from './segment-rows.ts';
+import type { RunRows } from './rows/run-rows.ts';
+import type { DaySum } from './rows/segment-rows.ts';
 
 /** Rows that one question is about, at most; more only of a single day. */
 const rowsAtOnce = 500_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { RunFailedError, RunLostError } from '../../run/leased-run.ts';
-import { readSegment } from '../check/read-segment.ts';
+import { readSegment } from '../check/segment/read-segment.ts';
 import { pauseRun } from '../../run/run-transitions.ts';
 import { SourceError, SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';

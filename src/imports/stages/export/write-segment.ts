@@ -5,7 +5,7 @@ import { createInterruption } from '../../../base/interruption.ts';
 import type { Segment } from '../../run/leased-run.ts';
 import { linesOfNoRecord, SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
-import { addNotes, createNoteSum, noteCountsOf } from '../check/note-tally.ts';
+import { addNotes, createNoteSum, noteCountsOf } from '../check/tally/note-tally.ts';
 import type { LineFeed } from './line-feed.ts';
 
 export interface SegmentLimits {

@@ -13,7 +13,7 @@ import type { Load } from './load.ts';
 import { noFacts } from './pending-facts.ts';
 import { readGroupFacts } from './read-table.ts';
 import { crc32 } from 'node:zlib';
-import { createFirstValues } from '../check/first-values.ts';
+import { createFirstValues } from '../check/rows/first-values.ts';
 
 /**
  * Delivers what attached months say of groups and persons. Groups learn in the order of time, since that numbers their types. Persons

@@ -1,0 +1,48 @@
+import type { Retry } from '../../../../base/retry.ts';
+import type { RunRef } from '../../../../stores/events/eventstore.ts';
+import type { RunStore } from '../../../../stores/events/run-tables.ts';
+import { readStore } from '../../../targets/read-store.ts';
+import type { RowsOfSegment } from './segment-rows.ts';
+
+/** The table of a run, while it is filled; waits while the event store is away. */
+export interface RunRows {
+  readonly run: RunRef;
+  readonly store: RunStore;
+  /** Whether the run has a table. */
+  exists(): Promise<boolean>;
+  create(): Promise<void>;
+  drop(): Promise<void>;
+  /** `segment`: names these rows, the same at every retry. */
+  insert(segment: string, found: Pick<RowsOfSegment, 'rows' | 'facts'>): Promise<void>;
+  /** Throws TargetWaitError in place of StoreUnavailableError, and retries. */
+  whenAnswering<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+export interface RunRowsDeps {
+  readonly runStore: RunStore;
+  readonly retry: Retry;
+  /** Resolves when there is room for more rows. */
+  readonly waitForRoom: () => Promise<void>;
+}
+
+export function createRunRows(run: RunRef, { runStore: store, retry, waitForRoom }: RunRowsDeps): RunRows {
+  const { runTables } = store;
+  const whenAnswering: RunRows['whenAnswering'] = (work) => retry(() => readStore(work));
+  return {
+    run,
+    store,
+    exists: () =>
+      whenAnswering(async () => {
+        const tables = await runTables.list();
+        return tables.some(({ projectId, runId }) => projectId === run.projectId && runId === run.runId);
+      }),
+    create: () => whenAnswering(() => runTables.create(run)),
+    drop: () => whenAnswering(() => runTables.drop(run)),
+    insert: async (segment, { rows, facts }) => {
+      await waitForRoom();
+      await whenAnswering(() => runTables.insert(run, rows, segment));
+      if (facts !== undefined) await whenAnswering(() => runTables.insert(run, facts, segment, 'facts'));
+    },
+    whenAnswering,
+  };
+}

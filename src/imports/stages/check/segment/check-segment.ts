@@ -1,0 +1,427 @@
+import { isUtf8 } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
+import { notEventNames, notEventWarning } from '../../../../wire/batch/not-events.ts';
+import { unreadableTime } from '../../../choosing/unusual-times.ts';
+import type { RecordReader, RecordResult, RecordTimes } from '../../../formats/format.ts';
+import { incompleteLine } from '../../../formats/incomplete.ts';
+import type { Links } from '../../../formats/reader-memory.ts';
+import type { WireEvent } from '../../../../wire/contract/wire-event.ts';
+import { objectIn } from '../../../../base/json.ts';
+import { contentWords, identityWords } from '../../../checksum.ts';
+import type { RejectedRecord } from '../../../staging.ts';
+import type { Transform } from '../../../transform.ts';
+import { checkFailure, countsDiffer } from '../check-failure.ts';
+import { createConverter, type ConvertEvent, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
+import type { HeldLines } from '../add-faults.ts';
+import { hashText } from '../rows/event-keys.ts';
+import type { Deferred, DeferredEvent } from '../links/deferred-events.ts';
+import type { UnmappedNames } from './find-unmapped.ts';
+import { emptyResult } from '../tally/findings.ts';
+import { createRecordLedger, disagreements, type RecordLedger } from './record-ledger.ts';
+import { createRejectedFile, type RejectedFile } from '../rejected-file.ts';
+import type { PlainConverter, PlainSink } from '../fast/plain-converter.ts';
+import { lineEnd, readLine, segmentLines, tooDeepReason, type SegmentLine } from './segment-lines.ts';
+import { createSegmentTally, type SegmentTally } from '../tally/segment-tally.ts';
+import type { SharedDevices } from '../tally/shared-devices.ts';
+import { createSegmentLinks, packedLinkName, type SegmentLinks } from '../rows/segment-links.ts';
+import type { SegmentMemory } from '../threads/segment-memory.ts';
+import type { SegmentRows } from '../rows/segment-rows.ts';
+import { addedOnce } from '../links/stored-events.ts';
+import { transformRecords, type ReadRecord } from './transform-records.ts';
+
+/** What a segment is checked with; one at a time. */
+export interface SegmentCheckDeps {
+  readonly runId: string;
+  readonly read: RecordReader;
+  /** Of the format. */
+  readonly slug: string;
+  /** Links that the reader makes once in the segment. */
+  readonly links: Pick<Links, 'has'>;
+  /** Of the reader. */
+  readonly memory: Pick<SegmentMemory, 'leaveOut' | 'became' | 'links'>;
+  /** Takes plain records without making objects of them; undefined: all are read. */
+  readonly plain: PlainConverter | undefined;
+  readonly rows: SegmentRows;
+  readonly devices: Pick<SharedDevices, 'add'>;
+  readonly unmapped: UnmappedNames;
+  /** Where the time of a record stands; undefined: the format does not say. */
+  readonly times: RecordTimes | undefined;
+  /** Combinations of event names of which there are samples. */
+  readonly sampled: Set<string>;
+  readonly eventBytesMax: number;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  readonly held: HeldLines;
+  /** Changes events before they are looked at; undefined: none does. */
+  readonly transform: Transform | undefined;
+  /** Told now and then how many lines of the segment are read; undefined: progress is not shown. */
+  readonly onLines?: OnLines | undefined;
+}
+
+export type OnLines = (lines: number) => void;
+
+export interface SegmentPlace {
+  /** Key of the part. */
+  readonly part: string;
+  /** Lines of the part before this segment. */
+  readonly linesBefore: number;
+  /** `received_at` of the first line of the part, µs since the epoch. */
+  readonly firstPlace: number;
+}
+
+/** A checked segment; its rows are in `deps.rows`. */
+export interface SegmentCheck {
+  readonly tally: SegmentTally;
+  readonly rejected: RejectedFile;
+  readonly deferred: Deferred;
+}
+
+/** Records between two looks at the signal; also how long others in the thread have to wait. */
+const recordsPerTurn = 500;
+
+export async function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace, lines: Buffer): Promise<SegmentCheck> {
+  const tally = createSegmentTally(deps.unmapped, deps.sampled, deps.now);
+  const rejected = createRejectedFile();
+  const ledger = createRecordLedger();
+  const deferred: DeferredEvent[] = [];
+  const counter = createCounter(deps, place, { tally, ledger, rejected, deferred });
+  const { transform } = deps;
+  const links = createSegmentLinks(deps.runId);
+  if (transform === undefined) await direct(deps, place, { tally, ledger, counter, links, lines });
+  else await transformed(deps, transform, { counter, records: readRecords(deps, place, counter, lines) });
+  const written = deps.rows.count + deferred.length + links.added;
+  const differences = disagreements({ lines, tally, ledger, written });
+  if (differences.length > 0)
+    throw countsDiffer(`the lines of ${place.part} from ${place.linesBefore + 1}`, differences);
+  for (const { link } of deferred) if (link !== undefined) link.ofLine = ledger.linksOf(link.line);
+  return { tally, rejected, deferred: { events: deferred, links: links.pack() } };
+}
+
+/** The two that count, apart from each other. */
+interface Counts {
+  readonly tally: SegmentTally;
+  readonly ledger: RecordLedger;
+}
+
+async function direct(
+  deps: SegmentCheckDeps,
+  place: SegmentPlace,
+  {
+    tally,
+    ledger,
+    counter,
+    links,
+    lines,
+  }: Counts & {
+    readonly counter: Counter;
+    readonly links: SegmentLinks;
+    readonly lines: Buffer;
+  },
+): Promise<void> {
+  const { plain, rows, devices, signal, onLines } = deps;
+  const id = { low: 0, high: 0 };
+  const isText = isUtf8(lines);
+  let at = 0;
+  let line = place.linesBefore + 1;
+  let turnAt = line + recordsPerTurn;
+  const sink: PlainSink = {
+    rows,
+    tally,
+    ledger,
+    placeOf: (line, index) => placeOf(place.firstPlace, line, index),
+    takeLinks: (events, { line: of, micros }) => {
+      noteDevices(devices, events);
+      for (const event of events) {
+        hashText(event.distinct_id, id);
+        tally.link({ event: packedLinkName }, id);
+        ledger.stored(of);
+        links.add(event, micros, placeOf(place.firstPlace, of, 0));
+      }
+    },
+  };
+  while (at < lines.length) {
+    if (line >= turnAt) {
+      onLines?.(line - place.linesBefore);
+      await turn(signal);
+      turnAt = line + recordsPerTurn;
+    }
+    try {
+      const next = isText ? plain?.convert(lines, { at, line }, sink) : undefined;
+      ({ at, line } = next ?? { at, line });
+      if (next?.isOdd === false) continue;
+      const end = lineEnd(lines, at);
+      takeAsObject(end);
+      at = end + 1;
+      line += 1;
+    } catch (error) {
+      throw checkFailure(`checking line ${line} of ${place.part}`, error);
+    }
+  }
+
+  function takeAsObject(end: number): void {
+    const each = readLine(lines, at, end, isText);
+    if (each.kind !== 'record') return counter.noRecord(each, line);
+    counter.record();
+    const events = counter.settle(readSafely(deps.read, each.record), line, each.text);
+    for (const event of events) counter.take(event, line, () => each.text);
+  }
+}
+
+async function transformed(
+  deps: SegmentCheckDeps,
+  transform: Transform,
+  { counter, records }: { readonly counter: Counter; readonly records: Iterable<ReadRecord> },
+): Promise<void> {
+  for await (const { line, text, result, failures } of transformRecords(transform, records, deps)) {
+    for (const failure of failures) counter.refuse(failure, line, text);
+    for (const event of counter.settle(result, line, text, failures.length)) counter.take(event, line, () => text);
+  }
+}
+
+/** A record has room for so many events with places of their own; more of them share the last one. */
+export const placesPerRecord = 8;
+
+/** Where an event stands in the source: its `received_at`, µs since the epoch. `line`: from 1, in the part. */
+function placeOf(firstPlace: number, line: number, index: number): number {
+  return firstPlace + (line - 1) * placesPerRecord + Math.min(index, placesPerRecord - 1);
+}
+
+function* readRecords(
+  { read, onLines }: SegmentCheckDeps,
+  { linesBefore }: SegmentPlace,
+  counter: Counter,
+  lines: Buffer,
+): Generator<ReadRecord> {
+  let line = linesBefore;
+  for (const each of segmentLines(lines)) {
+    line += 1;
+    if (line % recordsPerTurn === 0) onLines?.(line - linesBefore);
+    if (each.kind !== 'record') counter.noRecord(each, line);
+    else {
+      counter.record();
+      yield { line, text: each.text, result: readSafely(read, each.record) };
+    }
+  }
+}
+
+/** What becomes of records and events, counted; the events become rows, or are deferred. */
+interface Counter {
+  record(): void;
+  noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
+  /** The events of a record that are to be taken. `refused`: of its events that are refused already. */
+  settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
+  refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
+  take(event: WireEvent, line: number, text: () => string): void;
+}
+
+interface Found extends Counts {
+  readonly rejected: RejectedFile;
+  readonly deferred: DeferredEvent[];
+}
+
+function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found): Counter {
+  const { tally, ledger } = found;
+  const { runId, eventBytesMax, now } = deps;
+  const door = { runId, eventBytesMax, now };
+  const convert = createConverter({ ...door, names: { onKey: tally.property, onNestedKey: tally.odd.property } });
+  const isCounted = createLinkRefusals(deps, createConverter({ ...door, names: unheard }));
+  let ofRecord: readonly WireEvent[] = [];
+  const put = createPut(deps, place, found);
+  const held = deps.held.get(place.part);
+  const reject = createReject(place, found);
+  const refuse: Counter['refuse'] = (refused, line, original) => {
+    ledger.refused(line);
+    reject(refused, { line, original }, 'refused');
+  };
+  return {
+    record: tally.record,
+    noRecord: (each, line) => {
+      if (each.kind !== 'none') tally.record();
+      if (each.kind === 'blank') settleBlank(tally, each.reason, held?.get(line));
+      else if (each.kind === 'broken' && !noteIncomplete(deps, tally, each, `${place.part}, line ${line}`))
+        reject(each, { line, original: each.text }, 'unreadable');
+    },
+    settle: (result, line, text, refused = 0) => {
+      noteFound(tally, result);
+      if (result.kind === 'skipped') tally.skip(result.reason);
+      else if (result.kind === 'unreadable') {
+        noteUnreadableTime(deps, tally, text);
+        reject({ code: 'unreadable_record', reason: result.reason }, { line, original: text }, 'unreadable');
+      } else {
+        const events = storedEvents(tally, result.events, refused);
+        if (events.length + refused > 0) tally.convert(place.part, line, text, events);
+        noteDevices(deps.devices, events);
+        ofRecord = events;
+        return events;
+      }
+      return [];
+    },
+    refuse,
+    take: (event, line, text) => {
+      const converted = convert(event);
+      // The event that it comes with says the same.
+      const isLink = isLinkOf(deps.links, event);
+      if (!isLink) tally.odd.event(event);
+      if (converted.kind === 'ready') {
+        put(converted, event.properties, { line, isLink });
+        return;
+      }
+      if (isLink && !isCounted(event, ofRecord)) return;
+      if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
+      refuse(converted, line, text());
+    },
+  };
+}
+
+type Reject = (
+  why: Pick<RejectedRecord, 'code' | 'reason'>,
+  what: Pick<RejectedRecord, 'line' | 'original'>,
+  kind: 'unreadable' | 'refused',
+) => void;
+
+function createReject({ part }: SegmentPlace, { tally, rejected }: Found): Reject {
+  return ({ code, reason }, { line, original }, kind) => {
+    const record: RejectedRecord = { part, line, stage: 'check', code, reason, original };
+    rejected.add(record);
+    tally.reject(record, kind);
+  };
+}
+
+function isLinkOf(links: SegmentCheckDeps['links'], { uuid }: WireEvent): boolean {
+  return typeof uuid === 'string' && links.has(uuid);
+}
+
+const unheard = { onKey: (): void => {}, onNestedKey: (): void => {} };
+
+/**
+ * Whether a refused link counts among the refused events: where the event of its record is refused, too, as for a time that both have, the
+ * record counts once, and so it does with several links and no event.
+ */
+function createLinkRefusals(
+  { links }: Pick<SegmentCheckDeps, 'links'>,
+  convert: ConvertEvent,
+): (link: WireEvent, ofRecord: readonly WireEvent[]) => boolean {
+  return (link, ofRecord) => {
+    const refused = ofRecord.filter((event) => convert(event).kind === 'refused');
+    return (refused.find((event) => !isLinkOf(links, event)) ?? refused[0]) === link;
+  };
+}
+
+const notAnEvent = `not stored as events: ${notEventNames.join(', ')}`;
+
+/** Those that are ever stored: the same array if all are. A record without any is skipped. */
+function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused: number): readonly WireEvent[] {
+  const isStored = ({ event }: WireEvent): boolean => notEventWarning(event) === undefined;
+  const stored = events.every(isStored) ? events : events.filter(isStored);
+  if (stored.length + refused === 0) tally.skip(events.length === 0 ? emptyResult : notAnEvent);
+  return stored;
+}
+
+/** What a result says beside its events. */
+function noteFound(tally: SegmentTally, result: RecordResult): void {
+  if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
+  if (result.unusual !== undefined) tally.odd.ruled(result.unusual);
+  if (result.notes !== undefined) tally.note(result.notes);
+}
+
+/** Whether the source says with a line, which is no JSON, that others are missing. */
+function noteIncomplete(
+  { slug }: SegmentCheckDeps,
+  tally: SegmentTally,
+  { text }: Extract<SegmentLine, { kind: 'broken' }>,
+  sample: string,
+): boolean {
+  const of = incompleteLine(slug, text);
+  if (of === undefined) return false;
+  tally.note([{ of, sample }]);
+  tally.skip('a line by which the source says that it ends early');
+  return true;
+}
+
+/** Of a record that could not be read: whether its time is what is wrong with it. */
+function noteUnreadableTime({ times }: SegmentCheckDeps, tally: SegmentTally, text: string): void {
+  const time = times === undefined ? undefined : unreadableTime(objectIn(text), times);
+  if (time !== undefined) tally.odd.time(time);
+}
+
+/** `held`: what it stands for; the export has put that among the rejected records already. */
+function settleBlank(tally: SegmentTally, reason: string, held: RejectedRecord | undefined): void {
+  if (held === undefined) tally.skip(reason);
+  else tally.reject(held, 'unreadable');
+}
+
+async function turn(signal: AbortSignal): Promise<void> {
+  await setImmediate();
+  signal.throwIfAborted();
+}
+
+/** No record stops a run: one that a reader cannot cope with is one that it cannot read. */
+function readSafely(read: RecordReader, record: unknown): RecordResult {
+  try {
+    return read(record);
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'unreadable', reason: tooDeepReason };
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: 'unreadable', reason: `the reader of the format failed at this record: ${message.slice(0, 200)}` };
+  }
+}
+
+function noteDevices(devices: Pick<SharedDevices, 'add'>, events: readonly WireEvent[]): void {
+  for (const { event, distinct_id: id, properties } of events) {
+    if (event !== '$identify') continue;
+    const anonymous = properties['$anon_distinct_id'];
+    if (typeof anonymous === 'string') devices.add(anonymous, id);
+  }
+}
+
+interface PutAt {
+  readonly line: number;
+  readonly isLink: boolean;
+}
+
+type Put = (event: ReadyEvent, properties: WireEvent['properties'], at: PutAt) => void;
+
+const deferredNames: ReadonlySet<string> = new Set(Object.values(addedOnce));
+
+/** Counts an event and makes its row, or defers it, where other segments or the target decide whether it is stored. */
+function createPut(
+  { rows }: Pick<SegmentCheckDeps, 'rows'>,
+  { firstPlace }: SegmentPlace,
+  { tally, ledger, deferred }: Found,
+): Put {
+  const id = { low: 0, high: 0 };
+  const sum = new Uint32Array(2);
+  const sums = { micros: 0, place: 0, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
+  const row = { uuid: '', event: '', distinctId: '', text: '', properties: {} as WireEvent['properties'] };
+  /** Line of the events that are put, and how many of it were before. */
+  const at = { line: 0, index: 0 };
+  return (event, properties, { line, isLink }) => {
+    const { uuid, event: name, distinctId, micros, stored, text } = event;
+    at.index = at.line === line ? at.index + 1 : 0;
+    at.line = line;
+    const place = placeOf(firstPlace, line, at.index);
+    hashText(distinctId, id);
+    const { index } = isLink ? tally.link(event, id) : tally.event(event, id);
+    ledger.stored(line, isLink);
+    if (isLink || deferredNames.has(name)) {
+      const link = isLink ? { line, ofLine: 0 } : undefined;
+      deferred.push({ uuid, event: name, distinctId, micros, place, text, link });
+      return;
+    }
+    identityWords(uuid, distinctId, micros, sum);
+    sums.micros = micros;
+    sums.place = place;
+    sums.name = index;
+    sums.sumLow = sum[0] as number;
+    sums.sumHigh = sum[1] as number;
+    contentWords(stored, sums.sumLow, sums.sumHigh, sum);
+    sums.contentLow = sum[0] as number;
+    sums.contentHigh = sum[1] as number;
+    row.uuid = uuid;
+    row.event = name;
+    row.distinctId = distinctId;
+    row.text = text;
+    row.properties = properties;
+    rows.add(row, sums);
+  };
+}

@@ -1,0 +1,83 @@
+import { linesOfNoRecord } from '../../../source.ts';
+import type { SegmentTally } from '../tally/segment-tally.ts';
+
+/**
+ * What was written of the records of a segment. It is counted by line, where events become rows or are refused; the tally counts what
+ * readers returned. Neither knows the other, so an error in one of them shows.
+ */
+export interface RecordLedger {
+  /** An event of this line is a row or deferred. Lines come in order. */
+  stored(line: number, isLink?: boolean): void;
+  /** An event of this line was refused. */
+  refused(line: number): void;
+  /** Lines with an event that was stored or refused. */
+  readonly lines: number;
+  /** Events that are rows or deferred. */
+  readonly events: number;
+  /** Links of a line that has nothing but links; Infinity: it has other events, stored or refused; 0: it has no link. */
+  linksOf(line: number): number;
+}
+
+export function createRecordLedger(): RecordLedger {
+  const linksByLine = new Map<number, number>();
+  let last = -1;
+  let lines = 0;
+  let events = 0;
+  let own = 0;
+  let links = 0;
+  const count = (line: number, isLink: boolean): void => {
+    if (line !== last) {
+      lines += 1;
+      last = line;
+      own = 0;
+      links = 0;
+    }
+    own += 1;
+    if (isLink) links += 1;
+    if (links > 0) linksByLine.set(line, links === own ? links : Infinity);
+  };
+  return {
+    stored: (line, isLink = false) => {
+      count(line, isLink);
+      events += 1;
+    },
+    refused: (line) => count(line, false),
+    linksOf: (line) => linksByLine.get(line) ?? 0,
+    get lines() {
+      return lines;
+    },
+    get events() {
+      return events;
+    },
+  };
+}
+
+/** What a segment was counted to by each side. */
+export interface SegmentCounts {
+  readonly lines: Buffer;
+  readonly tally: Pick<SegmentTally, 'counts'>;
+  readonly ledger: Pick<RecordLedger, 'lines' | 'events'>;
+  /** Events that are rows or deferred. */
+  readonly written: number;
+}
+
+/** The counts that differ though they have to agree: `records with events: 3 read, 2 written`. */
+export function disagreements({ lines, tally, ledger, written }: SegmentCounts): readonly string[] {
+  const { records, converted, skipped, unreadable, events } = tally.counts();
+  const pairs: readonly (readonly [what: string, one: number, other: number])[] = [
+    ['records: lines that begin one and records read', countLines(lines) - linesOfNoRecord(lines), records],
+    ['records read, and converted + skipped + unreadable', records, converted + skipped + unreadable],
+    ['records with events: read and written', converted, ledger.lines],
+    ['events: counted and written', events, ledger.events],
+    ['events: written, and rows or deferred', ledger.events, written],
+  ];
+  return pairs.filter(([, one, other]) => one !== other).map(([what, one, other]) => `${what}: ${one} and ${other}`);
+}
+
+const newline = 0x0a;
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(newline); at >= 0; at = lines.indexOf(newline, at + 1)) count += 1;
+  return lines.length > 0 && lines.at(-1) !== newline ? count + 1 : count;
+}

@@ -1,0 +1,178 @@
+import type { ErrorGroup } from '../../../../wire/contract/import-results.ts';
+import type { SamplePair } from '../../../run/results.ts';
+import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
+import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';
+import { addNoteCounts, createNoteSum, type NoteSum } from './note-tally.ts';
+import type { NoteCounts } from '../../../formats/record-notes.ts';
+import { addOdd, createOddSum, type OddCounts, type OddSum } from './unusual-tally.ts';
+
+/** What was found in one segment: JSON beside its spill. Findings of all segments add up to those of the run. */
+export interface Findings {
+  /** Blank lines too. */
+  readonly records: number;
+  readonly skipped: Readonly<Record<string, number>>;
+  /** Events before the choice of the run, and those that it left out by reason. Undefined: nothing was chosen. */
+  readonly choice?: { readonly read: number; readonly leftOut: Readonly<Record<string, number>> };
+  readonly converted: number;
+  /** Records that could not be read. */
+  readonly unreadable: number;
+  /** Events that the door would refuse. */
+  readonly refused: number;
+  /** Events, without the refused ones. */
+  readonly events: number;
+  readonly byName: readonly NameFinding[];
+  readonly errors: readonly ErrorGroup[];
+  readonly samples: readonly SamplePair[];
+  readonly unmappedEvents: Readonly<Record<string, number>>;
+  readonly unmappedProperties: Readonly<Record<string, number>>;
+  readonly identifies: number;
+  readonly groupIdentifies: number;
+  readonly ids: SavedIds;
+  /** Most first. */
+  readonly busiest: readonly (readonly [id: string, events: number])[];
+  readonly inFuture: number;
+  /** Undefined: there are none. */
+  readonly odd?: OddCounts;
+  /** What readers noted beside the events; undefined: nothing. */
+  readonly notes?: NoteCounts;
+}
+
+/** µs since the epoch. */
+export interface NameFinding {
+  readonly name: string;
+  readonly count: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Reason of a record that is left out, since it has nothing to say. */
+export const emptyResult = 'nothing to import in the record';
+export const samplesMax = 20;
+const unmappedMax = 200;
+const reasonsMax = 200;
+const otherReasons = 'other reasons';
+/** Ids that are kept while pieces are added up. */
+const busiestMax = 20_000;
+
+/** The findings of the run while they are added up. */
+export interface Sum {
+  readonly counts: Record<CountKey, number>;
+  readonly skipped: Map<string, number>;
+  readonly choice: { read: number; readonly leftOut: Map<string, number> };
+  readonly byName: Map<string, { count: number; first: number; last: number }>;
+  readonly errors: ErrorGroups;
+  readonly samples: SamplePair[];
+  readonly sampled: Set<string>;
+  readonly unmappedEvents: Map<string, number>;
+  readonly unmappedProperties: Map<string, number>;
+  readonly ids: IdSample;
+  busiest: Map<string, number>;
+  readonly odd: OddSum;
+  readonly notes: NoteSum;
+}
+
+const countKeys = [
+  'records',
+  'converted',
+  'unreadable',
+  'refused',
+  'events',
+  'identifies',
+  'groupIdentifies',
+  'inFuture',
+] as const satisfies readonly (keyof Findings)[];
+type CountKey = (typeof countKeys)[number];
+
+export function createSum(): Sum {
+  return {
+    counts: {
+      records: 0,
+      converted: 0,
+      unreadable: 0,
+      refused: 0,
+      events: 0,
+      identifies: 0,
+      groupIdentifies: 0,
+      inFuture: 0,
+    },
+    skipped: new Map(),
+    choice: { read: 0, leftOut: new Map() },
+    byName: new Map(),
+    errors: createErrorGroups(),
+    samples: [],
+    sampled: new Set(),
+    unmappedEvents: new Map(),
+    unmappedProperties: new Map(),
+    ids: createIdSample(),
+    busiest: new Map(),
+    odd: createOddSum(),
+    notes: createNoteSum(),
+  };
+}
+
+export function addFindings(sum: Sum, findings: Findings): void {
+  for (const key of countKeys) sum.counts[key] += findings[key];
+  for (const [reason, count] of Object.entries(findings.skipped)) countReason(sum.skipped, reason, count);
+  sum.choice.read += findings.choice?.read ?? 0;
+  for (const [reason, count] of Object.entries(findings.choice?.leftOut ?? {}))
+    countReason(sum.choice.leftOut, reason, count);
+  for (const each of findings.byName) addName(sum, each);
+  for (const group of findings.errors) sum.errors.addGroup(group);
+  for (const sample of findings.samples) addSample(sum, sample);
+  for (const [name, count] of Object.entries(findings.unmappedEvents)) countName(sum.unmappedEvents, name, count);
+  for (const [name, count] of Object.entries(findings.unmappedProperties)) {
+    countName(sum.unmappedProperties, name, count);
+  }
+  sum.ids.merge(findings.ids);
+  if (findings.odd !== undefined) addOdd(sum.odd, findings.odd);
+  if (findings.notes !== undefined) addNoteCounts(sum.notes, findings.notes);
+  for (const [id, events] of findings.busiest) sum.busiest.set(id, (sum.busiest.get(id) ?? 0) + events);
+  if (sum.busiest.size > busiestMax * 2) sum.busiest = new Map(mostOf(sum.busiest, busiestMax));
+}
+
+function addName(sum: Sum, { name, count, first, last }: NameFinding): void {
+  const known = sum.byName.get(name);
+  if (known === undefined) sum.byName.set(name, { count, first, last });
+  else {
+    known.count += count;
+    known.first = Math.min(known.first, first);
+    known.last = Math.max(known.last, last);
+  }
+}
+
+/** One sample for every combination of names: the first ones of the source show the most. */
+function addSample(sum: Sum, sample: SamplePair): void {
+  const key = sampleKey(sample.events);
+  if (sum.samples.length >= samplesMax || sum.sampled.has(key)) return;
+  sum.sampled.add(key);
+  sum.samples.push(sample);
+}
+
+export function sampleKey(events: readonly unknown[]): string {
+  return JSON.stringify(events.map((event) => (event as { readonly event?: unknown }).event));
+}
+
+export function countReason(skipped: Map<string, number>, reason: string, count: number): void {
+  const key = skipped.has(reason) || skipped.size < reasonsMax ? reason : otherReasons;
+  skipped.set(key, (skipped.get(key) ?? 0) + count);
+}
+
+export function countName(names: Map<string, number>, name: string, count: number): void {
+  if (names.has(name) || names.size < unmappedMax) names.set(name, (names.get(name) ?? 0) + count);
+}
+
+/** The entries with the highest counts, in order. */
+export function mostOf(counts: Iterable<readonly [string, number]>, max: number): (readonly [string, number])[] {
+  const all = [...counts];
+  const least = leastOfMost(
+    Float64Array.from(all, ([, count]) => count),
+    max,
+  );
+  const most = all.filter(([, count]) => count >= least);
+  return most.toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, max);
+}
+
+/** What the highest `max` of the counts have at least; of many, sorting numbers alone tells. Changes their order. */
+export function leastOfMost(counts: Float64Array, max: number): number {
+  return counts.length > max ? (counts.sort()[counts.length - max] as number) : -Infinity;
+}

@@ -1,0 +1,144 @@
+import { parseExactValues } from '../../../../base/exact-json.ts';
+import { eventDepthMax } from '../../../../wire/batch/limits.ts';
+import type { WireEvent } from '../../../../wire/contract/wire-event.ts';
+import type { RejectedRecord } from '../../../staging.ts';
+import type { ReadyEvent } from '../segment/convert-event.ts';
+import { createOddTally, type OddTally } from './unusual-tally.ts';
+import { createErrorGroups } from './error-groups.ts';
+import type { Words } from '../rows/event-keys.ts';
+import { createEventTally, type EventTally, type NameEntry } from './event-tally.ts';
+import { countName, countReason, sampleKey, samplesMax, type Findings } from './findings.ts';
+import type { FoundNote } from '../../../formats/record-notes.ts';
+import { addNotes, createNoteSum, noteCountsOf } from './note-tally.ts';
+import type { UnmappedNames } from '../segment/find-unmapped.ts';
+import type { Chosen } from '../../../formats/format.ts';
+
+/** Counts what becomes of the records of one segment. */
+export interface SegmentTally {
+  record(): void;
+  skip(reason: string): void;
+  reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
+  readonly choose: ChoiceTally['choose'];
+  readonly odd: OddTally;
+  note(notes: readonly FoundNote[]): void;
+  /** A record became events, or would have: none are left where all of them are refused. `text` is its JSON. */
+  convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
+  property(name: string): void;
+  /** The entry of its name, with the index that stands for it in the spill. `id` is the hash of its distinct_id. */
+  event(event: ReadyEvent, id: Words): NameEntry;
+  /** The same of a link that other segments may have made, too: counted is what stays of them (repeated-links.ts). */
+  link(event: Pick<ReadyEvent, 'event'>, id: Words): NameEntry;
+  /** The same in pieces, for what is known of a name and an id already. */
+  readonly events: EventTally;
+  /** A record became events that are counted, and of which no sample is wanted. */
+  convertPlain(): void;
+  /** Whether the next record that becomes events of these names would be kept as a sample. */
+  wantsSample(names: readonly string[]): boolean;
+  readonly names: readonly string[];
+  /** So far; `events`: links too. */
+  counts(): Record<'records' | 'skipped' | 'converted' | 'unreadable' | 'events', number>;
+  findings(): Findings;
+}
+
+const sampleCharsMax = 16_384;
+
+/** `sampled`: combinations of names that the run has samples of. */
+export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>, now: () => number): SegmentTally {
+  const counts = { records: 0, converted: 0, unreadable: 0, refused: 0 };
+  const odd = createOddTally();
+  const notes = createNoteSum();
+  const events = createEventTally(odd, now);
+  const skipped = new Map<string, number>();
+  const choice = createChoiceTally();
+  const errors = createErrorGroups();
+  const samples: Findings['samples'][number][] = [];
+  const unmappedProperties = new Map<string, number>();
+  let skips = 0;
+  let links = 0;
+  const isFull = (): boolean => samples.length >= samplesMax || sampled.size >= samplesMax;
+  return {
+    record: () => {
+      counts.records += 1;
+    },
+    skip: (reason) => {
+      skips += 1;
+      countReason(skipped, reason, 1);
+    },
+    choose: choice.choose,
+    odd,
+    note: (found) => addNotes(notes, found),
+    reject: ({ code, reason, part, line, original }, kind) => {
+      counts[kind] += 1;
+      errors.add(code, reason, { part, line, original });
+    },
+    convert: (part, line, text, converted) => {
+      counts.converted += 1;
+      if (converted.length === 0) return;
+      if (isFull() || text.length > sampleCharsMax) return;
+      const key = sampleKey(converted);
+      if (sampled.has(key) || isDeep(text)) return;
+      sampled.add(key);
+      samples.push({ part, line, source: parseExactValues(text), events: converted });
+    },
+    property: (name) => {
+      if (unmapped.isProperty(name)) countName(unmappedProperties, name, 1);
+      odd.property(name);
+    },
+    event: ({ event, distinctId, micros }, id) => {
+      const entry = events.entryOf(event);
+      events.count(entry, id, events.idCountOf(distinctId), micros);
+      return entry;
+    },
+    link: ({ event }, id) => {
+      links += 1;
+      return events.link(event, id);
+    },
+    events,
+    convertPlain: () => {
+      counts.converted += 1;
+    },
+    wantsSample: (of) => !isFull() && !sampled.has(sampleKey(of.map((event) => ({ event })))),
+    names: events.names,
+    counts: () => ({ ...counts, skipped: skips, events: events.total() + links }),
+    findings: () => ({
+      ...counts,
+      skipped: Object.fromEntries(skipped),
+      ...choice.found(),
+      ...events.found(unmapped),
+      errors: errors.list(),
+      samples,
+      unmappedProperties: Object.fromEntries(unmappedProperties),
+      ...odd.found(),
+      ...noteCountsOf(notes),
+    }),
+  };
+}
+
+/** Whether the JSON may nest deeper than an event is allowed to: brackets in texts count, too. */
+function isDeep(text: string): boolean {
+  let depth = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    depth += bracket === '[' || bracket === '{' ? 1 : -1;
+    if (depth > eventDepthMax) return true;
+  }
+  return false;
+}
+
+/** Counts what the choice of the run made of the events of a segment. */
+interface ChoiceTally {
+  choose(chosen: Chosen): void;
+  /** Nothing where there is no choice. */
+  found(): Pick<Findings, 'choice'>;
+}
+
+function createChoiceTally(): ChoiceTally {
+  const leftOut = new Map<string, number>();
+  let events = 0;
+  return {
+    choose: ({ read, leftOut: reasons }) => {
+      events += read;
+      for (const reason of reasons) countReason(leftOut, reason, 1);
+    },
+    found: () => (events === 0 ? {} : { choice: { read: events, leftOut: Object.fromEntries(leftOut) } }),
+  };
+}

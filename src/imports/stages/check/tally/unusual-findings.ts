@@ -1,0 +1,85 @@
+import type { ImportChoice } from '../../../../wire/contract/import-choice.ts';
+import {
+  unusualValueKeys,
+  unusualValues,
+  type UnusualValue,
+  type RuleOf,
+} from '../../../../wire/contract/unusual-values.ts';
+import { fits } from '../../../choosing/unusual-values.ts';
+import type { RecordTimes } from '../../../formats/format.ts';
+import type { AdviceWords } from '../../../run/advice-words.ts';
+import type { OddFinding } from '../../../run/results.ts';
+import { integer } from '../../../../base/integer-text.ts';
+import { cutTogether, type OddSum } from './unusual-tally.ts';
+
+export interface OddFindingsOptions {
+  readonly words: AdviceWords;
+  /** Of the format. */
+  readonly times: RecordTimes | undefined;
+}
+
+/** Odd values that were found, with what becomes of them and how another rule is chosen. */
+export function oddFindings(
+  sum: OddSum,
+  choice: ImportChoice | undefined,
+  { words, times }: OddFindingsOptions,
+): OddFinding[] {
+  return unusualValueKeys.flatMap((of) => {
+    const found = sum.counts.get(of);
+    if (found === undefined) return [];
+    const samples = [...found.samples];
+    const rule = choice?.[of] ?? unusualValues[of].rules[0];
+    const together = of === 'long_ids' && rule === 'cut' ? cutTogether(sum) : 0;
+    const outcome =
+      `${integer(found.count)} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
+      `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${integer(together)} different ids become fewer by that`}.`;
+    const detail = `${outcome} Other rules: ${otherRules(of, rule, { words, times })}.`;
+    return [{ of, rule, count: found.count, samples, outcome, detail }];
+  });
+}
+
+const nouns: Readonly<Record<UnusualValue, string>> = {
+  padded_ids: 'events have ids with white space at an end',
+  long_ids: 'events have ids of more than 200 characters',
+  long_names: 'events have names of more than 200 characters',
+  long_properties: 'properties have names of more than 200 characters',
+  odd_times: 'events lie before the year 2000, far in the future, or at a time that cannot be read',
+};
+
+const outcomes: { readonly [Value in UnusualValue]: Readonly<Record<RuleOf<Value>, string>> } = {
+  padded_ids: {
+    keep: 'they are other ids than those without it',
+    trim: 'it is taken off',
+    reject: 'their records are rejected',
+  },
+  long_ids: {
+    cut: 'they are cut to that, as the store does',
+    shorten: 'they are shortened to that, with a hash at the end',
+    reject: 'their records are rejected',
+  },
+  long_names: { reject: 'they are rejected', shorten: 'they are shortened to that, with a hash at the end' },
+  long_properties: {
+    keep: 'they stay as they are',
+    shorten: 'they are shortened to that, with a hash at the end',
+    reject: 'their records are rejected',
+  },
+  odd_times: {
+    keep: 'from 1900 until a day ahead they stay, others are rejected; see whether the source counts its time as the format expects it',
+    guess: 'what can mean one time only is read',
+    received: 'the time at which the source received them stands in, where it is known',
+    reject: 'their records are rejected',
+  },
+};
+
+function outcomeOf(of: UnusualValue, rule: string): string {
+  const known: Readonly<Record<string, string>> = outcomes[of];
+  return known[rule] ?? rule;
+}
+
+/** Nothing is advised that the format's records have nothing for. */
+function otherRules(of: UnusualValue, rule: string, { words, times }: OddFindingsOptions): string {
+  return unusualValues[of].rules
+    .filter((other) => other !== rule && fits(other, times))
+    .map((other) => words.rule(of, other))
+    .join(', ');
+}

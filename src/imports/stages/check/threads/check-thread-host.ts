@@ -1,0 +1,92 @@
+import { Worker } from 'node:worker_threads';
+import { throughputThreadLimits } from '../../../../base/thread-limits.ts';
+import { asBuffer, isMovable } from '../../../../base/free-memory.ts';
+import { answerOver, callOver } from '../../../../base/calls.ts';
+import type { Transform, TransformAbout } from '../../../transform.ts';
+import { checkFailure, type CheckFailure } from '../check-failure.ts';
+import type { AloneSetup, CheckedSegment, SegmentTask } from './check-alone.ts';
+import type { OnLines } from '../segment/check-segment.ts';
+import type { WorkersOptions } from './check-workers.ts';
+import type { TableText } from '../read-tables.ts';
+import { answerTransform } from '../segment/transform-over.ts';
+
+/** What a thread is started with; structured clone. */
+export interface CheckThreadData {
+  readonly setup: AloneSetup;
+  readonly tables: readonly TableText[];
+  /** Undefined: the run has none. */
+  readonly transform: TransformAbout | undefined;
+}
+
+/** What a thread says between calls: how many lines of the segment it has read. */
+export interface LinesRead {
+  readonly linesRead: number;
+}
+
+export interface CheckThread {
+  /** One at a time. */
+  check(task: SegmentTask, onLines: OnLines): Promise<CheckedSegment>;
+  /** Rejects when the thread has ended. */
+  readonly ended: Promise<never>;
+  close(): Promise<void>;
+}
+
+/** `onFailure`: gets errors of the transform. */
+export function startCheckThread(
+  { setup, tables, transform }: WorkersOptions,
+  onFailure: (error: Error) => void,
+): CheckThread {
+  const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
+    workerData: { setup, tables, transform: transform && aboutOf(transform) } satisfies CheckThreadData,
+    resourceLimits: throughputThreadLimits,
+  });
+  const port = {
+    postMessage: (message: unknown) => worker.postMessage(message, memoryOf(message)),
+    on: (event: 'message', listener: (message: unknown) => void) => worker.on(event, listener),
+  };
+  const call = callOver(port);
+  const code = answerTransform(transform, onFailure);
+  answerOver(port, code.answers);
+  /** Who wants to know how far the segment is that the thread checks. */
+  let tell: OnLines | undefined;
+  port.on('message', (message) => {
+    if (isLinesRead(message)) tell?.(message.linesRead);
+  });
+  /** What the thread is doing. */
+  let work = 'starting a thread';
+  const failed = (cause: unknown): CheckFailure => checkFailure(work, cause);
+  const ended = new Promise<never>((_, reject) => {
+    worker.on('error', (cause) => reject(failed(cause)));
+    worker.on('exit', (code) => reject(failed(new Error(`its thread ended with code ${code}`))));
+  });
+  ended.catch(() => undefined);
+  return {
+    // What check-thread.ts answers: bytes came as plain arrays.
+    check: async (task, onLines) => {
+      work = `checking ${task.part} from line ${task.linesBefore + 1} on`;
+      tell = onLines;
+      const checked = (await call('check', task)) as CheckedSegment;
+      return { ...checked, rejected: checked.rejected.map(asBuffer) };
+    },
+    ended,
+    close: async () => {
+      await worker.terminate();
+      await code.close();
+    },
+  };
+}
+
+function aboutOf({ name, projectId, receivedAt }: Transform): TransformAbout {
+  return { name, projectId, receivedAt };
+}
+
+function isLinesRead(message: unknown): message is LinesRead {
+  return typeof message === 'object' && message !== null && 'linesRead' in message;
+}
+
+/** Lines move to the thread instead of being copied. */
+function memoryOf(message: unknown): ArrayBuffer[] {
+  const { call } = message as { readonly call?: { readonly args: readonly unknown[] } };
+  const { lines } = (call?.args[0] ?? {}) as Partial<SegmentTask>;
+  return lines !== undefined && isMovable(lines) ? [lines.buffer] : [];
+}
