@@ -1,5 +1,10 @@
-import { evidenceKinds, type EvidencedRule, type EvidenceKind } from '../../src/imports/formats/evidence.ts';
-import type { Format, FormatOption } from '../../src/imports/formats/format.ts';
+import {
+  evidenceKinds,
+  type EvidencedRule,
+  type EvidenceKind,
+  type Format,
+  type FormatOption,
+} from '../../src/imports/formats/format.ts';
 import { formats } from '../../src/imports/formats/registry.ts';
 import { code, json, page, table } from './markdown.ts';
 

@@ -8,7 +8,7 @@ import { deviceOnly, devicesIn, neverMerge } from './identity-policy.ts';
 import { changesOf, filtersOf, linkFilterOf } from './order.ts';
 import { isLink, type Change } from './step.ts';
 
-export interface ChosenReaderOptions {
+interface ChosenReaderOptions {
   /** Tables of the choice's joins, in the same order. */
   readonly tables?: readonly JoinTable[];
   /** Where records of the format keep their times. */

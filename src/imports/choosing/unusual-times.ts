@@ -6,14 +6,14 @@ import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RecordTimes } from '../formats/format.ts';
 import { setMember, type Json, type Properties } from '../formats/read-values.ts';
 import { anyTime, utc } from '../formats/times.ts';
-import { timePattern } from '../formats/mapping/time-pattern.ts';
+import { timePattern } from '../formats/mapping/time-rule.ts';
 
 const earliestMicros = Date.UTC(2000, 0, 1) * 1000;
 
 /**
  * Whether a time is before the year 2000, or further ahead than a clock in a wrong time zone explains. `now`: ms since the epoch.
  */
-export function isUnusualTime(micros: number, now: number): boolean {
+function isUnusualTime(micros: number, now: number): boolean {
   return micros < earliestMicros || isTooFarAhead(micros, now);
 }
 

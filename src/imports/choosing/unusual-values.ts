@@ -16,7 +16,7 @@ import type { Change } from './step.ts';
 import { createTimeRepair, findUnusualTime, type TimeRepair } from './unusual-times.ts';
 
 /** A rule that was chosen for one kind of unusual value. */
-export interface UnusualValueRule {
+interface UnusualValueRule {
   readonly of: UnusualValue;
   /** Returns the value if an event has one. */
   readonly find: (event: WireEvent) => string | undefined;

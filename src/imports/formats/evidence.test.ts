@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readAll } from '../../../test/support/format-check.ts';
-import { evidenceKinds, type EvidencedRule } from './evidence.ts';
+import { evidenceKinds, type EvidencedRule } from './format.ts';
 import { recordNotes } from './record-notes.ts';
 import { findFormat, formats } from './registry.ts';
 

@@ -1,16 +1,13 @@
 import { createEventWriter, type EventWriter } from './event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from './format.ts';
 import { createMapReader, withMap, type MapReader } from './read-by-map.ts';
-import { readExample, type ExampleFile } from './read-example.ts';
-import { readList } from './read-list.ts';
-import { readObjects } from './read-objects.ts';
-import { readOptions } from './read-options.ts';
+import { readExample, type ExampleFile, readList, readObjects, readOptions } from './reader-parts.ts';
 import type { Json } from './read-values.ts';
 import { createReaderMemory, type ReaderMemory } from './reader-memory.ts';
 import type { RecordMap } from './record-map.ts';
 
 /** What the map of a reader follows from. */
-export interface MapParts {
+interface MapParts {
   readonly options: FormatOptions;
   readonly names: NameTable;
   readonly writer: EventWriter;
@@ -18,7 +15,7 @@ export interface MapParts {
 }
 
 /** How records come, where they are not one event each. */
-export interface RecordForms {
+interface RecordForms {
   /** Hook: of a record that holds several events, these, or all that becomes of it; undefined: it is one event. */
   readonly held?: (record: Json) => HeldEvents | RecordResult | undefined;
 }

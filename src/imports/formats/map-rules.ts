@@ -2,11 +2,10 @@ import { namespaceOf, partsSeparator } from './derived-uuids.ts';
 import { unreadable, type EventWriter, type NoEvents } from './event-writer.ts';
 import type { NameTable } from './format.ts';
 import { namesOf } from './names.ts';
-import { personId } from './person-id.ts';
+import { personId, idOf, type Json, memberAt } from './read-values.ts';
 import { timeOfTextOrMs } from './read-times.ts';
-import { idOf, type Json } from './read-values.ts';
-import type { Bag, EventRule, IdPart, IdRule, TimeRule, UuidRule } from './record-map.ts';
-import { kindOfTime, utc, type Zone } from './times.ts';
+import type { Bag, EventRule, IdPart, IdRule, TimeRule, UuidRule, TimeForm } from './record-map.ts';
+import { kindOfTime, utc, type Zone, epochTime, textTime } from './times.ts';
 
 /** Rules for records as most tools write them: each thing in a member of its own. */
 
@@ -68,7 +67,7 @@ export function uuidIn(
 }
 
 /** As the writer puts parts of an id together. */
-export function inOneText(parts: readonly IdPart[]): readonly IdPart[] {
+function inOneText(parts: readonly IdPart[]): readonly IdPart[] {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [{ text: partsSeparator }, part]));
 }
 
@@ -78,4 +77,20 @@ function firstOf(record: Json, members: readonly string[], read = idOf): string 
     if (id !== undefined) return id;
   }
   return undefined;
+}
+
+/** The rule of a time that stands at one place. */
+export function timeAt(form: TimeForm, otherwise: TimeRule['otherwise']): TimeRule {
+  const { path, zone, numbers, unit } = form;
+  const valueOf = memberAt(path);
+  return {
+    form,
+    from: [path],
+    read: (record) => {
+      const value = valueOf(record);
+      const time = unit === undefined ? textTime(value, zone) : undefined;
+      return time ?? (numbers === undefined ? undefined : epochTime(value, unit, numbers));
+    },
+    otherwise,
+  };
 }

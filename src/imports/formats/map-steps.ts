@@ -1,9 +1,15 @@
 import { isObject } from '../../base/json.ts';
 import { addPersonOfEvent } from './add-person-of-event.ts';
-import { memberAt, type ReadMember } from './member-at.ts';
+import {
+  memberAt,
+  type ReadMember,
+  objectOfJson,
+  setMember,
+  type Json,
+  type Properties,
+  valueOfPair,
+} from './read-values.ts';
 import { rename, type Names } from './names.ts';
-import { objectOfJson, setMember, type Json, type Properties } from './read-values.ts';
-import { valueOfPair } from './value-of-pair.ts';
 import type { Bag, Derived, Draft, Members, Pairs, PersonStep, RecordMap, Source, Step, Taken } from './record-map.ts';
 
 /** Adds what a step says. True: no step after it is for this record. */

@@ -1,5 +1,6 @@
 import { exactNumber, exactNumberFrom, parseExactValues } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
+import { isNobody } from '../../base/nobody-ids.ts';
 
 /** What comes from a record is unknown until one of these has looked at it. None of them throws. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -103,4 +104,45 @@ export function setMember(target: Properties, key: string, value: unknown): void
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   } else target[key] = value;
+}
+
+export type ReadMember = (record: Json) => unknown;
+
+/** Finds the value at a path such as `properties.time`; undefined where there is none. */
+export function memberAt(path: string): ReadMember {
+  const [first = '', ...rest] = path.split('.');
+  const outer = memberOf(first);
+  if (rest.length === 0) return outer;
+  const inner = memberAt(rest.join('.'));
+  return (record) => {
+    const object = outer(record);
+    return isObject(object) ? inner(object) : undefined;
+  };
+}
+
+/** What every object inherits is no member of it. */
+function memberOf(key: string): ReadMember {
+  if (key in Object.prototype) return (object) => (Object.hasOwn(object, key) ? object[key] : undefined);
+  return (object) => object[key];
+}
+
+/** The one of `string_value`, `int_value`, `float_value` and `double_value` that is there; JSON exports write integers as text. */
+export function valueOfPair(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const text = value['string_value'];
+  if (text !== undefined && text !== null) return text;
+  for (const type of ['int_value', 'double_value', 'float_value']) {
+    const number = value[type];
+    if (number !== undefined && number !== null) return asNumber(number);
+  }
+  return undefined;
+}
+
+/** The first that is an id of somebody; ids such as `anonymous` or `null`, which many share, are passed over. */
+export function personId(...values: readonly unknown[]): string | undefined {
+  for (const value of values) {
+    const id = idOf(value);
+    if (id !== undefined && !isNobody(id)) return id;
+  }
+  return undefined;
 }

@@ -67,7 +67,7 @@ export function createLinks(
 }
 
 /** Links that were left out, by reason; some 35 bytes each. */
-export interface LeftOutLinks {
+interface LeftOutLinks {
   /** Whether it is the first time. */
   add(uuid: string, reason: string): boolean;
   list(): readonly (readonly [reason: string, links: Occurrences])[];

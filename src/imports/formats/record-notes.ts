@@ -147,7 +147,7 @@ export type NoteCode = keyof typeof recordNotes;
 export const noteCodes = Object.keys(recordNotes) as readonly NoteCode[];
 export type NoteKind = 'incomplete' | 'reading' | 'assumed';
 
-export interface RecordNote {
+interface RecordNote {
   readonly kind: NoteKind;
   /** Slugs of the formats that can have it. */
   readonly formats: readonly string[] | 'all';

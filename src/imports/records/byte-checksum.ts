@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
  * Of bytes as they pass by: how many there were, and their CRC. It only has to tell a file that was touched from one that was
  * written to, and costs a tenth of what a cryptographic hash would of a file that is read at full speed.
  */
-export interface ByteChecksum {
+interface ByteChecksum {
   add(bytes: Uint8Array): void;
   /** How many there were so far. */
   bytes(): number;

@@ -3,7 +3,7 @@ import { isDocument, type TextForm } from './detect.ts';
 import type { CsvDialect } from './read-csv.ts';
 import type { Piece } from './piece.ts';
 
-export interface TextHead {
+interface TextHead {
   readonly form: TextForm;
   /** The beginning of the text. */
   readonly bytes: Buffer;
@@ -13,7 +13,7 @@ export interface TextHead {
   readonly read: () => AsyncIterable<Piece>;
 }
 
-export interface LeftOut {
+interface LeftOut {
   readonly reason: string;
   /** Objects that it holds. */
   readonly records: number;

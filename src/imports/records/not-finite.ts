@@ -3,7 +3,7 @@ import type { ReadingNote } from '../source.ts';
 const columnsShown = 3;
 
 /** Counts numbers that JSON cannot hold (NaN, Infinity) and that become null in its stead. */
-export interface NotFinite {
+interface NotFinite {
   /** All that may hold such numbers of one record, by column. */
   look(record: Iterable<readonly [column: string, value: unknown]>): void;
   /** Of the records since the last call. */

@@ -42,7 +42,7 @@ const originalCharsMax = 2000;
 const newline = 0x0a;
 
 /** `line`: of the text, or of the record where records have no lines. */
-export interface FaultPlace {
+interface FaultPlace {
   readonly place: string;
   readonly line: number;
 }

@@ -15,7 +15,7 @@ export interface CsvDialect {
   readonly separatorLine?: true;
 }
 
-export interface CsvPlaces {
+interface CsvPlaces {
   readonly dialect: CsvDialect;
   /** Of a line, from 1; for faults. */
   readonly place: (line: number) => string;

@@ -19,7 +19,7 @@ const batchRowsMax = 20_000;
 /** Columns within columns. */
 const depthMax = 100;
 
-export interface ParquetHints {
+interface ParquetHints {
   readonly name: string;
   readonly signal: AbortSignal;
   /** Hears how many bytes of the file the rows read so far take, about. */

@@ -10,7 +10,7 @@ import { createLineWriter, recordBytesMax, tooLong, type LineWriter, type Piece 
 export type ValueLayout = 'objects' | 'array' | 'batch';
 
 /** Before each record of a JSON text sequence (RFC 7464); JSON holds none. */
-export const recordSeparator = 0x1e;
+const recordSeparator = 0x1e;
 
 const newline = 0x0a;
 const quote = 0x22;
@@ -45,7 +45,7 @@ interface Scan {
   before: number;
 }
 
-export interface ValuesOptions {
+interface ValuesOptions {
   readonly name: string;
   readonly place: (record: number) => string;
   readonly list?: string | undefined;

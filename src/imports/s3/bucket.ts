@@ -44,7 +44,7 @@ export interface BucketObject {
   readonly modifiedAt: number;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Half open, in bytes. */
   readonly range?: { readonly start: number; readonly end: number };
   /** Only this version of the object: BucketError `changed` for another. */

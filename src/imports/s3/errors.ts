@@ -4,7 +4,7 @@
  * - changed: the object is not the one that was listed any more
  * - wait: throttled, 5xx, no connection: waiting may help
  */
-export type BucketErrorKind = 'missing' | 'refused' | 'changed' | 'wait';
+type BucketErrorKind = 'missing' | 'refused' | 'changed' | 'wait';
 
 /** What a bucket answered, in a sentence without secrets. */
 export class BucketError extends Error {

@@ -23,7 +23,7 @@ export const databaseFileFields = [
   },
 ] as const;
 
-export interface DatabaseFileSettings {
+interface DatabaseFileSettings {
   readonly path: string;
   /** Without what may end a statement. */
   readonly query: string;

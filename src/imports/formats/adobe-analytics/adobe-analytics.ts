@@ -1,20 +1,89 @@
-import { assumedZone, assumedZoneOption, type AssumedZone } from '../assumed-zone.ts';
+import { assumedZone, assumedZoneOption, type AssumedZone, timeOfEpoch } from '../read-times.ts';
 import type { ReaderMemory } from '../reader-memory.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
-import { FormatOptionsError, type Format, type NameTable, type RecordReader, type RecordResult } from '../format.ts';
-import { personId } from '../person-id.ts';
-import { readExample } from '../read-example.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
-import { timeOfEpoch } from '../read-times.ts';
-import { asNumber, idOf, setMember, type Json, type Properties } from '../read-values.ts';
+import {
+  FormatOptionsError,
+  type Format,
+  type NameTable,
+  type RecordReader,
+  type RecordResult,
+  type Evidence,
+} from '../format.ts';
+import { personId, asNumber, idOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { readExample, readObjects, readOptions } from '../reader-parts.ts';
 import { kindOfTimes, textTime } from '../times.ts';
-import { evidence } from './evidence.ts';
+import { splitEscaped, unescaped, readProducts, readEventList, type SuccessEvent } from './multi-values.ts';
 import example from './example.json' with { type: 'json' };
-import { splitEscaped, unescaped } from './multi-values.ts';
-import { adobeNames } from './names.ts';
-import { readProducts } from './products.ts';
-import { readEventList, type SuccessEvent } from './success-events.ts';
+
+const evidence: Evidence = {
+  times: {
+    rule: 'The time is cust_hit_time_gmt, which was sent with the hit (report suites with timestamps), else hit_time_gmt, when Adobe received it, else date_time.',
+    sources: [
+      'https://experienceleague.adobe.com/en/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-reference',
+    ],
+  },
+  zone: {
+    rule: 'The first two are seconds since 1970; date_time is in the zone of the report suite, which the feed does not name: the option gives it, without it the check warns.',
+    sources: [
+      'https://experienceleague.adobe.com/en/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-reference',
+    ],
+    option: 'time_zone',
+  },
+  ids: {
+    rule: 'hitid_high and hitid_low together are a hit. Adobe warns that two hits can rarely share them, so visitor and time are part of the uuid.',
+    sources: [
+      'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/df-faq.md',
+      'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/data-feeds-best-practices.md',
+    ],
+  },
+  links: {
+    rule: 'visid_high and visid_low together are a visitor, however Adobe found it; the column of `user_id` is the user, to whom the visitor is linked.',
+    sources: [
+      'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/c-df-contents/datafeeds-calculate.md',
+    ],
+    option: 'user_id',
+  },
+  counts: {
+    rule: 'Hits that Analysis Workspace does not count are skipped and counted by reason: exclude_hit and customer_perspective other than 0, hit_source 5, 7, 8 and 9. A hit or file sent twice is stored once.',
+    sources: [
+      'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/c-df-contents/datafeeds-calculate.md',
+      'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/data-feeds-best-practices.md',
+    ],
+  },
+};
+
+/** Kinds of hits and columns of the feed, these without `post_`. */
+const adobeNames: NameTable = {
+  events: { page_view: '$pageview', screen_view: '$screen' },
+  properties: {
+    accept_language: '$browser_language',
+    browser_height: '$viewport_height',
+    browser_width: '$viewport_width',
+    code_ver: '$lib_version',
+    daily_visitor: null,
+    geo_city: '$geoip_city_name',
+    geo_zip: '$geoip_postal_code',
+    hourly_visitor: null,
+    ip: '$ip',
+    ip2: null,
+    mobileappid: '$app_name',
+    mobiledevice: '$device_model',
+    mobileosversion: '$os_version',
+    monthly_visitor: null,
+    page_url: '$current_url',
+    quarterly_visitor: null,
+    ref_domain: '$referring_domain',
+    referrer: '$referrer',
+    stats_server: null,
+    user_agent: '$useragent',
+    user_hash: null,
+    user_server: null,
+    userid: null,
+    weekly_visitor: null,
+    yearly_visitor: null,
+  },
+  person_properties: {},
+};
 
 const slug = 'adobe-analytics';
 

@@ -1,11 +1,10 @@
 import { isObject } from '../../../base/json.ts';
 import { unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable } from '../format.ts';
-import { timeAt } from '../map-times.ts';
+import { timeAt } from '../map-rules.ts';
 import { namesOf, rename, type Names } from '../names.ts';
-import { personId } from '../person-id.ts';
+import { personId, idOf, kindOf, numberOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
 import { note } from '../read-by-map.ts';
-import { idOf, kindOf, numberOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type { Links } from '../reader-memory.ts';
 import type { Derived, Draft, Hook, Identity, PersonStep, RecordMap } from '../record-map.ts';
 import { kindOfTimes, textTime, utc } from '../times.ts';
@@ -22,7 +21,7 @@ import { addDeviceId, columnNames, createSystemAdder } from './columns.ts';
 import { addGroups, createGroupReader } from './groups.ts';
 import { fastId } from '../derived-uuids.ts';
 
-export interface AmplitudeParts {
+interface AmplitudeParts {
   readonly writer: EventWriter;
   readonly links: Links;
   readonly names: NameTable;

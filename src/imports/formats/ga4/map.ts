@@ -2,16 +2,25 @@ import { namespaceOf, partsSeparator } from '../derived-uuids.ts';
 import { skipped, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable } from '../format.ts';
 import { namesOf } from '../names.ts';
-import { personId } from '../person-id.ts';
+import {
+  personId,
+  kindOf,
+  idOf,
+  asNumber,
+  listOf,
+  objectOf,
+  setMember,
+  type Json,
+  type Properties,
+  valueOfPair,
+} from '../read-values.ts';
 import { timeOfEpoch } from '../read-times.ts';
-import { kindOf, idOf, asNumber, listOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type { Identity, IdPart, RecordMap } from '../record-map.ts';
 import { kindOfTime, utc } from '../times.ts';
 import { loaderMarks } from '../warehouse-row.ts';
 import { exportedRow } from './warehouse.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isObject } from '../../../base/json.ts';
-import { valueOfPair } from '../value-of-pair.ts';
 
 /** Records of a row that are taken apart, as the schema of the export has them. */
 const apart =

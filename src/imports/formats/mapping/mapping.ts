@@ -1,13 +1,35 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 import { unreadable, type NoEvents } from '../event-writer.ts';
-import type { Format } from '../format.ts';
+import type { Format, Evidence } from '../format.ts';
 import { formatByMap, type HeldEvents } from '../format-by-map.ts';
 import { kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
-import { evidence } from './evidence.ts';
-import example from './example.json' with { type: 'json' };
 import { mappingMap, without } from './map.ts';
 import { parentColumn, parseRules, type Rules } from './rules.ts';
 import type { ValueRule } from './value-rule.ts';
+import example from './example.json' with { type: 'json' };
+
+const evidence: Evidence = {
+  times: {
+    rule: 'The time is what the rule `timestamp` names.',
+    because: "The rules are the user's own; the check shows what they make of the first records.",
+  },
+  zone: {
+    rule: 'Zone and unit are `zone` and `format` of the rule; without them numbers go by their size and texts without a zone are UTC. Dates of a spreadsheet are refused unless the rule says so.',
+    because: "The rules are the user's own; the check shows what they make of the first records.",
+  },
+  ids: {
+    rule: 'The uuid is what the rule `uuid` names, else it follows from the content.',
+    because: "The rules are the user's own; the check shows what they make of the first records.",
+  },
+  links: {
+    rule: 'The person is what `distinct_id` names, the device `anonymous_id`.',
+    because: "The rules are the user's own; the check shows what they make of the first records.",
+  },
+  counts: {
+    rule: 'What the rule `skip` names is skipped and counted by its reason.',
+    because: "The rules are the user's own; the check shows what they make of the first records.",
+  },
+};
 
 const modifiers: JsonObject = {
   default: { description: 'Where the rule finds nothing.' },

@@ -12,7 +12,7 @@ export interface ValueRule {
   readonly form?: RuleForm;
 }
 
-export type RuleForm =
+type RuleForm =
   | { readonly path: string }
   | { readonly pieces: readonly ({ readonly text: string } | { readonly path: string })[] };
 

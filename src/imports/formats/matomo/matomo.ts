@@ -1,18 +1,49 @@
 import { isObject } from '../../../base/json.ts';
 import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
-import type { Format, RecordReader } from '../format.ts';
-import { evidence } from './evidence.ts';
-import example from './example.json' with { type: 'json' };
+import type { Format, RecordReader, Evidence } from '../format.ts';
 import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names.ts';
-import { personId } from '../person-id.ts';
-import { readExample } from '../read-example.ts';
-import { readList, readable, type Readable } from '../read-list.ts';
-import { readObjects } from '../read-objects.ts';
+import {
+  personId,
+  asNumber,
+  firstId,
+  idOf,
+  kindOf,
+  listOf,
+  numberOf,
+  type Json,
+  type Properties,
+} from '../read-values.ts';
+import { readExample, readList, readable, type Readable, readObjects, readOptions } from '../reader-parts.ts';
 import type { FoundNote } from '../record-notes.ts';
-import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { kindOfTime, zoneOption, type Zone } from '../times.ts';
-import { asNumber, firstId, idOf, kindOf, listOf, numberOf, type Json, type Properties } from '../read-values.ts';
+import example from './example.json' with { type: 'json' };
+
+const evidence: Evidence = {
+  times: {
+    rule: 'The time is that of the action, corrected by the first and last timestamps of its visit.',
+    sources: ['https://github.com/matomo-org/matomo/issues/22720'],
+  },
+  zone: {
+    rule: 'timestamp of an action is the wall clock of the site as if it were UTC; how far it is off follows from the visit, else from the option, else the check warns.',
+    sources: ['https://github.com/matomo-org/matomo/issues/22720'],
+    option: 'time_zone',
+  },
+  ids: {
+    rule: 'The uuid follows from site, visit, type and pageId, else order, goal or place in the visit.',
+    sources: [
+      'https://github.com/matomo-org/matomo/blob/cd1b52dd2e5807d2871e6037815cae2390c5243d/plugins/Contents/tests/expected/test_Contents__Live.getLastVisitsDetails_day.xml',
+    ],
+  },
+  links: {
+    rule: 'userId is the user, visitorId the device (idvisitor of the tracker).',
+    sources: ['https://github.com/matomo-org/matomo/blob/5.x-dev/plugins/Live/Visitor.php'],
+  },
+  counts: {
+    rule: 'Matomo cuts a visit off after visitor_log_maximum_actions_per_visit actions and says how many in truncatedActionsCount: the check calls such an export incomplete.',
+    sources: ['https://github.com/matomo-org/matomo/blob/5.x-dev/plugins/Live/Visitor.php'],
+  },
+};
 
 const slug = 'matomo';
 

@@ -2,20 +2,19 @@ import { isNobody } from '../../../base/nobody-ids.ts';
 import { imported, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable, RecordResult } from '../format.ts';
 import { propertiesBy } from '../map-steps.ts';
-import { timeAt } from '../map-times.ts';
+import { timeAt } from '../map-rules.ts';
 import { namesOf } from '../names.ts';
 import { idOf, kindOf, objectOf, type Json, type Properties } from '../read-values.ts';
 import type { Derived, Draft, Identity, RecordMap } from '../record-map.ts';
 import { kindOfTime, type Zone } from '../times.ts';
-import { groupsOf, type GroupProperty } from './groups.ts';
+import { groupsOf, type GroupProperty, isProfile } from './profiles.ts';
 import { deviceOf, distinctIdOf, failureKey, isFailedLink, userOf, plainIdOf } from './ids.ts';
-import { isProfile } from './profiles.ts';
 import { fromWarehouse } from './warehouse.ts';
 
 /** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
 const insertIdNamespace: Uint8Array = Buffer.from('posthog_mixpanel', 'latin1');
 
-export interface MixpanelParts {
+interface MixpanelParts {
   readonly writer: EventWriter;
   readonly names: NameTable;
   readonly zone: Zone;

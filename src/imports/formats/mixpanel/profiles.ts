@@ -4,7 +4,7 @@ import { imported, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type FormatOptions, type NameTable, type RecordResult } from '../format.ts';
 import { plainIdOf } from './ids.ts';
 import { namesOf, rename } from '../names.ts';
-import { idOf, kindOf, type Json, type Properties } from '../read-values.ts';
+import { idOf, kindOf, type Json, type Properties, setMember } from '../read-values.ts';
 import { isNobody } from '../../../base/nobody-ids.ts';
 import { anyTime, kindOfTimes, textTime, type Zone } from '../times.ts';
 
@@ -75,4 +75,35 @@ function groupProfile(
   const idParts = ['$groupidentify', type, key, canonicalJson(set) ?? ''];
   const properties = { $group_type: type, $group_key: key, $group_set: set, $groups: { [type]: key } };
   return imported([writer.generated(idParts, '$groupidentify', `$${type}_${key}`, timestamp, properties)]);
+}
+
+/** A property of events that holds the key of a group, and the type of that group. */
+export interface GroupProperty {
+  readonly property: string;
+  readonly type: string;
+}
+
+/** `company_id,plan:tier`. */
+export function groupProperties(text: string): readonly GroupProperty[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [property = '', type = property] = each.split(':');
+      return { property, type };
+    });
+}
+
+export function groupsOf(source: Json, groups: readonly GroupProperty[]): Properties | undefined {
+  let found: Properties | undefined;
+  for (const { property, type } of groups) {
+    const value = Object.hasOwn(source, property) ? source[property] : undefined;
+    // An event may belong to several groups of a type there, but only to one here.
+    const key = idOf(Array.isArray(value) ? (value as readonly unknown[])[0] : value);
+    if (key === undefined) continue;
+    found ??= {};
+    setMember(found, type, key);
+  }
+  return found;
 }

@@ -1,12 +1,36 @@
 import { unreadable, type NoEvents } from '../event-writer.ts';
-import type { Format, NameTable } from '../format.ts';
+import type { Format, NameTable, Evidence } from '../format.ts';
 import { formatByMap } from '../format-by-map.ts';
-import { evidence } from './evidence.ts';
-import example from './example.json' with { type: 'json' };
 import { nameIn, put, timeIn, uuidIn } from '../map-rules.ts';
-import { personId } from '../person-id.ts';
-import { asNumber, idOf, kindOf, type Json } from '../read-values.ts';
+import { personId, asNumber, idOf, kindOf, type Json } from '../read-values.ts';
 import type { Identity } from '../record-map.ts';
+import example from './example.json' with { type: 'json' };
+
+const evidence: Evidence = {
+  times: {
+    rule: 'The time is browserTimestamp.',
+    sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
+  },
+  zone: {
+    rule: 'All dates and times are UTC.',
+    sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
+  },
+  ids: {
+    rule: 'The uuid is eventId where it is a UUID, else it follows from it with visitor, time, kind and element.',
+    sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
+  },
+  links: {
+    rule: 'visitorId is the visitor, oldVisitorId the one before it was known, accountId the account.',
+    sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
+  },
+  counts: {
+    rule: 'The export of all events holds the tagged ones too: import it alone. Pendo sends a day again some nine days later, when it is final: the same event again is stored once.',
+    sources: [
+      'https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions',
+      'https://support.pendo.io/hc/en-us/articles/14617105854875-Data-Sync-event-export-handling',
+    ],
+  },
+};
 
 const slug = 'pendo';
 

@@ -1,14 +1,36 @@
 import { dayMs } from '../../../base/time.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
-import { FormatOptionsError, type Format, type RecordReader, type RecordResult } from '../format.ts';
-import { evidence } from './evidence.ts';
-import example from './example.json' with { type: 'json' };
-import { readExample } from '../read-example.ts';
-import { readObjects } from '../read-objects.ts';
-import { readOptions } from '../read-options.ts';
+import { FormatOptionsError, type Format, type RecordReader, type RecordResult, type Evidence } from '../format.ts';
+import { readExample, readObjects, readOptions } from '../reader-parts.ts';
 import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { textTime, zoneOption, type Zone } from '../times.ts';
+import example from './example.json' with { type: 'json' };
+
+const evidence: Evidence = {
+  times: {
+    rule: 'The export has days, not times: views are spread evenly over the day.',
+    sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
+    option: 'synthesise',
+  },
+  zone: {
+    rule: 'Days are those of the time zone of the site, which the export does not name: the option gives it.',
+    sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
+    option: 'time_zone',
+  },
+  ids: {
+    rule: 'Made up from day, host, page and number: the same export again changes nothing.',
+    sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
+  },
+  links: {
+    rule: 'The export has no visitors, only their number: made-up ones make no persons.',
+    sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
+  },
+  counts: {
+    rule: 'Totals of large sites are estimates from a sample, scaled up by Plausible; a page is counted over all hosts and carries one of them. Other tables hold parts of the same views and are skipped.',
+    sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
+  },
+};
 
 const slug = 'plausible';
 

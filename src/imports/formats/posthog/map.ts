@@ -3,14 +3,14 @@ import { canonicalUuid } from '../../../base/uuids.ts';
 import { profileEvents } from '../../../wire/contract/profile-events.ts';
 import { unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable, RecordResult } from '../format.ts';
-import { timeAt } from '../map-times.ts';
+import { timeAt } from '../map-rules.ts';
 import { namesOf, type Names } from '../names.ts';
 import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
 import type { Draft, Hook, Identity, Members, PersonStep, RecordMap } from '../record-map.ts';
 import { kindOfTime, utc, type Zone } from '../times.ts';
 import { isObject } from '../../../base/json.ts';
 
-export interface PosthogParts {
+interface PosthogParts {
   readonly writer: EventWriter;
   readonly names: NameTable;
   readonly zone: Zone;

@@ -4,14 +4,12 @@ import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { namespaceOf } from '../derived-uuids.ts';
 import { leftOut, skipped, unreadable, type NoEvents } from '../event-writer.ts';
 import type { NameTable } from '../format.ts';
-import { memberAt } from '../member-at.ts';
+import { memberAt, objectOf, type Json, type Properties } from '../read-values.ts';
 import { namesOf, rename } from '../names.ts';
 import type { IdCounter } from '../occurrences.ts';
 import { note } from '../read-by-map.ts';
-import { objectOf, type Json, type Properties } from '../read-values.ts';
 import type { Draft, Hook, Identity, Members, RecordMap, TimeRule } from '../record-map.ts';
 import { kindOfTimes, utc, textTime } from '../times.ts';
-import { contextPaths } from './context.ts';
 import { exactNumber } from '../../../base/exact-json.ts';
 
 export interface SegmentParts {
@@ -270,3 +268,36 @@ function textOf(value: unknown): string | undefined {
 function hostOf(url: unknown): string | undefined {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).host || undefined : undefined;
 }
+
+/** Property ← where it stands in the message. The event's own properties win over these. */
+export const contextPaths: Readonly<Record<string, string>> = {
+  $app_build: 'context.app.build',
+  $app_name: 'context.app.name',
+  $app_namespace: 'context.app.namespace',
+  $app_version: 'context.app.version',
+  $current_url: 'context.page.url',
+  $device_id: 'context.device.id',
+  $device_manufacturer: 'context.device.manufacturer',
+  $device_model: 'context.device.model',
+  $device_name: 'context.device.name',
+  $device_type: 'context.device.type',
+  $lib: 'context.library.name',
+  $lib_version: 'context.library.version',
+  $locale: 'context.locale',
+  $network_carrier: 'context.network.carrier',
+  $os: 'context.os.name',
+  $os_version: 'context.os.version',
+  $pathname: 'context.page.path',
+  $referrer: 'context.page.referrer',
+  $screen_density: 'context.screen.density',
+  $screen_height: 'context.screen.height',
+  $screen_width: 'context.screen.width',
+  $timezone: 'context.timezone',
+  $useragent: 'context.userAgent',
+  title: 'context.page.title',
+  utm_campaign: 'context.campaign.name',
+  utm_content: 'context.campaign.content',
+  utm_medium: 'context.campaign.medium',
+  utm_source: 'context.campaign.source',
+  utm_term: 'context.campaign.term',
+};

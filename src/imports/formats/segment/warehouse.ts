@@ -3,13 +3,13 @@ import { unreadable, type NoEvents } from '../event-writer.ts';
 import { setMember, type Json, type Properties } from '../read-values.ts';
 import { anyTime } from '../times.ts';
 import { isInCapitals, plainRow } from '../warehouse-row.ts';
-import { contextPaths } from './context.ts';
+import { contextPaths } from './map.ts';
 
 /** The tables that Segment and RudderStack fill in a warehouse; `auto` tells them apart by their columns. */
 export const warehouseTables = ['auto', 'tracks', 'pages', 'screens', 'identifies', 'groups', 'aliases', 'users'];
 
 /** A row of a warehouse as the message of which it was made, or why that cannot be told. */
-export type MessageOfRow = { readonly kind: 'message'; readonly message: Json } | NoEvents;
+type MessageOfRow = { readonly kind: 'message'; readonly message: Json } | NoEvents;
 
 /** Whether a record is a row: messages call these members otherwise. */
 export function isWarehouseRow(record: Json): boolean {
