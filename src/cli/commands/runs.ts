@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { importRunStates, type ImportRunRecord } from '../../wire/contract/import-runs.ts';
+import { importRunStates } from '../../wire/contract/import-run-states.ts';
+import type { ImportRunRecord } from '../../wire/contract/import-runs.ts';
 import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import { addApiOptions, listAll, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { showList, showTable } from '../output.ts';

@@ -1,4 +1,5 @@
-import { stages, type Run, type Stage, type StageProgress } from './run.ts';
+import { importStages } from '../../wire/contract/import-run-states.ts';
+import type { Run, Stage, StageProgress } from './run.ts';
 
 /** Without growth for so long, the last rate says nothing about what is left. */
 const staleMs = 60_000;
@@ -43,7 +44,7 @@ export function runEtaMs(run: Run, now: number): number | undefined {
 /** The stages that this run does, in order. */
 export function stagesOf(run: Run): readonly Stage[] {
   if (run.stage === 'undo') return ['undo'];
-  const asked = stages.slice(0, stages.indexOf(run.options.last) + 1);
+  const asked = importStages.slice(0, importStages.indexOf(run.options.last) + 1);
   return run.options.replace === undefined ? asked.filter((stage) => stage !== 'replace') : asked;
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import type { CheckProblemCode } from '../../wire/contract/import-runs.ts';
+import { importRunStates, type ImportRunState, type ImportStage } from '../../wire/contract/import-run-states.ts';
 import type { TimeRange } from '../source.ts';
 
 /**
@@ -28,8 +29,7 @@ import type { TimeRange } from '../source.ts';
  * A rate limit, a server that is away, a full disk budget leave the run `running` with `waiting` set: nobody has to resume it.
  * Whoever works on a run writes only under its lease and while it is `running`: a write after a pause changes nothing.
  */
-export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
-export type RunState = (typeof runStates)[number];
+export type RunState = ImportRunState;
 
 /** What people may ask of a run. */
 export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify' | 'undo';
@@ -63,7 +63,7 @@ export function stateAfter(action: RunAction | WorkerAction, state: RunState): R
 
 /** In which an action is possible at all; for some runs in these it may not be (`allowedActions`). */
 export function statesWith(action: RunAction): readonly RunState[] {
-  return runStates.filter((state) => transitions[state][action] !== undefined);
+  return importRunStates.filter((state) => transitions[state][action] !== undefined);
 }
 
 /** What may be asked of a run now. */
@@ -86,9 +86,7 @@ const ofReported: ReadonlySet<RunAction> = new Set(['pause', 'cancel', 'undo']);
 /** In the order in which they are offered. */
 const runActions: readonly RunAction[] = ['pause', 'resume', 'retry', 'verify', 'cancel', 'undo'];
 
-export const stages = ['export', 'check', 'replace', 'load', 'verify', 'report'] as const;
-/** `replace` is there for runs that take the place of others; `undo` takes back what the others did, and stands alone. */
-export type Stage = (typeof stages)[number] | 'undo';
+export type Stage = ImportStage;
 
 /** Where the events go: this service's own project, or any service that speaks `/batch/`. */
 export type RunTarget =

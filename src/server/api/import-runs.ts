@@ -9,11 +9,10 @@ import {
   importRunReportSchema,
   importRunsQuerySchema,
   importRunsSchema,
-  importRunStates,
   type ImportRunResume,
-  type ImportRunState,
   type ImportRunsRecord,
 } from '../../wire/contract/import-runs.ts';
+import { importRunStates, type ImportRunState } from '../../wire/contract/import-run-states.ts';
 import { pageOf, toPage, pageLimitDefault } from '../../wire/contract/pagination.ts';
 import { pluginConfigIdSchema } from '../../wire/contract/plugin-configs.ts';
 import { apiRoute, type ApiReply, type ApiRoute, type Principal } from '../http/api-route.ts';

@@ -2,7 +2,7 @@
 import type { Answers } from '../../base/calls.ts';
 import { createProjectIngest, hasFiledAgreement } from '../../imports/targets/project-ingest.ts';
 import { runFigures } from '../../imports/run/run-figures.ts';
-import { runStates } from '../../imports/run/run.ts';
+import { importRunStates } from '../../wire/contract/import-run-states.ts';
 import { followSchedules } from '../../imports/schedules/follow-schedules.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
@@ -59,7 +59,7 @@ function ingestsOf({ db, ingest, agreements, clock }: ServiceDeps): Answers {
 
 async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {
   const { byState, waiting, stalledMs } = await runFigures(db, clock.now());
-  for (const state of runStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
+  for (const state of importRunStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
   metrics.set('millrace_import_runs_waiting', {}, waiting);
   metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
 }

@@ -7,30 +7,30 @@ import { stated } from './stated.ts';
 export const activityScopeMeanings = {
   PluginConfig: 'Configs of transformations and import apps',
   Plugin: 'Installed plugins',
-  ImportRun: 'Import runs: what somebody did with them, undo included',
+  ImportRun: 'Import runs: user actions, undo included',
   Project: 'Projects',
   PersonalApiKey: 'Personal API keys',
   User: 'Users',
   HistoricalMigration: 'Agreements for historical imports',
-  NoticeDestination: 'Where notices go',
-  DeadLetter: 'Dead letters: what somebody replayed, corrected or discarded',
+  NoticeDestination: 'Notification destinations',
+  DeadLetter: 'Dead letters that a user replayed, corrected or discarded',
 } as const;
 
 export type ActivityScope = keyof typeof activityScopeMeanings;
 export const activityScopes = Object.keys(activityScopeMeanings) as readonly ActivityScope[];
 
 export const activityChangeSchema = Type.Object({
-  field: Type.String({ description: 'Field of the record, or `settings.KEY`.' }),
+  field: Type.String({ description: "Name of the record's field, or `settings.KEY`." }),
   action: Type.Enum(['created', 'changed', 'deleted']),
-  before: Type.Unknown({ description: 'Null when there was nothing; secrets are masked.' }),
-  after: Type.Unknown({ description: 'Null when there is nothing any more; secrets are masked.' }),
+  before: Type.Unknown({ description: 'Previous value, with secrets masked. Null if it did not exist.' }),
+  after: Type.Unknown({ description: 'New value, with secrets masked. Null if it was removed.' }),
 });
 export type ActivityChange = Static<typeof activityChangeSchema>;
 
 const user = Type.Object({
   id: Type.Integer(),
-  first_name: Type.String({ description: 'Of a user that has been deleted: name and address as they were.' }),
-  email: Type.String({ description: 'Empty when the user has been deleted.' }),
+  first_name: Type.String({ description: 'First name. For a deleted user, the last known name and address.' }),
+  email: Type.String({ description: 'Email address. Empty if the user has been deleted.' }),
 });
 
 export const activityEntrySchema = Type.Object({
@@ -39,9 +39,11 @@ export const activityEntrySchema = Type.Object({
   scope: Type.String(),
   item_id: Type.String(),
   user: orNull(user),
-  is_system: Type.Boolean({ description: 'The service itself did it, or somebody on its command line.' }),
-  key_id: orNull(Type.String(), 'Personal API key used.'),
-  key_label: orNull(Type.String(), 'Its label; null: no key was used, or it has been deleted.'),
+  is_system: Type.Boolean({
+    description: 'Whether the service made the change, on its own or through its command line.',
+  }),
+  key_id: orNull(Type.String(), 'Id of the personal API key used.'),
+  key_label: orNull(Type.String(), 'Label of the key. Null if no key was used or the key has been deleted.'),
   request_id: orNull(Type.String()),
   created_at: Type.String({ format: 'date-time' }),
   detail: Type.Object({ name: Type.String(), changes: Type.Array(activityChangeSchema) }),
@@ -50,11 +52,11 @@ export type ActivityEntry = Static<typeof activityEntrySchema>;
 
 export const activityPageSchema = pageSchema(activityEntrySchema);
 
-/** One entry with the item as it stood then. */
+/** An activity log entry with the item's state at that time. */
 export const activityDetailSchema = Type.Object({
   ...activityEntrySchema.properties,
   snapshot: Type.Unknown({
-    description: 'The whole item after the change, of a deletion before it; secrets are masked.',
+    description: 'The complete item after the change (before it, for a deletion), with secrets masked.',
   }),
 });
 
@@ -67,19 +69,21 @@ export const activityQuerySchema = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Index of the first result, for whoever does not follow `next`.',
+      description: 'Index of the first result, for clients that do not follow `next`.',
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ ...stated.cursor, maxLength: 100, description: 'Where the page before ended; taken from `next`.' }),
+    Type.String({ ...stated.cursor, maxLength: 100, description: 'Position after the previous page, from `next`.' }),
   ),
   scope: Type.Optional(Type.Enum([...activityScopes], { description: 'Kind of item.' })),
-  item_id: Type.Optional(Type.String({ description: 'Id of one item; needs `scope`.' })),
-  activity: Type.Optional(Type.String({ maxLength: 100, description: 'What happened, e.g. `deleted` or `undo`.' })),
+  item_id: Type.Optional(Type.String({ description: 'Id of one item. Requires `scope`.' })),
+  activity: Type.Optional(Type.String({ maxLength: 100, description: 'Kind of activity, e.g. `deleted` or `undo`.' })),
   user: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Id of the user who did it, also a deleted one.' }),
+    Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Id of the user, deleted users included.' }),
   ),
-  is_system: Type.Optional(Type.Boolean({ description: 'True: what the service did itself; false: what people did.' })),
-  after: Type.Optional(Type.String({ ...time, description: 'Only from this time on. ISO 8601.' })),
-  before: Type.Optional(Type.String({ ...time, description: 'Only before this time. ISO 8601.' })),
+  is_system: Type.Optional(
+    Type.Boolean({ description: 'True selects changes made by the service, false those made by users.' }),
+  ),
+  after: Type.Optional(Type.String({ ...time, description: 'Only entries from this ISO 8601 time onwards.' })),
+  before: Type.Optional(Type.String({ ...time, description: 'Only entries before this ISO 8601 time.' })),
 });

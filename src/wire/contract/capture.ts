@@ -1,36 +1,36 @@
 import type { WarningType } from './warnings.ts';
 
 /**
- * An event that was not taken. In `rejected` of an answer 200 the others were; in `errors` of an answer 400 or 413 nothing
- * was. A fault has the same code in both, which is also that of its dead letter and its ingestion warning.
+ * An event that was rejected. In `rejected` of a 200 response, the other events were accepted; in `errors` of a 400 or 413
+ * response, none was. The code is the same in both, in the dead letter and in the ingestion warning.
  */
 export interface RejectedEvent {
   /** Position in the batch, from 0. */
   readonly index: number;
   readonly code: WarningType;
-  /** What was expected and what came. */
+  /** What was expected and what was received. */
   readonly detail: string;
-  /** The field at fault, e.g. `batch[3].distinct_id`; null when it is the event as a whole. */
+  /** The invalid field, e.g. `batch[3].distinct_id`. `null` means the event as a whole. */
   readonly attr: string | null;
 }
 
-/** Answer to a request that was taken: every event but the rejected ones is durable. */
+/** Response to an accepted request: every event that is not rejected is durable. */
 export interface CaptureAnswer {
   readonly status: 'Ok';
   readonly rejected?: readonly RejectedEvent[];
-  /** How many were rejected, when `rejected` does not list them all. */
+  /** Number of rejected events, when `rejected` does not list all of them. */
   readonly rejected_total?: number;
 }
 
-/** Rejected events and errors listed in one answer. */
+/** Maximum of rejected events and errors listed in one response. */
 export const listedRejectionsMax = 1000;
 
-/** Paths that take events; each also answers with a trailing slash. Libraries send `$ai_…` events to the last one. */
+/** Paths that accept events, with or without a trailing slash. Libraries send `$ai_…` events to the last one. */
 export const capturePaths = ['/batch', '/i/v0/e', '/e', '/track', '/engage', '/capture', '/i/v0/ai/batch'] as const;
 
 export const captureV1Path = '/i/v1/analytics/events';
 
-/** Results of the v1 endpoint, by uuid of the event. */
+/** Results of the v1 endpoint by event uuid. */
 export interface CaptureV1Result {
   readonly result: 'ok' | 'drop' | 'warning' | 'retry';
   readonly details?: string;

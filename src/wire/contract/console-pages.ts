@@ -1,6 +1,6 @@
 import type { Family } from './plugins.ts';
 
-/** Pages of configs below a project in the console. */
+/** Console pages for plugin configs of a project. */
 export const familyPages = {
   'import-app': 'imports',
   transformation: 'transformations',

@@ -5,9 +5,9 @@ import { pageSchema } from './pagination.ts';
 import { statedChoice } from './stated.ts';
 import { chainTestResultSchema, requestsField } from './transformation-tests.ts';
 
-/** Replays of many dead letters in the background, and what a replay would do. */
+/** Background replays of dead letters, and dry runs. */
 
-/** Dead letters that one dry run looks at. */
+/** Maximum of dead letters that a dry run examines. */
 export const dryRunMax = 100;
 
 const { ids, filter } = deadLetterChoiceSchema.properties;
@@ -17,23 +17,23 @@ export type ReplayStart = Static<typeof replayStartSchema>;
 export const deadLetterReplaySchema = Type.Object({
   id: Type.String({ format: 'uuid' }),
   state: Type.Enum(['queued', 'running', 'done', 'cancelled']),
-  ids: orNull(Type.Integer(), 'How many were named; null: chosen by a filter.'),
-  filter: orNull(Type.Record(Type.String(), Type.Unknown()), 'As it was asked for; null: chosen by ids.'),
+  ids: orNull(Type.Integer(), 'Number of ids given. Null if chosen by a filter.'),
+  filter: orNull(Type.Record(Type.String(), Type.Unknown()), 'The filter as requested. Null if chosen by ids.'),
   matched: Type.Integer({
-    description: 'Open dead letters that were chosen, without those that another replay has in hand.',
+    description: 'Number of selected open dead letters, without those claimed by another replay.',
   }),
-  replayed: Type.Integer({ description: 'Sent through again.' }),
-  failed: Type.Integer({ description: 'Still not acceptable as they are: they stay open.' }),
-  remaining: Type.Integer({ description: 'Still to be sent.' }),
+  replayed: Type.Integer({ description: 'Number of dead letters replayed.' }),
+  failed: Type.Integer({ description: 'Number that were rejected again. They stay open.' }),
+  remaining: Type.Integer({ description: 'Number not yet replayed.' }),
   failures: Type.Array(
     Type.Object({
       code: Type.String({ description: 'Type of the ingestion warning.' }),
-      detail: Type.String({ description: 'Of the first one.' }),
+      detail: Type.String({ description: 'Detail of the first failure.' }),
       count: Type.Integer(),
-      ids: Type.Array(Type.String(), { description: 'The first ones.' }),
+      ids: Type.Array(Type.String(), { description: 'Ids of the first dead letters that failed.' }),
     }),
   ),
-  error: Type.String({ description: 'What it waits for; empty: nothing.' }),
+  error: Type.String({ description: 'Why the replay is waiting. Empty if it is not.' }),
   created_at: Type.String({ format: 'date-time' }),
   ended_at: orNull(Type.String()),
 });
@@ -45,7 +45,11 @@ export const dryRunSchema = Type.Object(
     ids,
     filter,
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: dryRunMax, description: 'How many to look at, oldest first. Default 20.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: dryRunMax,
+        description: 'Number of dead letters to examine, oldest first. Default 20.',
+      }),
     ),
     requests: requestsField,
   },
@@ -55,34 +59,36 @@ export type DryRun = Static<typeof dryRunSchema>;
 
 const outcome = Type.Enum(['stored', 'dropped', 'refused'], {
   description:
-    'stored: it passes, perhaps past a transformation that fails; dropped: a transformation drops it; refused: still not acceptable.',
+    '`stored`: it would be stored, even if a transformation fails. `dropped`: a transformation drops it. `refused`: it is still invalid.',
 });
 const refusal = {
   outcome,
-  code: orNull(Type.String(), 'Of a refused one: type of the ingestion warning.'),
-  detail: orNull(Type.String(), 'Of a refused one: what was expected, and what came.'),
+  code: orNull(Type.String(), 'If refused, the type of the ingestion warning.'),
+  detail: orNull(Type.String(), 'If refused, what was expected and what was received.'),
 };
 
 export const dryRunResultSchema = Type.Object({
-  matched: Type.Integer({ description: 'Open dead letters that were chosen.' }),
-  examined: Type.Integer({ description: 'How many of them were looked at.' }),
+  matched: Type.Integer({ description: 'Number of selected open dead letters.' }),
+  examined: Type.Integer({ description: 'Number of dead letters examined.' }),
   stored: Type.Integer(),
   dropped: Type.Integer(),
   refused: Type.Integer(),
   results: Type.Array(
     Type.Object({
       id: Type.String(),
-      event: orNull(Type.String(), 'Its name after the transformations, or as it came.'),
+      event: orNull(Type.String(), 'Event name after the transformations, or as received.'),
       ...refusal,
-      dropped_by: orNull(Type.Integer(), 'The config that drops it.'),
-      failed_in: Type.Array(Type.Integer(), { description: 'Configs that fail on it; it passes them unchanged.' }),
+      dropped_by: orNull(Type.Integer(), 'Id of the config that drops the event.'),
+      failed_in: Type.Array(Type.Integer(), {
+        description: 'Ids of configs that fail on the event and pass it unchanged.',
+      }),
     }),
   ),
 });
 
 export const dryRunOneSchema = Type.Object({
   event: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'The corrected event, instead of the original.' }),
+    Type.Record(Type.String(), Type.Unknown(), { description: 'Corrected event that replaces the original.' }),
   ),
   requests: requestsField,
 });
@@ -90,5 +96,5 @@ export type DryRunOne = Static<typeof dryRunOneSchema>;
 
 export const dryRunOneResultSchema = Type.Object({
   ...refusal,
-  chain: orNull(chainTestResultSchema, 'What the transformations do to it; null: it does not get that far.'),
+  chain: orNull(chainTestResultSchema, 'Result of each transformation. Null if the event is refused before them.'),
 });

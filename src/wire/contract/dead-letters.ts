@@ -4,22 +4,22 @@ import { stated, statedChoice } from './stated.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 export const deadLetterStates = ['open', 'replayed', 'discarded'] as const;
-/** Dead letters that one call replays. */
+/** Maximum of dead letters that one call replays. */
 export const replayMax = 1000;
 
 const fields = {
   id: Type.String({ format: 'uuid' }),
   lane: Type.Enum(['live', 'historical']),
   reason: Type.String({ description: 'Type of the ingestion warning.' }),
-  detail: Type.String({ description: 'What was expected, and what came.' }),
-  attr: orNull(Type.String(), 'The field at fault.'),
-  event: orNull(Type.String(), 'Name of the event, if it has one.'),
-  distinct_id: orNull(Type.String(), 'Its distinct_id, if it has one.'),
-  event_uuid: orNull(Type.String(), 'Its uuid, if it has one.'),
+  detail: Type.String({ description: 'What was expected and what was received.' }),
+  attr: orNull(Type.String(), 'The invalid field.'),
+  event: orNull(Type.String(), 'Event name, if present.'),
+  distinct_id: orNull(Type.String(), '`distinct_id` of the event, if present.'),
+  event_uuid: orNull(Type.String(), '`uuid` of the event, if present.'),
   received_at: Type.String({ format: 'date-time' }),
   state: Type.Enum([...deadLetterStates]),
-  decided_at: orNull(Type.String(), 'When it was replayed or discarded.'),
-  replay_id: orNull(Type.String(), 'The replay in the background that has it in hand, or had.'),
+  decided_at: orNull(Type.String(), 'Time at which it was replayed or discarded.'),
+  replay_id: orNull(Type.String(), 'Id of the background replay that last claimed it.'),
 };
 
 export const deadLetterSchema = Type.Object(fields);
@@ -28,8 +28,8 @@ export const deadLetterPageSchema = pageSchema(deadLetterSchema);
 
 export const deadLetterWithOriginalSchema = Type.Object({
   ...fields,
-  original: Type.String({ description: 'The bytes as they were received.' }),
-  original_encoding: Type.Enum(['text', 'base64'], { description: 'base64 where the bytes are no UTF-8 text.' }),
+  original: Type.String({ description: 'The bytes as received.' }),
+  original_encoding: Type.Enum(['text', 'base64'], { description: '`base64` if the bytes are not valid UTF-8.' }),
 });
 
 const filters = {
@@ -37,8 +37,10 @@ const filters = {
   event: Type.Optional(Type.String({ description: 'Name of the event.' })),
   distinct_id: Type.Optional(Type.String()),
   lane: Type.Optional(Type.Enum(['live', 'historical'])),
-  after: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: received then or later.' })),
-  before: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: received earlier.' })),
+  after: Type.Optional(
+    Type.String({ ...stated.time, description: 'Only those received at this ISO 8601 time or later.' }),
+  ),
+  before: Type.Optional(Type.String({ ...stated.time, description: 'Only those received before this ISO 8601 time.' })),
 };
 
 export const deadLetterQuerySchema = Type.Object({
@@ -47,55 +49,56 @@ export const deadLetterQuerySchema = Type.Object({
   state: Type.Optional(Type.Enum([...deadLetterStates])),
 });
 
-/** Which open dead letters: `ids`, or those that match a `filter` that is not empty. */
+/** Selects open dead letters by `ids` or by a `filter` that is not empty. */
 export const deadLetterChoiceSchema = Type.Object(
   {
     ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: replayMax })),
     filter: Type.Optional(Type.Object(filters, { stated: { minProperties: 1 } })),
-    dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing, only tell what would happen.' })),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Only report what would happen.' })),
   },
   statedChoice(['ids'], ['filter']),
 );
 export type DeadLetterChoice = Static<typeof deadLetterChoiceSchema>;
 
 export const replayResultSchema = Type.Object({
-  matched: Type.Integer({ description: 'Open dead letters that were chosen.' }),
-  replayed: Type.Integer({ description: 'Sent through again; with dry_run: that would be.' }),
+  matched: Type.Integer({ description: 'Number of selected open dead letters.' }),
+  replayed: Type.Integer({ description: 'Number replayed, or that would be with `dry_run`.' }),
   failed: Type.Array(Type.Object({ id: Type.String(), code: Type.String(), detail: Type.String() }), {
-    description: 'Still not acceptable as they are: they stay open. Replay them one by one with a corrected `event`.',
+    description:
+      'Dead letters that were rejected again and stay open. Replay them one by one with a corrected `event`.',
   }),
-  remaining: Type.Integer({ description: `Matching ones beyond the ${replayMax} of this call.` }),
+  remaining: Type.Integer({ description: `Number of matching dead letters beyond the ${replayMax} of this call.` }),
 });
 
 export const discardResultSchema = Type.Object({ matched: Type.Integer(), discarded: Type.Integer() });
 
 export const replayOneSchema = Type.Object({
   event: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'The corrected event, instead of the original.' }),
+    Type.Record(Type.String(), Type.Unknown(), { description: 'Corrected event that replaces the original.' }),
   ),
 });
 
 export const deadLetterCountsQuerySchema = Type.Object({
   ...filters,
-  state: Type.Optional(Type.Enum([...deadLetterStates], { description: 'Default open.' })),
+  state: Type.Optional(Type.Enum([...deadLetterStates], { description: 'Default `open`.' })),
 });
 
 export const deadLetterCountsSchema = Type.Object({
-  count: Type.Integer({ description: 'Of all reasons.' }),
+  count: Type.Integer({ description: 'Number of dead letters for all reasons.' }),
   results: Type.Array(
     Type.Object({
       reason: Type.String({ description: 'Type of the ingestion warning.' }),
       meaning: Type.String(),
       count: Type.Integer(),
-      oldest: Type.String({ format: 'date-time', description: 'Arrival of the oldest one.' }),
+      oldest: Type.String({ format: 'date-time', description: 'Time at which the oldest one was received.' }),
       newest: Type.String({ format: 'date-time' }),
       events: Type.Array(
-        Type.Object({ event: orNull(Type.String(), 'Null: without a name.'), count: Type.Integer() }),
+        Type.Object({ event: orNull(Type.String(), 'Event name. Null if it has none.'), count: Type.Integer() }),
         {
-          description: 'The most frequent names of events.',
+          description: 'The most frequent event names.',
         },
       ),
     }),
-    { description: 'The most frequent reason first.' },
+    { description: 'Most frequent reason first.' },
   ),
 });

@@ -3,12 +3,12 @@ import { orNull } from './or-null.ts';
 import { pageQuerySchema } from './pagination.ts';
 
 /**
- * Definitions of events and properties as PostHog's API shows them. Millrace keeps no notes about names: fields for such notes
+ * Definitions of events and properties in the form of PostHog's API. Millrace stores no notes about names, so fields for them
  * are always empty.
  */
 
 const search = Type.Optional(
-  Type.String({ maxLength: 200, description: 'Only names that contain this, in any case.' }),
+  Type.String({ maxLength: 200, description: 'Only names that contain this text, ignoring case.' }),
 );
 
 const notes = {
@@ -20,7 +20,7 @@ const notes = {
   hidden: Type.Literal(false),
 };
 
-const id = Type.String({ format: 'uuid', description: 'Follows from project and name.' });
+const id = Type.String({ format: 'uuid', description: 'Derived from project and name.' });
 
 export const eventDefinitionsQuerySchema = Type.Object({ ...pageQuerySchema.properties, search });
 
@@ -39,9 +39,12 @@ export const propertyDefinitionsQuerySchema = Type.Object({
   ...pageQuerySchema.properties,
   search,
   type: Type.Optional(
-    Type.Enum(['event'], { default: 'event', description: 'Properties of persons and groups come with those.' }),
+    Type.Enum(['event'], {
+      default: 'event',
+      description: 'Person and group properties are part of persons and groups.',
+    }),
   ),
-  properties: Type.Optional(Type.String({ description: 'Only these names, with commas between them.' })),
+  properties: Type.Optional(Type.String({ description: 'Comma-separated names to return.' })),
 });
 
 export const propertyDefinitionSchema = Type.Object({
@@ -50,7 +53,7 @@ export const propertyDefinitionSchema = Type.Object({
   ...notes,
   property_type: orNull(
     Type.Enum(['String', 'Numeric', 'Boolean']),
-    'Of its values in the newest events; null where they differ, or are lists or objects.',
+    'Type of the values in the newest events. Null if types differ or values are lists or objects.',
   ),
   is_numerical: Type.Boolean(),
   is_seen_on_filtered_events: Type.Null(),

@@ -5,26 +5,26 @@ import { pageQuerySchema } from './pagination.ts';
 const source = Type.String({
   minLength: 1,
   maxLength: 400,
-  description: 'Where the events come from, e.g. the tool that is left.',
+  description: 'Source of the events, e.g. the tool you migrate from.',
 });
 const method = Type.String({
   minLength: 1,
   maxLength: 400,
-  description: 'How they are sent: an import app, a script over /batch/, …',
+  description: 'How events are sent: an import app, a script over /batch/, …',
 });
-const totalEvents = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000, description: 'Events in all.' });
-const eventsPerSecond = Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Highest speed of sending.' });
-const note = Type.String({ maxLength: 1000, description: 'Anything else worth knowing.' });
+const totalEvents = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000, description: 'Total number of events.' });
+const eventsPerSecond = Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Maximum sending speed.' });
+const note = Type.String({ maxLength: 1000, description: 'Additional notes.' });
 
 const agreementStates = ['filed', 'approved', 'rejected', 'ended'] as const;
 
 /**
- * An agreement for a historical import: how much history comes from where, and how fast.
+ * An agreement for a historical import: how many events come from which source, and how fast.
  *
  *     filed ──approve──▶ approved ──end──▶ ended
  *       └────reject────▶ rejected
  *
- * The project may change its request while it is filed; approving and rejecting are the operator's.
+ * The project may change its request while it is filed; only an operator approves or rejects it.
  */
 export const historicalMigrationSchema = Type.Object({
   id: Type.String({ format: 'uuid' }),
@@ -34,7 +34,7 @@ export const historicalMigrationSchema = Type.Object({
   total_events: totalEvents,
   events_per_second: eventsPerSecond,
   state: Type.Enum([...agreementStates], {
-    description: 'filed: waits for an operator; approved: the speed holds; ended: as without an agreement.',
+    description: '`filed`: waiting for an operator. `approved`: the speed applies. `ended`: as without an agreement.',
   }),
   note,
   created_at: Type.String({ format: 'date-time' }),

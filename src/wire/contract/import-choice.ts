@@ -17,52 +17,54 @@ const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Nu
 const valueTable = Type.Record(Type.String(), scalar, { maxProperties: 10_000 });
 
 const lists = {
-  only: names('Nothing but these. A name, or a pattern: `*` stands for any characters.'),
-  except: names('Never these, whatever `only` says. Names or patterns.'),
+  only: names('Only these names or patterns; `*` matches any characters.'),
+  except: names('Names or patterns to exclude, even if `only` includes them.'),
 };
 
 function rule<Value extends UnusualValue>(value: Value) {
   const { rules, what, does } = unusualValues[value];
-  // Sound: a list of the same literals, which is what the schema's type is made of.
+  // Sound: a list of the same literals, which the schema's type is derived from.
   return Type.Optional(Type.Enum([...rules] as RuleOf<Value>[], { description: `${what} ${does}`, default: rules[0] }));
 }
 
-/** What of a source is imported, and as what: data, the same for every source and every format. */
+/** Which records of a source are imported, and how they are renamed. Independent of source and format. */
 export const importChoiceSchema = Type.Object(
   {
     time: Type.Optional(
       Type.Object(
         {
-          from: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601: events of this time and later.' })),
-          to: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601: events before this time.' })),
+          from: Type.Optional(
+            Type.String({ ...stated.time, description: 'Only events at this ISO 8601 time or later.' }),
+          ),
+          to: Type.Optional(Type.String({ ...stated.time, description: 'Only events before this ISO 8601 time.' })),
         },
         {
           ...closed,
           description:
-            "By the event's own time. `from` and `to` of the run mean this where a source has no times to ask for.",
+            "Range of the events' timestamps. `from` and `to` of the run mean the same if the source cannot be queried by time.",
         },
       ),
     ),
-    events: Type.Optional(Type.Object(lists, { ...closed, description: 'Names as they are stored.' })),
+    events: Type.Optional(Type.Object(lists, { ...closed, description: 'Event names, as stored.' })),
     properties: Type.Optional(
       Type.Object(
         {
           ...lists,
           rename: Type.Optional({
             ...renames,
-            description: 'Old name → new name. Where the new one is taken the old one stays.',
+            description: 'Old name → new name. If the new name is already present, the old one is kept.',
           }),
           values: Type.Optional(
             Type.Record(Type.String(), valueTable, {
               maxProperties: listMax,
-              description: 'Name → value as text → what is stored instead; null leaves it out, other values stay.',
+              description: 'Name → value as text → replacement. Null removes the property; other values are kept.',
             }),
           ),
         },
         {
           ...closed,
           description:
-            'Names wherever they stand: on the event, in `$set`, `$set_once` and `$group_set`. Renamed first, then translated, then listed.',
+            'Property names on the event and in `$set`, `$set_once` and `$group_set`. Names are renamed first, then values replaced, then lists applied.',
         },
       ),
     ),
@@ -70,10 +72,10 @@ export const importChoiceSchema = Type.Object(
       Type.Enum(['first_user', 'merge', 'never_merge', 'device_only'], {
         default: 'first_user',
         description:
-          'Which user the events of a device belong to. `first_user`: what the device did anonymously belongs to its first user by the time of ' +
-          'the events; later users are persons of their own. `merge`: all users of a device become one person, unless each is known ' +
-          'already. `never_merge`: every id stays a person of its own. `device_only`: events belong to the device that sent them, where ' +
-          'the record names one; no person is identified.',
+          'Which user the events of a device belong to. `first_user`: anonymous events of a device belong to its first user by event ' +
+          'time; later users are separate persons. `merge`: all users of a device become one person, unless each is already known. ' +
+          '`never_merge`: every id stays a separate person. `device_only`: events belong to the device that sent them, if the record ' +
+          'names one; no person is identified.',
       }),
     ),
     join: Type.Optional(
@@ -84,39 +86,40 @@ export const importChoiceSchema = Type.Object(
               minLength: 1,
               maxLength: 2000,
               description:
-                'CSV, Parquet or JSON, as the source `files` takes its paths: a file, `upload:name`. `source:name`: a lookup table of the source itself (Mixpanel).',
+                'CSV, Parquet or JSON file, with a path as in the `files` source, or `upload:name`. `source:name` is a lookup table of the source (Mixpanel).',
             }),
             on: Type.String({
               ...textLimits,
-              description: 'Property of the event whose value is the key; `distinct_id`: that.',
+              description: 'Event property that contains the key, or `distinct_id`.',
             }),
             column: Type.Optional(
               Type.String({
                 ...textLimits,
-                description: 'Column of the table that has the key. Left out: it is called as `on`.',
+                description: 'Column of the table that contains the key. Default is the name in `on`.',
               }),
             ),
             first_column: Type.Optional(
               Type.Boolean({
-                description: 'The key is in the first column, as in lookup tables of other tools; instead of `column`.',
+                description:
+                  'Whether the key is in the first column, as in lookup tables of other tools. Excludes `column`.',
               }),
             ),
-            columns: names('Columns that are taken. Names or patterns; left out: all.'),
+            columns: names('Columns to add: names or patterns. Default all.'),
             as: Type.Optional(
               Type.Enum(['event', 'person'], {
-                description: 'Properties of the event, or of its person. Left out: of the event.',
+                description: 'Whether to add event or person properties. Default `event`.',
               }),
             ),
           },
           closed,
         ),
-        { maxItems: 5, description: 'Columns of a table as properties. What the event says itself stays.' },
+        { maxItems: 5, description: 'Adds columns of a table as properties. Existing properties are kept.' },
       ),
     ),
     user_agent: Type.Optional(
       Type.Boolean({
         description:
-          'Read `$useragent` or `$raw_user_agent` into `$browser`, `$browser_version`, `$os`, `$device_type`, …',
+          'Parses `$useragent` or `$raw_user_agent` into `$browser`, `$browser_version`, `$os`, `$device_type`, …',
       }),
     ),
     sample: Type.Optional(
@@ -124,7 +127,7 @@ export const importChoiceSchema = Type.Object(
         exclusiveMinimum: 0,
         maximum: 1,
         description:
-          'Share of the distinct ids whose events are taken, all of them or none: 0.1 is a tenth. Who is in stays in when it grows.',
+          'Share of distinct ids to import, with all of their events: 0.1 is a tenth. A larger share includes a smaller one.',
       }),
     ),
     padded_ids: rule('padded_ids'),

@@ -5,25 +5,25 @@ const option = Type.Object({
   key: Type.String(),
   description: Type.String(),
   default: orNull(Type.String()),
-  choices: orNull(Type.Array(Type.String()), 'Null: any text.'),
-  schema: orNull(Type.Record(Type.String(), Type.Unknown()), 'Of an option that is JSON: its JSON Schema.'),
+  choices: orNull(Type.Array(Type.String()), 'Allowed values. Null for any text.'),
+  schema: orNull(Type.Record(Type.String(), Type.Unknown()), 'JSON Schema of a JSON option.'),
 });
 
 const summary = {
-  slug: Type.String({ description: 'Stable name, e.g. `mixpanel`: what `format` of a run takes.' }),
+  slug: Type.String({ description: 'Stable name for `format` of a run, e.g. `mixpanel`.' }),
   name: Type.String(),
   description: Type.String(),
-  source: Type.String({ description: 'What the tool calls the export, and where to get it.' }),
-  options: Type.Array(option, { description: 'What `format_options` of a run takes.' }),
+  source: Type.String({ description: 'Name of the export in the source tool, and where to get it.' }),
+  options: Type.Array(option, { description: 'Options for `format_options` of a run.' }),
   sources: Type.Array(Type.String(), {
-    description: 'Slugs of the import apps whose records may have it; the others are for any format.',
+    description: 'Slugs of the import apps that can return this format. Other apps work with any format.',
   }),
 };
 
 export const importFormatSummarySchema = Type.Object(summary);
 export const importFormatListSchema = Type.Object({
   count: Type.Integer(),
-  results: Type.Array(importFormatSummarySchema, { description: 'By slug.' }),
+  results: Type.Array(importFormatSummarySchema, { description: 'Sorted by slug.' }),
 });
 
 const names = Type.Record(Type.String(), orNull(Type.String()));
@@ -32,14 +32,15 @@ export const importFormatSchema = Type.Object({
   names: Type.Object(
     { events: names, properties: names, person_properties: names },
     {
-      description:
-        'Name at the source → name in the event; null: left out. The form that `names` of a run takes, edited or not.',
+      description: 'Name in the source → name in the event; null omits it. Can be edited and used as `names` of a run.',
     },
   ),
   example: Type.Object({
     options: Type.Record(Type.String(), Type.String()),
-    records: Type.Array(Type.Unknown(), { description: 'As the source writes them.' }),
-    events: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'What becomes of these records.' }),
+    records: Type.Array(Type.Unknown(), { description: 'Records as in the source.' }),
+    events: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+      description: 'Events converted from these records.',
+    }),
   }),
 });
 

@@ -15,7 +15,7 @@ export const preflightCheckNames = [
 ] as const;
 export type PreflightCheckName = (typeof preflightCheckNames)[number];
 
-/** What a finding can be; names are never reused. */
+/** Codes of findings; never reused. */
 export const findingCodes = [
   'fine',
   'settings_contradict',
@@ -61,17 +61,17 @@ export const findingCodes = [
 export type FindingCode = (typeof findingCodes)[number];
 
 export const preflightFindingSchema = Type.Object({
-  check: Type.Enum([...preflightCheckNames], { description: 'What was looked at.' }),
-  level: Type.Enum(['problem', 'warning', 'fine'], { description: 'With a problem nothing is fetched or sent.' }),
+  check: Type.Enum([...preflightCheckNames], { description: 'What was checked.' }),
+  level: Type.Enum(['problem', 'warning', 'fine'], { description: 'With a `problem`, nothing is fetched or sent.' }),
   code: Type.Enum([...findingCodes]),
-  message: Type.String({ description: 'What was expected and what came.' }),
-  advice: orNull(Type.String(), 'What to change; null: nothing.'),
+  message: Type.String({ description: 'What was expected and what was found.' }),
+  advice: orNull(Type.String(), 'What to change. Null if nothing.'),
 });
 export type PreflightFinding = Static<typeof preflightFindingSchema>;
 
 export const importPreflightSchema = Type.Object({
-  verdict: Type.Enum(['passed', 'failed'], { description: '`failed`: at least one finding is a problem.' }),
+  verdict: Type.Enum(['passed', 'failed'], { description: '`failed` if at least one finding is a problem.' }),
   took_ms: Type.Integer({ minimum: 0 }),
-  findings: Type.Array(preflightFindingSchema, { description: 'Problems first, then warnings, then what is fine.' }),
+  findings: Type.Array(preflightFindingSchema, { description: 'Problems first, then warnings, then passed checks.' }),
 });
 export type PreflightResult = Static<typeof importPreflightSchema>;

@@ -2,23 +2,23 @@ import { Type, type Static } from 'typebox';
 import { importRunCreateSchema } from './import-runs.ts';
 import { orNull } from './or-null.ts';
 
-/** Records that one preview shows. */
+/** Maximum of records in a preview. */
 export const previewMax = 200;
 
 export const importPreviewSchema = Type.Object({
   config_id: Type.Optional(
-    Type.Integer({ description: 'A stored import app config; `settings` replace some of its settings.' }),
+    Type.Integer({ description: 'Id of a stored import app config; `settings` override some of its settings.' }),
   ),
   plugin: Type.Optional(
-    Type.Integer({ description: 'Instead: id of the import app of a config that is not stored yet.' }),
+    Type.Integer({ description: 'Id of the import app for a config that is not stored yet, instead of `config_id`.' }),
   ),
   settings: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
-      description: 'As …/settings takes them. Of a stored config the others stay, secrets too.',
+      description: 'Settings in the form of …/settings. Other settings of a stored config are kept, including secrets.',
     }),
   ),
   records: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: previewMax, description: 'How many records to show. Default 20.' }),
+    Type.Integer({ minimum: 1, maximum: previewMax, description: 'Number of records to show. Default 20.' }),
   ),
   ...importRunCreateSchema.properties,
 });
@@ -33,37 +33,37 @@ const event = Type.Object({
 });
 
 const record = Type.Object({
-  part: Type.String({ description: 'The file, day or page that it comes from.' }),
-  original: Type.String({ description: 'As the source has it; cut at 100,000 characters.' }),
-  record: Type.Unknown({ description: 'The same parsed; null: it is no JSON, or too long to show.' }),
+  part: Type.String({ description: 'File, day or page that contains the record.' }),
+  original: Type.String({ description: 'Record as in the source, truncated at 100,000 characters.' }),
+  record: Type.Unknown({ description: 'The parsed record. Null if it is not JSON or too long to show.' }),
   outcome: Type.Enum(['events', 'skipped', 'rejected'], {
     description:
-      'skipped: skipped on purpose; rejected: nobody can read it. Single events may be refused all the same.',
+      '`skipped`: skipped on purpose. `rejected`: cannot be read. Single events of `events` may still be refused.',
   }),
-  reason: orNull(Type.String(), 'Of what is skipped or rejected.'),
+  reason: orNull(Type.String(), 'Why the record is skipped or rejected.'),
   events: Type.Array(
     Type.Object({
-      event: orNull(event, 'Null: the transform drops it.'),
-      refused: orNull(Type.Object({ code: Type.String(), reason: Type.String() }), 'Why it would be rejected.'),
+      event: orNull(event, 'Null if the transform drops it.'),
+      refused: orNull(Type.Object({ code: Type.String(), reason: Type.String() }), 'Why the event would be rejected.'),
     }),
   ),
   left_out: Type.Array(Type.String(), {
-    description: 'Why events of it are left out by what is chosen, one entry each.',
+    description: 'Why events of the record are excluded by choice, one entry per event.',
   }),
 });
 
 export const importPreviewResultSchema = Type.Object({
   format: Type.String(),
-  parts: Type.Integer({ description: 'Files, days or pages that the source has.' }),
-  bytes_total: orNull(Type.Integer(), 'Of all of them; null: the source does not say.'),
+  parts: Type.Integer({ description: 'Number of files, days or pages in the source.' }),
+  bytes_total: orNull(Type.Integer(), 'Size of all parts. Null if the source does not provide it.'),
   part: Type.String({
     description:
-      'The one that the first of the records comes from; empty: none has any. Of several files the records come from up to three, first to last.',
+      'Part that contains the first record. Empty if there are no records. With several files, records are taken from up to three.',
   }),
-  events: Type.Integer({ description: 'What the records become, without those refused or dropped.' }),
-  skipped: Type.Integer({ description: 'Records that are skipped on purpose.' }),
-  rejected: Type.Integer({ description: 'Records that cannot be read, or of which an event is refused.' }),
-  truncated: Type.Boolean({ description: 'Fewer records than were asked for, as they are so large.' }),
-  better_format: orNull(Type.String(), 'Where none of the records can be read: another format that reads them.'),
+  events: Type.Integer({ description: 'Number of converted events, without refused and dropped ones.' }),
+  skipped: Type.Integer({ description: 'Number of records skipped on purpose.' }),
+  rejected: Type.Integer({ description: 'Number of records that cannot be read or have a refused event.' }),
+  truncated: Type.Boolean({ description: 'Whether fewer records than requested are shown because they are large.' }),
+  better_format: orNull(Type.String(), 'If no record can be read, another format that can read them.'),
   results: Type.Array(record),
 });

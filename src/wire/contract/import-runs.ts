@@ -1,37 +1,34 @@
 import { Type, type Static } from 'typebox';
+import { importRunStates, importStages } from './import-run-states.ts';
 import { orNull } from './or-null.ts';
 import { stated, statedList } from './stated.ts';
 import { importChoiceSchema } from './import-choice.ts';
 import { pageLimitDefault, pageLimitMax, pageQuerySchema, pageSchema } from './pagination.ts';
 
-export const importRunStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
-export type ImportRunState = (typeof importRunStates)[number];
-const stageNames = ['export', 'check', 'replace', 'load', 'verify', 'report', 'undo'] as const;
-
-/** Why a check lets no load begin. */
+/** Why a check prevents the load. */
 export const checkProblemCodes = ['no_events', 'too_many_rejected', 'unclear_replace', 'stored_before'] as const;
 export type CheckProblemCode = (typeof checkProblemCodes)[number];
 
 const time = orNull(Type.String({ format: 'date-time' }));
 const count = Type.Integer({ minimum: 0 });
-const countOrUnknown = orNull(count, 'Null: not known yet.');
+const countOrUnknown = orNull(count, 'Null if not known yet.');
 const counts = Type.Record(Type.String(), count);
 
 export const importStageSchema = Type.Object({
-  stage: Type.Enum([...stageNames]),
+  stage: Type.Enum([...importStages, 'undo']),
   state: Type.Enum(['pending', 'active', 'done'], {
-    description: '`active`: the stage in which the run is, also while it is paused or has failed.',
+    description: '`active`: the current stage of the run, even while it is paused or has failed.',
   }),
-  unit: Type.Enum(['records', 'events'], { description: 'What `done` and `total` count.' }),
+  unit: Type.Enum(['records', 'events'], { description: 'Unit of `done` and `total`.' }),
   parts_done: count,
   parts_total: countOrUnknown,
   done: count,
   total: countOrUnknown,
-  bytes: Type.Integer({ minimum: 0, description: 'Before compression; in `export` as the source sends them.' }),
+  bytes: Type.Integer({ minimum: 0, description: 'Bytes before compression; in `export` as sent by the source.' }),
   bytes_total: countOrUnknown,
-  share: orNull(Type.Number({ minimum: 0, maximum: 1 }), 'How much is done; null: not known.'),
-  rate: Type.Number({ description: '`done` per second, over the last half minute or so.' }),
-  eta_seconds: orNull(Type.Integer({ minimum: 0 }), 'Until this stage is done; null: not known.'),
+  share: orNull(Type.Number({ minimum: 0, maximum: 1 }), 'Completed share. Null if not known.'),
+  rate: Type.Number({ description: '`done` per second over about the last 30 seconds.' }),
+  eta_seconds: orNull(Type.Integer({ minimum: 0 }), 'Seconds until the stage is complete. Null if not known.'),
   started_at: time,
   finished_at: time,
   last_progress_at: time,
@@ -40,63 +37,65 @@ export const importStageSchema = Type.Object({
 const rejectedMax = Type.Number({
   minimum: 0,
   maximum: 1,
-  description: 'Share of the records that may be rejected before `load` refuses to start: 0.01 is one in a hundred.',
+  description: 'Maximum share of rejected records with which `load` starts: 0.01 is one in a hundred.',
 });
 const eventsPerSecond = Type.Integer({
   minimum: 0,
   maximum: 1_000_000,
-  description: 'Highest speed of loading; 0: as fast as the target takes them.',
+  description: 'Maximum speed of loading. 0 means as fast as the target accepts.',
 });
 const again = Type.Boolean({
-  description: 'Load although an earlier run made other events of the same records, which stay beside these.',
+  description: 'Load although an earlier run created different events from the same records. Both are kept.',
 });
 const replace = Type.Union(
   [Type.Boolean(), Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 20 })],
   {
     description:
-      'Take back what earlier runs stored before this one loads: true for the one that made other events of the same records, ' +
-      'or the ids of the runs. Nothing is taken back before the check has passed. Needs the scope `import_undo:write`, too.',
+      'Undo earlier runs before this one loads: true for the run that created different events from the same records, ' +
+      'or ids of runs. Nothing is undone before the check has passed. Also requires the scope `import_undo:write`.',
   },
 );
 const last = Type.Enum(['check', 'report'], {
-  description: 'The last stage to do. `check` converts and examines everything and sends nothing.',
+  description: 'The last stage to run. `check` converts and validates everything and sends nothing.',
 });
 
 export const importRunSchema = Type.Object({
   id: Type.String(),
-  plugin_config: Type.Integer({ description: 'Id of the import app config; 0: a run of the command line.' }),
+  plugin_config: Type.Integer({ description: 'Id of the import app config. 0 for a run of the command line.' }),
   source: Type.String({ description: 'Slug of the import app.' }),
   state: Type.Enum([...importRunStates]),
-  stage: Type.Enum([...stageNames]),
-  reason: Type.String({ description: 'Why it is paused or has failed, one sentence; else empty.' }),
+  stage: Type.Enum([...importStages, 'undo']),
+  reason: Type.String({ description: 'Why the run is paused or has failed, in one sentence. Otherwise empty.' }),
   waiting: orNull(
     Type.Object({ reason: Type.String(), until: time }),
-    'What the run waits for at the moment. It goes on by itself.',
+    'What the run is waiting for. It resumes automatically.',
   ),
-  eta_seconds: orNull(Type.Integer({ minimum: 0 }), 'Of the present stage.'),
+  eta_seconds: orNull(Type.Integer({ minimum: 0 }), 'Seconds until the current stage is complete.'),
   options: Type.Object({
     from: time,
     to: time,
     format: Type.String(),
     format_options: Type.Record(Type.String(), Type.String()),
-    names: orNull(Type.Record(Type.String(), Type.Unknown()), "Names of its own; null: the format's table."),
-    choose: orNull(importChoiceSchema, 'Null: all of it, as the format makes it.'),
+    names: orNull(Type.Record(Type.String(), Type.Unknown()), 'Custom names. Null for those of the format.'),
+    choose: orNull(importChoiceSchema, 'Selection and renaming. Null for everything, as the format converts it.'),
     transform: orNull(
       Type.Object({
-        config: orNull(Type.Integer(), 'Id of the transformation config; null: a file of the command line.'),
+        config: orNull(Type.Integer(), 'Id of the transformation config. Null for a file of the command line.'),
         name: Type.String(),
-        hash: Type.String({ description: 'Of code and settings: with another hash the records become other events.' }),
+        hash: Type.String({
+          description: 'Hash of code and settings. With another hash, records become different events.',
+        }),
       }),
-      'Code that changes the events before the check; null: none.',
+      'Code that changes events before the check. Null without such code.',
     ),
     again,
     replace,
     last,
-    limit: orNull(Type.Integer({ minimum: 1 }), 'A trial: so many records of the source and no more. Null: all.'),
+    limit: orNull(Type.Integer({ minimum: 1 }), 'Maximum of records, for a trial run. Null for all.'),
     rejected_max: rejectedMax,
     events_per_second: eventsPerSecond,
-    preflight: Type.Boolean({ description: 'Whether the run begins with the preflight.' }),
-    scheduled: Type.Boolean({ description: 'Whether a schedule has started it.' }),
+    preflight: Type.Boolean({ description: 'Whether the run starts with the preflight.' }),
+    scheduled: Type.Boolean({ description: 'Whether a schedule started the run.' }),
     target: Type.Object({
       kind: Type.Enum(['project', 'http']),
       url: orNull(Type.String()),
@@ -104,25 +103,25 @@ export const importRunSchema = Type.Object({
   }),
   stages: Type.Array(importStageSchema),
   totals: Type.Object({
-    records: Type.Integer({ minimum: 0, description: 'Records of the source.' }),
+    records: Type.Integer({ minimum: 0, description: 'Records in the source.' }),
     skipped: counts,
     rejected: count,
-    events: Type.Integer({ minimum: 0, description: 'Events that the records became.' }),
-    left_out: Type.Record(Type.String(), count, { description: 'Events left out by what was chosen, by reason.' }),
+    events: Type.Integer({ minimum: 0, description: 'Events converted from the records.' }),
+    left_out: Type.Record(Type.String(), count, { description: 'Events excluded by the choice, by reason.' }),
     duplicates: count,
-    loaded: Type.Integer({ minimum: 0, description: 'Events that the target acknowledged.' }),
-    replaced: Type.Record(Type.String(), count, { description: 'Events taken back of runs that it replaces, by run.' }),
-    verified: orNull(count, "Events found in the target's store; null: not looked at."),
+    loaded: Type.Integer({ minimum: 0, description: 'Events acknowledged by the target.' }),
+    replaced: Type.Record(Type.String(), count, { description: 'Undone events of replaced runs, by run.' }),
+    verified: orNull(count, "Events found in the target's store. Null if not verified."),
   }),
   check_problems: orNull(
     Type.Array(Type.Enum([...checkProblemCodes])),
-    'Why the check lets no load begin with the present options: nothing to load, more rejected than `rejected_max`, unclear which ' +
-      'run to replace, other events of the same records stored by an earlier run. Empty: it has passed. Null: not checked.',
+    'Why the check prevents the load with the current options: nothing to load, more rejected than `rejected_max`, ambiguous run ' +
+      'to replace, different events of the same records stored by an earlier run. Empty if it passed. Null if not checked.',
   ),
-  promoted_from: orNull(Type.String(), 'The trial that this run is the full form of.'),
+  promoted_from: orNull(Type.String(), 'Id of the trial run that this run completes.'),
   command: orNull(
     Type.String(),
-    'Of a run of the command line (config 0): the command that resumes it, with placeholders for secrets. Null: a run of an import app.',
+    'For a run of the command line (config 0), the command that resumes it, with placeholders for secrets. Null for a run of an import app.',
   ),
   created_at: Type.String({ format: 'date-time' }),
   started_at: time,
@@ -138,39 +137,39 @@ export const importRunQuerySchema = Type.Object({
   state: Type.Optional(Type.Enum([...importRunStates])),
 });
 
-/** Runs of a whole project. */
+/** Import runs of a project. */
 export const importRunsQuerySchema = Type.Object({
   state: Type.Optional(
     Type.String({
       ...statedList(importRunStates),
-      description: `Only these, with commas between: ${importRunStates.join(', ')}.`,
+      description: `Comma-separated states to return: ${importRunStates.join(', ')}.`,
     }),
   ),
   plugin_config: Type.Optional(Type.Integer({ minimum: 1, description: 'Only runs of this config.' })),
   source: Type.Optional(
-    Type.String({ maxLength: 200, description: 'Only runs of this import app, by its slug: `files`.' }),
+    Type.String({ maxLength: 200, description: 'Only runs of the import app with this slug, e.g. `files`.' }),
   ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: pageLimitMax, default: pageLimitDefault, description: 'Runs per page.' }),
   ),
   cursor: Type.Optional(
-    Type.String({ ...stated.cursor, description: 'Where the page before ended; taken from `next`.', maxLength: 100 }),
+    Type.String({ ...stated.cursor, description: 'Position after the previous page, from `next`.', maxLength: 100 }),
   ),
 });
 export type ImportRunsQuery = Static<typeof importRunsQuerySchema>;
 
 export const importRunsSchema = Type.Object({
-  next: orNull(Type.String(), 'URL of the next, older page.'),
-  previous: Type.Null({ description: 'Pages lead from new to old only.' }),
+  next: orNull(Type.String(), 'URL of the next page, with older runs.'),
+  previous: Type.Null({ description: 'Always null: pages only go from new to old.' }),
   by_state: Type.Record(Type.String(), Type.Integer(), {
-    description: 'How many there are in each state, whatever the page.',
+    description: 'Number of runs in each state, regardless of the page.',
   }),
   results: Type.Array(
     Type.Object({
       ...importRunSchema.properties,
       config_name: orNull(
         Type.String(),
-        'As the config is called, or its app; of a run of the command line "Command line". Null: the config is gone.',
+        'Name of the config or its app; "Command line" for a run of the command line. Null if the config was deleted.',
       ),
     }),
     { description: 'Newest first.' },
@@ -178,34 +177,36 @@ export const importRunsSchema = Type.Object({
 });
 export type ImportRunsRecord = Static<typeof importRunsSchema>;
 
-/** What is left out is as the config's settings say. */
+/** Omitted fields default to the config's settings. */
 export const importRunCreateSchema = Type.Object({
-  from: Type.Optional(orNull(Type.String(stated.time), 'ISO 8601: from this time on.')),
-  to: Type.Optional(orNull(Type.String(stated.time), 'ISO 8601: up to, not including; after `from`.')),
+  from: Type.Optional(orNull(Type.String(stated.time), 'Only records from this ISO 8601 time onwards.')),
+  to: Type.Optional(
+    orNull(Type.String(stated.time), 'Only records before this ISO 8601 time, which must be after `from`.'),
+  ),
   last: Type.Optional(last),
-  limit: Type.Optional(orNull(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }), 'A trial: only so many records.')),
+  limit: Type.Optional(
+    orNull(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }), 'Maximum of records, for a trial run.'),
+  ),
   rejected_max: Type.Optional(rejectedMax),
   events_per_second: Type.Optional(eventsPerSecond),
-  format: Type.Optional(Type.String({ description: 'Slug of the format of the records.' })),
+  format: Type.Optional(Type.String({ description: "Slug of the records' format." })),
   format_options: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   names: Type.Optional(
     orNull(
       Type.Record(Type.String(), Type.Unknown()),
-      'How events and properties are called, as the format prints its own.',
+      'Names of events and properties, in the form in which the format prints its own.',
     ),
   ),
   again: Type.Optional(again),
   replace: Type.Optional(replace),
-  choose: Type.Optional(orNull(importChoiceSchema, 'What of the source is imported, and as what.')),
+  choose: Type.Optional(orNull(importChoiceSchema, 'Which records are imported and how they are renamed.')),
   transform: Type.Optional(
     orNull(
       Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
-      'Id of a transformation config of the project, which need not be enabled: its code changes or drops each event before the check.',
+      'Id of a transformation config of the project whose code changes or drops each event before the check. It need not be enabled.',
     ),
   ),
-  preflight: Type.Optional(
-    Type.Boolean({ description: 'False: the run begins with the export, whatever the preflight would find.' }),
-  ),
+  preflight: Type.Optional(Type.Boolean({ description: 'False skips the preflight: the run starts with the export.' })),
 });
 export type ImportRunCreate = Static<typeof importRunCreateSchema>;
 
@@ -218,22 +219,24 @@ export const importRunResumeSchema = Type.Object({
 });
 export type ImportRunResume = Static<typeof importRunResumeSchema>;
 
-/** What `millrace import` reports of its run. */
+/** Report of `millrace import` about its run. */
 export const importRunReportSchema = Type.Object({
-  begin: Type.Optional(Type.Boolean({ description: 'True: the command begins, or resumes the run. Default: false.' })),
+  begin: Type.Optional(
+    Type.Boolean({ description: 'True when the command starts or resumes the run. Default false.' }),
+  ),
   command: Type.String({
     maxLength: 100_000,
-    description: 'The command that resumes it, with placeholders for secrets.',
+    description: 'The command that resumes the run, with placeholders for secrets.',
   }),
   days: orNull(
     Type.Object({ first: Type.String({ format: 'date' }), last: Type.String({ format: 'date' }) }),
-    'First and last day (UTC) of its events; null: not known yet.',
+    'First and last day (UTC) of the events. Null if not known yet.',
   ),
   run: Type.Object({
     source: Type.String({ maxLength: 200, description: 'Slug of the import app.' }),
     state: Type.Enum(['running', 'paused', 'failed', 'cancelled', 'completed']),
-    stage: Type.Enum(['export', 'check', 'replace', 'load', 'verify', 'report']),
-    reason: Type.String({ maxLength: 2000, description: 'Why it is paused or has failed; else empty.' }),
+    stage: Type.Enum([...importStages]),
+    reason: Type.String({ maxLength: 2000, description: 'Why the run is paused or has failed. Otherwise empty.' }),
     options: importRunSchema.properties.options,
     stages: Type.Array(importStageSchema, { maxItems: 10 }),
     totals: importRunSchema.properties.totals,
@@ -242,47 +245,46 @@ export const importRunReportSchema = Type.Object({
 export type ImportRunReport = Static<typeof importRunReportSchema>;
 
 export const importRunReportIdSchema = Type.Object({
-  run: Type.String({ format: 'uuid', description: 'Id of the run, which its events bear as `$import_run_id`.' }),
+  run: Type.String({ format: 'uuid', description: 'Id of the run, which its events have as `$import_run_id`.' }),
 });
 
 export const importRunIdSchema = Type.Object({
-  id: Type.Integer({ description: 'Id of the import app config; 0: a run of the command line.' }),
+  id: Type.Integer({ description: 'Id of the import app config. 0 for a run of the command line.' }),
   run: Type.String({ description: 'Id of the run.' }),
 });
 
 export const importReportQuerySchema = Type.Object({
-  format: Type.Optional(Type.Enum(['json', 'html'], { description: 'Instead of what `Accept` asks for.' })),
+  format: Type.Optional(Type.Enum(['json', 'html'], { description: 'Overrides the `Accept` header.' })),
 });
 
 export const importFileSchema = Type.Object({
   name: Type.String(),
-  path: Type.String({ description: 'What to write as the path in the settings of the import app.' }),
+  path: Type.String({ description: 'Path to enter in the settings of the import app.' }),
   bytes: count,
   complete: Type.Boolean({
-    description: 'False while pieces of a file whose `size` was announced are missing: no import reads it.',
+    description:
+      'False while pieces of a file with an announced `size` are missing. Imports do not read it until then.',
   }),
-  sha256: orNull(Type.String(), 'Of the piece that came; null in the list.'),
+  sha256: orNull(Type.String(), 'SHA-256 of the received piece. Null in the list.'),
   uploaded_at: Type.String({ format: 'date-time' }),
 });
 export type ImportFileRecord = Static<typeof importFileSchema>;
 
 export const importFileListSchema = Type.Object({
   count,
-  bytes_max: Type.Integer({ description: 'How large a file may be.' }),
-  total_bytes: Type.Integer({ description: 'Of all of them.' }),
-  total_bytes_max: Type.Integer({ description: 'How much the files of the project may be together.' }),
+  bytes_max: Type.Integer({ description: 'Maximum size of a file.' }),
+  total_bytes: Type.Integer({ description: 'Size of all files.' }),
+  total_bytes_max: Type.Integer({ description: 'Maximum size of all files of the project.' }),
   results: Type.Array(importFileSchema),
 });
 
 export const importFileQuerySchema = Type.Object({
-  name: Type.Optional(
-    Type.String({ maxLength: 200, description: 'Name of the file. A multipart body brings its own.' }),
-  ),
+  name: Type.Optional(Type.String({ maxLength: 200, description: 'File name. A multipart body contains its own.' })),
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'A file in pieces: where this piece begins, which is where the one before ended. 0: the first.',
+      description: 'Offset of this piece of a file, which is where the previous piece ended. 0 for the first.',
     }),
   ),
   size: Type.Optional(
@@ -290,10 +292,10 @@ export const importFileQuerySchema = Type.Object({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        'Bytes of the whole file, with each of its pieces: until they are all there the file is not complete, and one of the same name ' +
-        'is not replaced.',
+        'Size of the whole file, sent with each of its pieces. Until all are received, the file is not complete and does not replace ' +
+        'one of the same name.',
     }),
   ),
 });
 
-export const importFileNameSchema = Type.Object({ name: Type.String({ description: 'As the list names it.' }) });
+export const importFileNameSchema = Type.Object({ name: Type.String({ description: 'File name as listed.' }) });

@@ -4,18 +4,20 @@ import { stated } from './stated.ts';
 import { warningSeverities } from './warnings.ts';
 
 const severity = Type.Enum([...warningSeverities], {
-  description: 'error: the event was not stored; warning: stored, but changed; info: nothing lost.',
+  description: '`error`: the event was not stored. `warning`: it was changed and stored. `info`: nothing was lost.',
 });
 
 export const ingestionWarningSchema = Type.Object({
-  type: Type.String({ description: 'Stable name, see the list of ingestion warnings.' }),
+  type: Type.String({ description: 'Stable name from the list of ingestion warnings.' }),
   severity,
   meaning: Type.String(),
   count: Type.Integer({ description: 'Occurrences since `after`.' }),
   last_seen: Type.String({ format: 'date-time' }),
-  samples: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'The latest few, at most 5.' }),
+  samples: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'The most recent samples, at most 5.',
+  }),
   sparkline: Type.Array(Type.Object({ hour: Type.String({ format: 'date-time' }), count: Type.Integer() }), {
-    description: 'By hour of arrival, oldest first; hours without any are left out.',
+    description: 'Counts by hour of arrival, oldest first, without empty hours.',
   }),
 });
 export type IngestionWarningRecord = Static<typeof ingestionWarningSchema>;
@@ -26,10 +28,12 @@ export const ingestionWarningQuerySchema = Type.Object({
   after: Type.Optional(
     Type.String({
       ...stated.time,
-      description: 'ISO 8601 time; whole hours from the one it lies in. Default: 7 days ago.',
+      description: 'ISO 8601 time, rounded down to the hour. Default 7 days ago.',
     }),
   ),
-  before: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: hours that begin earlier.' })),
+  before: Type.Optional(
+    Type.String({ ...stated.time, description: 'Only hours that start before this ISO 8601 time.' }),
+  ),
   severity: Type.Optional(Type.Enum([...warningSeverities], { description: 'Only types of this severity.' })),
 });
 
@@ -37,14 +41,14 @@ export const warningHoursMax = 200;
 export const warningHoursDefault = 24;
 
 export const ingestionWarningTypeSchema = Type.Object({
-  type: Type.String({ description: 'Stable name, as the list shows it.' }),
+  type: Type.String({ description: 'Stable name from the list.' }),
 });
 
 export const ingestionWarningHoursQuerySchema = Type.Object({
-  after: Type.Optional(
-    Type.String({ ...stated.time, description: 'ISO 8601 time; whole hours from the one it lies in.' }),
+  after: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time, rounded down to the hour.' })),
+  before: Type.Optional(
+    Type.String({ ...stated.time, description: 'Only hours that start before this ISO 8601 time.' }),
   ),
-  before: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: hours that begin earlier.' })),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -53,22 +57,26 @@ export const ingestionWarningHoursQuerySchema = Type.Object({
       description: 'Number of hours per page.',
     }),
   ),
-  cursor: Type.Optional(Type.String({ ...stated.cursor, description: 'Where the page before ended, see `next`.' })),
+  cursor: Type.Optional(
+    Type.String({ ...stated.cursor, description: 'Position after the previous page, from `next`.' }),
+  ),
 });
 
 export const ingestionWarningHoursSchema = Type.Object({
   type: Type.String(),
   severity,
   meaning: Type.String(),
-  next: orNull(Type.String(), 'URL of the page of older hours.'),
-  previous: Type.Null({ description: 'Pages lead backwards in time only.' }),
+  next: orNull(Type.String(), 'URL of the next page, with older hours.'),
+  previous: Type.Null({ description: 'Always null: pages only go back in time.' }),
   results: Type.Array(
     Type.Object({
-      hour: Type.String({ format: 'date-time', description: 'Start of an hour of arrival.' }),
+      hour: Type.String({ format: 'date-time', description: 'Start of the hour of arrival.' }),
       count: Type.Integer(),
       last_seen: Type.String({ format: 'date-time' }),
-      samples: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'The latest few, at most 5.' }),
+      samples: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        description: 'The most recent samples, at most 5.',
+      }),
     }),
-    { description: 'Newest hour first; hours without any are left out.' },
+    { description: 'Newest hour first, without empty hours.' },
   ),
 });

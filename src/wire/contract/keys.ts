@@ -5,27 +5,27 @@ import { allScopes } from './scopes.ts';
 export const personalApiKeysMax = 10;
 
 const id = Type.String({ format: 'uuid' });
-const label = Type.String({ minLength: 1, maxLength: 40, description: 'What the key is for.' });
+const label = Type.String({ minLength: 1, maxLength: 40, description: 'Purpose of the key.' });
 const scopes = Type.Array(Type.String({ stated: { enum: ['*', ...allScopes] } }), {
   minItems: 1,
   maxItems: 100,
-  description: '`<object>:read`, `<object>:write` or `*`; write implies read.',
+  description: '`<object>:read`, `<object>:write` or `*`. Write implies read.',
 });
 const scopedTeams = orNull(
   Type.Array(Type.Integer(), { maxItems: 1000 }),
-  'Ids of the only projects that the key may see; null or empty: all of the organisation.',
+  'Ids of the projects that the key can access. Null or empty for all projects of the organisation.',
 );
 const expiresAt = orNull(
   Type.String({ format: 'date-time' }),
-  'When the key stops working, a time in the future; null: never.',
+  'Time in the future at which the key expires. Null for never.',
 );
 const nullableTime = orNull(Type.String({ format: 'date-time' }));
 
-/** A personal API key as lists show it: never with its value. */
+/** A personal API key in lists, without its value. */
 export const personalApiKeySchema = Type.Object({
   id,
   label: Type.String(),
-  mask_value: Type.String({ description: 'First and last four characters.' }),
+  mask_value: Type.String({ description: 'First and last four characters of the key.' }),
   scopes: Type.Array(Type.String()),
   scoped_teams: orNull(Type.Array(Type.Integer())),
   scoped_organizations: Type.Null(),
@@ -37,10 +37,10 @@ export const personalApiKeySchema = Type.Object({
 });
 export type PersonalApiKeyRecord = Static<typeof personalApiKeySchema>;
 
-/** The answer of create and roll: the only ones that carry the value. */
+/** Response to create and roll, the only operations that return the value. */
 export const personalApiKeyWithValueSchema = Type.Object({
   ...personalApiKeySchema.properties,
-  value: Type.String({ description: 'The key itself. It is shown this once.' }),
+  value: Type.String({ description: 'The key. It is only shown once.' }),
 });
 
 export const personalApiKeyCreateSchema = Type.Object({

@@ -2,47 +2,47 @@ import { Type, type Static } from 'typebox';
 import { orNull } from './or-null.ts';
 import { statedList } from './stated.ts';
 
-/** Where an event can be seen, in the order in which it gets there; `dropped` and `dead_letter` are ends, as `stored` is. */
+/** Stages of an event in order. `dropped`, `dead_letter` and `stored` are final. */
 export const liveStages = ['received', 'transformed', 'stored', 'dropped', 'dead_letter'] as const;
 export type LiveStage = (typeof liveStages)[number];
 
 export const liveEventsPerSecondDefault = 100;
 export const liveEventsPerSecondMax = 500;
-/** Properties of more bytes of JSON are left out. */
+/** Size in bytes of JSON above which properties are omitted. */
 export const livePropertiesBytesMax = 65_536;
 
 export const liveEventsQuerySchema = Type.Object({
   stages: Type.Optional(
     Type.String({
-      description: `Only these stages, with commas between: ${liveStages.join(', ')}. Default: all.`,
+      description: `Comma-separated stages to show: ${liveStages.join(', ')}. Default all.`,
       examples: ['stored,dropped'],
       ...statedList(liveStages),
     }),
   ),
-  event: Type.Optional(Type.String({ description: 'Only events of this name.' })),
-  distinct_id: Type.Optional(Type.String({ description: 'Only events of this distinct_id.' })),
+  event: Type.Optional(Type.String({ description: 'Only events with this name.' })),
+  distinct_id: Type.Optional(Type.String({ description: 'Only events with this distinct_id.' })),
   steps: Type.Optional(
-    Type.Boolean({ default: false, description: 'With what each transformation made of the event.' }),
+    Type.Boolean({ default: false, description: 'Whether to include the event after each transformation.' }),
   ),
   events_per_second: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: liveEventsPerSecondMax,
       default: liveEventsPerSecondDefault,
-      description: 'Of each stage at most; the others are counted.',
+      description: 'Maximum of events per second and stage. Others are only counted.',
     }),
   ),
 });
 export type LiveEventsQuery = Static<typeof liveEventsQuerySchema>;
 
 const snapshot = {
-  uuid: orNull(Type.String(), 'Null: it came without one, and gets it when it is stored.'),
+  uuid: orNull(Type.String(), 'Null if the event was sent without one: it gets one when it is stored.'),
   event: Type.String(),
   distinct_id: Type.String(),
-  timestamp: orNull(Type.String({ format: 'date-time' }), 'Null: it cannot be read.'),
+  timestamp: orNull(Type.String({ format: 'date-time' }), 'Null if it cannot be read.'),
   properties: orNull(
     Type.Record(Type.String(), Type.Unknown()),
-    `Null: larger than ${livePropertiesBytesMax} bytes, or not readable.`,
+    `Null if larger than ${livePropertiesBytesMax} bytes or not readable.`,
   ),
 };
 
@@ -50,17 +50,17 @@ export const liveSnapshotSchema = Type.Object(snapshot);
 export type LiveSnapshot = Static<typeof liveSnapshotSchema>;
 
 export const liveStepSchema = Type.Object({
-  config_id: Type.Integer({ description: 'The transformation.' }),
-  label: Type.String({ description: 'As the events name it.' }),
+  config_id: Type.Integer({ description: 'Id of the transformation config.' }),
+  label: Type.String({ description: 'Name of the transformation, as stored with events.' }),
   outcome: Type.Union(
     [Type.Literal('succeeded'), Type.Literal('failed'), Type.Literal('dropped'), Type.Literal('skipped')],
-    { description: 'skipped: it could not run just then; the event went on untouched, as after a failure.' },
+    { description: '`skipped`: it could not run, and the event passed unchanged, as after a failure.' },
   ),
-  error: orNull(Type.String(), 'Of a failure; without secrets.'),
-  after: orNull(liveSnapshotSchema, 'The event after it. Null: it was dropped here.'),
+  error: orNull(Type.String(), 'Error message, without secrets. Null if it did not fail.'),
+  after: orNull(liveSnapshotSchema, 'The event after this step. Null if the step dropped it.'),
 });
 
-/** The data of a message `event`. */
+/** Data of an `event` message. */
 export const liveEventSchema = Type.Object({
   stage: Type.Union([
     Type.Literal('received'),
@@ -69,25 +69,27 @@ export const liveEventSchema = Type.Object({
     Type.Literal('dropped'),
     Type.Literal('dead_letter'),
   ]),
-  at: Type.String({ format: 'date-time', description: 'When it was seen there.' }),
+  at: Type.String({ format: 'date-time', description: 'Time at which the event reached the stage.' }),
   ...snapshot,
   historical_migration: Type.Boolean(),
   received_at: Type.String({ format: 'date-time' }),
-  reason: orNull(Type.String(), 'Of a drop or a dead letter: a type of ingestion warning.'),
-  detail: orNull(Type.String(), 'The same as a sentence.'),
-  dead_letter: orNull(Type.String(), 'Its id among the dead letters.'),
-  before: orNull(liveSnapshotSchema, 'With `steps`: the event before the first transformation.'),
-  steps: orNull(Type.Array(liveStepSchema), 'With `steps`: every transformation that saw the event, in order.'),
+  reason: orNull(Type.String(), 'For a dropped event or dead letter, the type of the ingestion warning.'),
+  detail: orNull(Type.String(), 'The reason as a sentence.'),
+  dead_letter: orNull(Type.String(), 'Id of the dead letter.'),
+  before: orNull(liveSnapshotSchema, 'With `steps`, the event before the first transformation.'),
+  steps: orNull(Type.Array(liveStepSchema), 'With `steps`, every transformation that received the event, in order.'),
 });
 export type LiveEvent = Static<typeof liveEventSchema>;
 
-/** The data of a message `skipped`: what came by since the last one and is not shown. */
+/** Data of a `skipped` message: events since the last one that were not shown. */
 export const liveSkippedSchema = Type.Object({
-  rate: Type.Record(Type.String(), Type.Integer(), { description: 'By stage: more than `events_per_second`.' }),
-  slow: Type.Record(Type.String(), Type.Integer(), { description: 'By stage: the reader was too slow.' }),
+  rate: Type.Record(Type.String(), Type.Integer(), { description: 'Events beyond `events_per_second`, by stage.' }),
+  slow: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Events skipped because the reader was too slow, by stage.',
+  }),
 });
 export type LiveSkipped = Static<typeof liveSkippedSchema>;
 
-/** The data of a message `end`, the last one. `reason`: `shutdown`, or the code of the error that refuses the reader now. */
+/** Data of the final `end` message. `reason` is `shutdown` or the code of the error that now refuses the reader. */
 export const liveEndSchema = Type.Object({ reason: Type.String(), detail: Type.String() });
 export type LiveEnd = Static<typeof liveEndSchema>;

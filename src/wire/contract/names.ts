@@ -3,14 +3,17 @@ import { Type, type Static } from 'typebox';
 /** Names of events and properties, for pickers. */
 
 const search = Type.Optional(
-  Type.String({ maxLength: 200, description: 'Only names that contain this, in any case.' }),
+  Type.String({ maxLength: 200, description: 'Only names that contain this text, ignoring case.' }),
 );
 const limit = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Names at most, the most frequent first.' }),
+  Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Maximum of names, most frequent first.' }),
 );
 const common = {
-  as_of: Type.String({ format: 'date-time', description: 'When the events were looked at; a minute ago or so.' }),
-  count: Type.Integer({ minimum: 0, description: 'Names that fit, whatever the limit.' }),
+  as_of: Type.String({
+    format: 'date-time',
+    description: 'Time at which the events were read, up to about a minute ago.',
+  }),
+  count: Type.Integer({ minimum: 0, description: 'Number of matching names, regardless of the limit.' }),
 };
 
 export const eventNamesQuerySchema = Type.Object({ search, limit });
@@ -20,8 +23,8 @@ export const eventNamesSchema = Type.Object({
   results: Type.Array(
     Type.Object({
       name: Type.String(),
-      count: Type.Integer({ description: 'Stored events; what was sent twice may count twice for a while.' }),
-      last_seen: Type.String({ format: 'date-time', description: 'Time of the newest one.' }),
+      count: Type.Integer({ description: 'Stored events. Duplicates may be counted twice for a while.' }),
+      last_seen: Type.String({ format: 'date-time', description: 'Time of the newest event.' }),
     }),
   ),
 });
@@ -30,20 +33,20 @@ export type EventNamesRecord = Static<typeof eventNamesSchema>;
 export const propertyNamesQuerySchema = Type.Object({
   search,
   limit,
-  event: Type.Optional(Type.String({ description: 'Only of events of this name. Default: of all.' })),
+  event: Type.Optional(Type.String({ description: 'Only properties of events with this name. Default all.' })),
 });
 
 export const propertyTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'] as const;
 
 export const propertyNamesSchema = Type.Object({
   ...common,
-  sampled_events: Type.Integer({ description: 'So many of the newest events were looked into.' }),
+  sampled_events: Type.Integer({ description: 'Number of newest events that were sampled.' }),
   results: Type.Array(
     Type.Object({
       name: Type.String(),
-      types: Type.Array(Type.Enum([...propertyTypes]), { description: 'Of its values, sorted.' }),
-      count: Type.Integer({ description: 'Events of the sample that have it.' }),
-      last_seen: Type.String({ format: 'date-time', description: 'Time of the newest one of the sample.' }),
+      types: Type.Array(Type.Enum([...propertyTypes]), { description: 'Types of the values, sorted.' }),
+      count: Type.Integer({ description: 'Sampled events that have the property.' }),
+      last_seen: Type.String({ format: 'date-time', description: 'Time of the newest sampled event that has it.' }),
     }),
   ),
 });

@@ -3,23 +3,23 @@ import { orNull } from './or-null.ts';
 import { pageSchema } from './pagination.ts';
 
 interface NoticeEventMeaning {
-  /** Whose destinations hear of it. */
+  /** Owner of the destinations that receive it. */
   readonly of: 'project' | 'service';
-  /** `state`: told when it begins and when it is over. */
+  /** A `state` is reported when it begins and when it ends. */
   readonly kind: 'happening' | 'state';
   readonly meaning: string;
 }
 
-/** What notices are sent of. */
+/** Events for which notifications are sent. */
 export const noticeEvents = {
-  run_completed: { of: 'project', kind: 'happening', meaning: 'An import run is done.' },
+  run_completed: { of: 'project', kind: 'happening', meaning: 'An import run has completed.' },
   run_failed: { of: 'project', kind: 'happening', meaning: 'An import run has failed.' },
-  run_waiting: { of: 'project', kind: 'state', meaning: 'An import run has waited for something for five minutes.' },
+  run_waiting: { of: 'project', kind: 'state', meaning: 'An import run has been waiting for five minutes.' },
   config_failing: { of: 'project', kind: 'state', meaning: 'An enabled config has an error.' },
   schedule_failing: {
     of: 'project',
     kind: 'state',
-    meaning: 'The schedule of an import app could start no run: its settings cannot work.',
+    meaning: 'The schedule of an import app could not start a run because its settings are invalid.',
   },
   dead_letters_high: {
     of: 'project',
@@ -30,7 +30,7 @@ export const noticeEvents = {
   lag_high: {
     of: 'service',
     kind: 'state',
-    meaning: 'The oldest live event that is not stored yet has waited longer than MILLRACE_NOTICE_LAG_SECONDS.',
+    meaning: 'The oldest unstored live event has waited longer than MILLRACE_NOTICE_LAG_SECONDS.',
   },
 } as const satisfies Record<string, NoticeEventMeaning>;
 export type NoticeEvent = keyof typeof noticeEvents;
@@ -45,40 +45,41 @@ export type DestinationKind = (typeof destinationKinds)[number];
 export const deliveryStates = ['queued', 'running', 'sent', 'failed'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
-const name = Type.String({ minLength: 1, maxLength: 400, description: 'As people call it.' });
+const name = Type.String({ minLength: 1, maxLength: 400, description: 'Display name.' });
 const url = Type.String({
   minLength: 1,
   maxLength: 2000,
-  description: 'Of `webhook` and `slack`: where the notice is posted. Never shown again: answers have its host only.',
+  description:
+    'For `webhook` and `slack`, the URL to which notifications are posted. Write-only: responses only contain its host.',
   examples: ['https://hooks.example.com/T0/B0'],
 });
 const to = Type.Array(Type.String({ minLength: 3, maxLength: 320 }), {
   minItems: 1,
   maxItems: 20,
-  description: 'Of `email`: who gets it.',
+  description: 'For `email`, the recipients.',
   examples: [['ops@example.com']],
 });
 const secret = Type.String({
   minLength: 16,
   maxLength: 200,
-  description: 'Of `webhook`: the key of its signatures. Left out: one is made, and shown once.',
+  description: 'For `webhook`, the signing key. If omitted, one is generated and shown once.',
 });
-const enabled = Type.Boolean({ description: 'Switched off nothing is sent to it, and nothing kept for it.' });
+const enabled = Type.Boolean({ description: 'Whether notifications are sent. While disabled, none are queued.' });
 
 const eventsOf = (owner: NoticeOwner) =>
   Type.Array(Type.Enum([...noticeEventsOf(owner)]), {
     minItems: 1,
     maxItems: 20,
-    description: `What it is told of: ${noticeEventsOf(owner).join(', ')}.`,
+    description: `Events to notify about: ${noticeEventsOf(owner).join(', ')}.`,
   });
 
 export const destinationSchema = Type.Object({
   id: Type.String({ format: 'uuid' }),
-  project_id: orNull(Type.Integer(), 'Null: it is told of the service as a whole.'),
+  project_id: orNull(Type.Integer(), 'Id of the project. Null for the service as a whole.'),
   name,
   kind: Type.Enum([...destinationKinds]),
-  url: orNull(Type.String(), 'The host alone, for the rest may be a secret. Null for `email`.'),
-  to: Type.Array(Type.String(), { description: 'Empty but for `email`.' }),
+  url: orNull(Type.String(), 'Only the host, since the rest may be secret. Null for `email`.'),
+  to: Type.Array(Type.String(), { description: 'Recipients of `email`. Otherwise empty.' }),
   events: Type.Array(Type.Enum(Object.keys(noticeEvents) as NoticeEvent[])),
   enabled,
   created_at: Type.String({ format: 'date-time' }),
@@ -87,10 +88,10 @@ export const destinationSchema = Type.Object({
 export type DestinationRecord = Static<typeof destinationSchema>;
 export const destinationPageSchema = pageSchema(destinationSchema);
 
-/** The only answer with the secret in it. */
+/** The only response that contains the secret. */
 export const newDestinationSchema = Type.Object({
   ...destinationSchema.properties,
-  secret: orNull(Type.String(), 'Key of the signatures of a webhook, shown this once. Null for the other kinds.'),
+  secret: orNull(Type.String(), 'Signing key of a webhook, only shown once. Null for other kinds.'),
 });
 export type NewDestinationRecord = Static<typeof newDestinationSchema>;
 
@@ -106,7 +107,7 @@ export const destinationCreateSchema = (owner: NoticeOwner) =>
   });
 export type DestinationCreate = Static<ReturnType<typeof destinationCreateSchema>>;
 
-/** The kind stays: another one is another destination. */
+/** The kind cannot be changed. */
 export const destinationUpdateSchema = (owner: NoticeOwner) =>
   Type.Object({
     name: Type.Optional(name),
@@ -121,19 +122,19 @@ export type DestinationUpdate = Static<ReturnType<typeof destinationUpdateSchema
 export const destinationIdSchema = Type.Object({ id: Type.String({ description: 'Id of the destination.' }) });
 export const deliveryIdSchema = Type.Object({
   ...destinationIdSchema.properties,
-  delivery: Type.String({ description: 'Id of the notice.' }),
+  delivery: Type.String({ description: 'Id of the delivery.' }),
 });
 
-/** What is sent to a webhook, as JSON. */
+/** Body of a webhook, as JSON. */
 export const noticeSchema = Type.Object({
   event: Type.Enum([...(Object.keys(noticeEvents) as NoticeEvent[]), 'test']),
   state: Type.Enum(['happened', 'raised', 'recovered'], {
-    description: '`raised` and `recovered`: the beginning and the end of something that lasts.',
+    description: '`raised` and `recovered` mark the beginning and the end of a state.',
   }),
-  summary: Type.String({ description: 'One sentence: what is the matter.' }),
-  action: Type.String({ description: 'One sentence: what to do; empty: nothing.' }),
-  project: orNull(Type.Object({ id: Type.Integer(), name: Type.String() }), 'Null: the service as a whole.'),
-  target: Type.String({ description: 'Path of a page below the project in the console.', examples: ['imports/3'] }),
+  summary: Type.String({ description: 'What happened, in one sentence.' }),
+  action: Type.String({ description: 'What to do, in one sentence. Empty if nothing.' }),
+  project: orNull(Type.Object({ id: Type.Integer(), name: Type.String() }), 'Null for the service as a whole.'),
+  target: Type.String({ description: 'Path of a console page, relative to the project.', examples: ['imports/3'] }),
   occurred_at: Type.String({ format: 'date-time' }),
   details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
 });
@@ -143,12 +144,12 @@ export const deliverySchema = Type.Object({
   id: Type.String({ format: 'uuid' }),
   destination: Type.String({ format: 'uuid' }),
   state: Type.Enum([...deliveryStates], {
-    description: '`queued`: waits for its next attempt; `failed`: given up, `error` says why.',
+    description: '`queued`: waiting for the next attempt. `failed`: no more attempts; see `error`.',
   }),
   attempts: Type.Integer({ minimum: 0 }),
   attempts_max: Type.Integer({ minimum: 1 }),
-  next_attempt_at: orNull(Type.String({ format: 'date-time' }), 'Null: there will be none.'),
-  error: Type.String({ description: 'Of the latest attempt; empty: there was none, or it went well.' }),
+  next_attempt_at: orNull(Type.String({ format: 'date-time' }), 'Null if there are no more attempts.'),
+  error: Type.String({ description: 'Error of the latest attempt. Empty if it succeeded or was not made.' }),
   created_at: Type.String({ format: 'date-time' }),
   finished_at: orNull(Type.String({ format: 'date-time' })),
   notice: noticeSchema,

@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox';
 import { roles } from './roles.ts';
 
-/** An organisation as PostHog's API shows it, as far as there is something to show. */
+/** An organisation in the form of PostHog's API, reduced to the fields that apply. */
 export const organizationSchema = Type.Object({
   id: Type.String({ format: 'uuid' }),
   name: Type.String(),
   created_at: Type.String({ format: 'date-time' }),
-  role: Type.Enum([...roles], { description: 'What the caller may do in it.' }),
-  membership_level: Type.Integer({ description: '8 for admins, 1 for everybody else.' }),
+  role: Type.Enum([...roles], { description: 'Role of the caller.' }),
+  membership_level: Type.Integer({ description: '8 for admins, 1 for others.' }),
   projects: Type.Array(
     Type.Object({
       id: Type.Integer(),
@@ -16,7 +16,7 @@ export const organizationSchema = Type.Object({
       name: Type.String(),
       timezone: Type.String(),
     }),
-    { description: 'Those that the key may see.' },
+    { description: 'Projects that the key can access.' },
   ),
 });
 export type OrganizationRecord = Static<typeof organizationSchema>;

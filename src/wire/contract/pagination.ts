@@ -35,14 +35,14 @@ export interface Page<Item> {
 
 export function pageSchema<Item extends TSchema>(item: Item) {
   return Type.Object({
-    count: Type.Integer({ minimum: 0, description: 'Records in all.' }),
+    count: Type.Integer({ minimum: 0, description: 'Total number of records.' }),
     next: orNull(Type.String(), 'URL of the next page.'),
-    previous: orNull(Type.String(), 'URL of the page before.'),
+    previous: orNull(Type.String(), 'URL of the previous page.'),
     results: Type.Array(item),
   });
 }
 
-/** The page that a query asks for, defaults filled in. */
+/** Returns limit and offset of a query, with defaults. */
 export function pageOf(query: PageQuery): { limit: number; offset: number } {
   return { limit: query.limit ?? pageLimitDefault, offset: query.offset ?? 0 };
 }

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { orNull } from './or-null.ts';
 import { stated, statedList } from './stated.ts';
 
-/** What a plugin config did: its log, its figures, its failures. */
+/** Logs, metrics and errors of a plugin config. */
 
 const time = { maxLength: 64, examples: ['2026-11-20T10:00:00Z'], ...stated.time };
 const dateTime = { format: 'date-time' };
@@ -25,21 +25,21 @@ export const pluginLogQuerySchema = Type.Object({
     Type.String({
       ...statedList(pluginLogSources),
       description:
-        'Only these sources, comma-separated. CONSOLE: the plugin wrote it; PLUGIN: it failed; SYSTEM: the service ' +
-        'says what it did with the plugin.',
+        'Comma-separated sources to return. `CONSOLE`: written by the plugin. `PLUGIN`: errors of the plugin. `SYSTEM`: actions of ' +
+        'the service.',
       maxLength: 100,
     }),
   ),
   search: Type.Optional(
-    Type.String({ description: 'Only lines that contain this text, in any case.', maxLength: 200 }),
+    Type.String({ description: 'Only lines that contain this text, ignoring case.', maxLength: 200 }),
   ),
-  after: Type.Optional(Type.String({ ...time, description: 'Only lines from this time on. ISO 8601.' })),
-  before: Type.Optional(Type.String({ ...time, description: 'Only lines before this time. ISO 8601.' })),
+  after: Type.Optional(Type.String({ ...time, description: 'Only lines from this ISO 8601 time onwards.' })),
+  before: Type.Optional(Type.String({ ...time, description: 'Only lines before this ISO 8601 time.' })),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: logLimitMax, default: logLimitDefault, description: 'Lines per page.' }),
   ),
   cursor: Type.Optional(
-    Type.String({ ...stated.cursor, description: 'Where the page before ended; taken from `next`.', maxLength: 100 }),
+    Type.String({ ...stated.cursor, description: 'Position after the previous page, from `next`.', maxLength: 100 }),
   ),
 });
 export type PluginLogQuery = Static<typeof pluginLogQuerySchema>;
@@ -50,13 +50,13 @@ export const pluginLogSchema = Type.Object({
   level: Type.Enum([...pluginLogLevels]),
   source: Type.Enum([...pluginLogSources]),
   message: Type.String(),
-  instance_id: Type.String({ description: 'Which running instance of the config wrote it.' }),
+  instance_id: Type.String({ description: 'Id of the running instance that wrote the line.' }),
 });
 export type PluginLogRecord = Static<typeof pluginLogSchema>;
 
 export const pluginLogPageSchema = Type.Object({
-  next: orNull(Type.String(), 'URL of the next, older page.'),
-  previous: Type.Null({ description: 'Pages lead from new to old only.' }),
+  next: orNull(Type.String(), 'URL of the next page, with older lines.'),
+  previous: Type.Null({ description: 'Always null: pages only go from new to old.' }),
   results: Type.Array(pluginLogSchema, { description: 'Newest first.' }),
 });
 
@@ -68,26 +68,28 @@ export const pluginMetricsQuerySchema = Type.Object({
     Type.String({
       ...time,
       description:
-        'ISO 8601, before `date_to`; the whole interval that it lies in. Default: 24 hours ago, by day 30 days ago.',
+        'ISO 8601 time before `date_to`, rounded down to the interval. Default 24 hours ago, with `day` 30 days ago.',
     }),
   ),
   date_to: Type.Optional(
     Type.String({
       ...time,
-      description: 'ISO 8601, exclusive; the interval that it lies in is the last. Default: now.',
+      description: 'Exclusive ISO 8601 time; its interval is the last. Default now.',
     }),
   ),
-  interval: Type.Optional(Type.Enum([...metricIntervals], { default: 'hour', description: 'UTC.' })),
+  interval: Type.Optional(
+    Type.Enum([...metricIntervals], { default: 'hour', description: 'Length of the intervals, in UTC.' }),
+  ),
 });
 
 export type PluginMetricsQuery = Static<typeof pluginMetricsQuerySchema>;
 
 const counts = {
-  succeeded: Type.Integer({ description: 'Events that went through.' }),
-  failed: Type.Integer({ description: 'Events on which it failed; they went on unchanged.' }),
-  dropped: Type.Integer({ description: 'Events that it dropped.' }),
-  skipped: Type.Integer({ description: 'Events that passed untouched, because it could not run.' }),
-  time_ms: Type.Number({ description: 'Time spent, in ms.' }),
+  succeeded: Type.Integer({ description: 'Events processed successfully.' }),
+  failed: Type.Integer({ description: 'Events on which the plugin failed; they passed unchanged.' }),
+  dropped: Type.Integer({ description: 'Events that the plugin dropped.' }),
+  skipped: Type.Integer({ description: 'Events that passed unchanged because the plugin could not run.' }),
+  time_ms: Type.Number({ description: 'Processing time in ms.' }),
 };
 export const pluginMetricsSchema = Type.Object({
   date_from: Type.String({ ...dateTime, description: 'Start of the first interval.' }),
@@ -97,19 +99,19 @@ export const pluginMetricsSchema = Type.Object({
   series: Type.Array(
     Type.Object({ time: Type.String({ ...dateTime, description: 'Start of the interval.' }), ...counts }),
     {
-      description: 'Oldest first; intervals in which nothing passed are there with zeros.',
+      description: 'Oldest first. Intervals without events contain zeros.',
     },
   ),
   own: Type.Array(
     Type.Object({
       name: Type.String(),
       kind: Type.Enum(['sum', 'min', 'max']),
-      total: Type.Number({ description: 'Over the whole range, by the kind of the metric.' }),
+      total: Type.Number({ description: 'Value over the whole range, according to `kind`.' }),
       series: Type.Array(Type.Object({ time: Type.String(dateTime), value: Type.Number() }), {
-        description: 'Oldest first; intervals without a value are left out.',
+        description: 'Oldest first, without intervals that have no value.',
       }),
     }),
-    { description: "The plugin's own metrics." },
+    { description: 'Metrics defined by the plugin.' },
   ),
 });
 export type PluginMetricsRecord = Static<typeof pluginMetricsSchema>;
@@ -117,7 +119,7 @@ export type PluginMetricsRecord = Static<typeof pluginMetricsSchema>;
 const countsPerInterval = (what: string) =>
   Type.Array(Type.Integer(), { description: `${what}, one number per interval.` });
 
-/** Metrics of all configs of a family at once. */
+/** Metrics of all configs of a family. */
 export const pluginMetricsListSchema = Type.Object({
   date_from: Type.String({ ...dateTime, description: 'Start of the first interval.' }),
   date_to: Type.String(dateTime),
@@ -127,12 +129,12 @@ export const pluginMetricsListSchema = Type.Object({
     Type.Object({
       plugin_config: Type.Integer({ description: 'Id of the config.' }),
       totals: Type.Object(counts),
-      succeeded: countsPerInterval('Events that went through'),
-      failed: countsPerInterval('Events on which it failed'),
-      dropped: countsPerInterval('Events that it dropped'),
-      skipped: countsPerInterval('Events that passed untouched'),
+      succeeded: countsPerInterval('Events processed successfully'),
+      failed: countsPerInterval('Events on which the plugin failed'),
+      dropped: countsPerInterval('Events that the plugin dropped'),
+      skipped: countsPerInterval('Events that passed unchanged because the plugin could not run'),
     }),
-    { description: 'Configs that are not deleted; one through which nothing passed has zeros.' },
+    { description: 'Configs that are not deleted. Those without events contain zeros.' },
   ),
 });
 export type PluginMetricsListRecord = Static<typeof pluginMetricsListSchema>;
@@ -140,20 +142,20 @@ export type PluginMetricsListRecord = Static<typeof pluginMetricsListSchema>;
 export const pluginErrorListSchema = Type.Object({
   results: Type.Array(
     Type.Object({
-      id: Type.String({ description: 'The same kind of failure has the same id.' }),
-      method: Type.String({ description: '`processEvent`, `setupPlugin`, the name of a job …' }),
-      name: Type.String({ description: 'Of the error: `TypeError`.' }),
-      message: Type.String({ description: 'As it was the last time.' }),
+      id: Type.String({ description: 'Id of the kind of error.' }),
+      method: Type.String({ description: 'Failed method: `processEvent`, `setupPlugin`, the name of a job …' }),
+      name: Type.String({ description: 'Error name, e.g. `TypeError`.' }),
+      message: Type.String({ description: 'Most recent message.' }),
       stack: Type.String(),
-      count: Type.Integer({ description: 'How often it happened.' }),
+      count: Type.Integer({ description: 'Number of occurrences.' }),
       first_seen: Type.String(dateTime),
       last_seen: Type.String(dateTime),
       samples: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
         description:
-          'The latest few, newest first: time, message, and the event (null without one, and without `query:read`).',
+          'Most recent samples, newest first: time, message and event (null for errors without an event, and without `query:read`).',
       }),
     }),
-    { description: 'Kinds of failure, the latest first.' },
+    { description: 'Kinds of errors, most recent first.' },
   ),
 });
 export type PluginErrorListRecord = Static<typeof pluginErrorListSchema>;

@@ -3,7 +3,7 @@ import { orNull } from './or-null.ts';
 import { pageQuerySchema } from './pagination.ts';
 import { schemaEntrySchema } from './plugin-fields.ts';
 
-/** What a plugin can do; decides to which families its configs belong. */
+/** Capabilities of a plugin, which determine the families of its configs. */
 export const capabilitiesSchema = Type.Object({
   methods: Type.Array(Type.String()),
   scheduled_tasks: Type.Array(Type.String()),
@@ -11,17 +11,17 @@ export const capabilitiesSchema = Type.Object({
 });
 export type Capabilities = Static<typeof capabilitiesSchema>;
 
-/** `both` in a plugin's kind shows as two families. */
+/** A plugin of kind `both` has two families. */
 export const pluginFamilies = ['import-app', 'transformation'] as const;
 export type Family = (typeof pluginFamilies)[number];
 
-/** Path segment of each family, as published. */
+/** Path segment of each family. */
 export const familyPaths = {
   'import-app': 'pipeline_import_apps_configs',
   transformation: 'pipeline_transformation_configs',
 } as const satisfies Record<Family, string>;
 
-/** Where the code of an installed plugin came from. */
+/** Origin of an installed plugin's code. */
 export const pluginSourceKinds = ['source', 'archive', 'npm', 'git'] as const;
 export type PluginSourceKind = (typeof pluginSourceKinds)[number];
 
@@ -31,23 +31,25 @@ export const pluginSchema = Type.Object({
   name: Type.String(),
   description: Type.String(),
   kind: Type.String({
-    description: '`transformation`, `import-app` or `both`; `none`: nothing that a config could run.',
+    description: '`transformation`, `import-app` or `both`. `none`: nothing that a config can run.',
   }),
-  families: Type.Array(Type.Enum([...pluginFamilies]), { description: 'Where configs of this plugin belong.' }),
-  version: Type.String({ description: 'What new configs run.' }),
+  families: Type.Array(Type.Enum([...pluginFamilies]), { description: "Families of this plugin's configs." }),
+  version: Type.String({ description: 'Version that new configs run.' }),
   url: orNull(Type.String()),
-  config_schema: Type.Array(schemaEntrySchema, { description: 'The settings that the plugin takes.' }),
+  config_schema: Type.Array(schemaEntrySchema, { description: 'Settings of the plugin.' }),
   public_jobs: Type.Record(Type.String(), Type.Unknown()),
   capabilities: capabilitiesSchema,
-  is_built_in: Type.Boolean({ description: 'Part of the program: neither changed nor deleted, never out of date.' }),
-  source_kind: orNull(Type.Enum([...pluginSourceKinds]), 'Where the version came from; null: built in.'),
-  source_url: orNull(Type.String(), 'Address or `npm:NAME@VERSION`; null: sent with the request, or built in.'),
-  latest_version: Type.String({ description: 'Same as `version`: what an upgrade without a version leads to.' }),
-  versions: Type.Integer({ description: 'How many versions are kept; 0: built in.' }),
-  metrics: Type.Record(Type.String(), Type.String(), {
-    description: 'Metrics of its own by name: `sum`, `min` or `max`.',
+  is_built_in: Type.Boolean({
+    description: 'Whether the plugin is part of the program and cannot be changed or deleted.',
   }),
-  has_frontend: Type.Boolean({ description: 'Whether it brings a front end.' }),
+  source_kind: orNull(Type.Enum([...pluginSourceKinds]), 'Origin of the version. Null if built in.'),
+  source_url: orNull(Type.String(), 'URL or `npm:NAME@VERSION`. Null if sent with the request or built in.'),
+  latest_version: Type.String({ description: 'Same as `version`: target of an upgrade without a version.' }),
+  versions: Type.Integer({ description: 'Number of kept versions. 0 if built in.' }),
+  metrics: Type.Record(Type.String(), Type.String(), {
+    description: 'Metrics defined by the plugin, by name: `sum`, `min` or `max`.',
+  }),
+  has_frontend: Type.Boolean({ description: 'Whether the plugin contains a front end.' }),
   updated_at: Type.String({ format: 'date-time' }),
 });
 export type PluginRecord = Static<typeof pluginSchema>;
@@ -58,9 +60,9 @@ export type PluginKind = (typeof pluginKinds)[number];
 export const pluginQuerySchema = Type.Object({
   ...pageQuerySchema.properties,
   kind: Type.Optional(
-    Type.Enum([...pluginKinds], { description: '`transformation` and `import-app` find those that are both, too.' }),
+    Type.Enum([...pluginKinds], { description: 'Kind of plugin. `transformation` and `import-app` include `both`.' }),
   ),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, slug or description.' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Text contained in name, slug or description.' })),
 });
 
 const sourceFields = {
@@ -77,17 +79,15 @@ const sourceFields = {
         'package page on npmjs.com, or address of a .zip or .tar.gz archive.',
     }),
   ),
-  npm: Type.Optional(
-    Type.String({ maxLength: 300, description: 'Package `NAME` or `NAME@VERSION` of the npm registry.' }),
-  ),
-  name: Type.Optional(Type.String({ maxLength: 200, minLength: 1, description: "Instead of the plugin's own." })),
-  description: Type.Optional(Type.String({ maxLength: 5000, description: "Instead of the plugin's own." })),
+  npm: Type.Optional(Type.String({ maxLength: 300, description: 'npm package `NAME` or `NAME@VERSION`.' })),
+  name: Type.Optional(Type.String({ maxLength: 200, minLength: 1, description: "Overrides the plugin's name." })),
+  description: Type.Optional(Type.String({ maxLength: 5000, description: "Overrides the plugin's description." })),
 };
 
 export const pluginInstallSchema = Type.Object({
   ...sourceFields,
   version: Type.Optional(
-    Type.String({ maxLength: 200, description: 'With `npm`: version, range or tag. Default `latest`.' }),
+    Type.String({ maxLength: 200, description: 'With `npm`, a version, range or tag. Default `latest`.' }),
   ),
 });
 export const pluginUpdateSchema = Type.Object({
@@ -95,7 +95,7 @@ export const pluginUpdateSchema = Type.Object({
   version: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'With `npm`: version, range or tag to fetch. Alone: a version kept here, to make it the latest one.',
+      description: 'With `npm`, the version, range or tag to fetch. On its own, a kept version to make the latest one.',
     }),
   ),
 });
@@ -104,12 +104,12 @@ export type PluginUpdate = Static<typeof pluginUpdateSchema>;
 
 export const pluginVersionSchema = Type.Object({
   version: Type.String(),
-  is_latest: Type.Boolean({ description: 'What new configs run.' }),
+  is_latest: Type.Boolean({ description: 'Whether new configs run this version.' }),
   source_kind: Type.Enum([...pluginSourceKinds]),
   source_url: orNull(Type.String()),
   capabilities: capabilitiesSchema,
-  configs: Type.Integer({ description: 'Configs of this project that run it, those in the bin included.' }),
-  sha256: Type.String({ description: 'Of the code that runs, hexadecimal.' }),
+  configs: Type.Integer({ description: 'Number of configs of this project that run it, including the bin.' }),
+  sha256: Type.String({ description: 'SHA-256 of the running code, hexadecimal.' }),
   created_at: Type.String({ format: 'date-time' }),
 });
 export type PluginVersionRecord = Static<typeof pluginVersionSchema>;
@@ -117,16 +117,16 @@ export type PluginVersionRecord = Static<typeof pluginVersionSchema>;
 export const pluginSourceSchema = Type.Object({
   version: Type.String(),
   files: Type.Record(Type.String(), Type.String(), {
-    description: 'Text by path; files that are no text or very large are left out.',
+    description: 'Text by path, without binary and very large files.',
   }),
 });
 
-/** Methods that get events. */
+/** Methods that receive events. */
 const eventMethods = ['processEvent', 'processEventBatch', 'onEvent', 'exportEvents'];
 
 /**
- * Families of a plugin: a method that gets events makes a transformation; scheduled tasks or an import source make an
- * import app; jobs do so only where no method gets events.
+ * Determines the families of a plugin: a method that receives events makes it a transformation, scheduled tasks or an import
+ * source an import app. Jobs make it an import app only if no method receives events.
  */
 export function familiesOf(capabilities: Capabilities): readonly Family[] {
   const processes = eventMethods.some((method) => capabilities.methods.includes(method));
@@ -140,5 +140,5 @@ export function kindOf(capabilities: Capabilities): PluginKind {
   return others.length > 0 ? 'both' : (first ?? 'none');
 }
 
-/** Built-in transformations that keep values between events, which those of a project that is spread may not. */
+/** Built-in transformations that keep values between events, which a project spread over slots must not use. */
 export const keepingSlugs: ReadonlySet<string> = new Set(['first-time-events', 'sequence-timer']);

@@ -1,18 +1,18 @@
-/** Events that may make one person of two, each with the property that holds the other id. */
+/** Events that may merge two persons, with the property that contains the other id. */
 export const otherIdOf: ReadonlyMap<string, string> = new Map([
   ['$identify', '$anon_distinct_id'],
   ['$create_alias', 'alias'],
   ['$merge_dangerously', 'alias'],
 ]);
 
-/** Their names. Which of two is decided first matters: a device belongs to its first user. */
+/** Names of merging events. The order of decisions matters: a device belongs to its first user. */
 export const mergeEvents: ReadonlySet<string> = new Set(otherIdOf.keys());
 
-/** Events that are about a group, under both of their names: client libraries say one, the documentation the other. */
+/** Group events, under both names: client libraries use one, the documentation the other. */
 export const groupEvents: ReadonlySet<string> = new Set(['$groupidentify', '$group_identify']);
 
-/** Events that are about persons or groups, whatever they say of a profile. */
+/** Events about persons or groups. */
 export const profileEvents: ReadonlySet<string> = new Set([...mergeEvents, ...groupEvents]);
 
-/** Events that technical code sends in a person's name: they say nothing about the person. */
+/** Events sent by technical code on behalf of a person, which contain nothing about the person. */
 export const saysNothing: ReadonlySet<string> = new Set(['$exception']);

@@ -1,15 +1,15 @@
 import { Type, type Static } from 'typebox';
 import { stated } from './stated.ts';
 
-/** A project as the API shows it. */
+/** A project in API responses. */
 export const projectSchema = Type.Object({
   id: Type.Integer(),
   uuid: Type.String({ format: 'uuid' }),
   name: Type.String(),
   organization: Type.String({ format: 'uuid', description: 'Id of the organisation.' }),
-  api_token: Type.String({ description: 'Project key (phc_…): public, good for sending events only.' }),
+  api_token: Type.String({ description: 'Project key (phc_…). It is public and can only send events.' }),
   timezone: Type.String({ description: 'IANA name, e.g. Europe/Paris.' }),
-  spread: Type.Integer({ description: 'Slots of the event log that its events are spread over; 1: all are in one.' }),
+  spread: Type.Integer({ description: "Number of event log slots over which the project's events are spread." }),
   created_at: Type.String({ format: 'date-time' }),
 });
 export type ProjectRecord = Static<typeof projectSchema>;
@@ -18,13 +18,13 @@ const name = Type.String({
   minLength: 1,
   maxLength: 200,
   stated: { pattern: '\\S' },
-  description: 'Name to show; not only spaces.',
+  description: 'Display name; must not be blank.',
 });
 const timezone = Type.String({
   ...stated.timeZone,
   minLength: 1,
   maxLength: 100,
-  description: 'IANA name, e.g. Europe/Paris; UTC if absent.',
+  description: 'IANA name, e.g. Europe/Paris. Default UTC.',
 });
 
 export const projectCreateSchema = Type.Object({ name, timezone: Type.Optional(timezone) });
@@ -32,8 +32,8 @@ const spread = Type.Integer({
   minimum: 1,
   maximum: 10_000,
   description:
-    'Slots of the event log that its events are spread over by distinct_id, at most as many as the cluster has; for a project that is ' +
-    'too much for one. Refused (409) beyond that, and while transformations are enabled that keep values between events.',
+    'Number of event log slots over which events are spread by distinct_id, at most as many as the cluster has, for a project that ' +
+    'is too large for one. Returns 409 beyond that, and while transformations that keep values between events are enabled.',
 });
 
 export const projectUpdateSchema = Type.Object({

@@ -1,16 +1,16 @@
-/** What a user may do in the organisation; each role may do all that the one before it may. */
+/** Permissions of a user in the organisation; each role includes those before it. */
 export const roleMeanings = {
-  viewer: 'Looks at everything and changes nothing but their own keys and sessions.',
-  editor: 'Also changes what is in the projects: configs, imports, dead letters, agreements that are filed.',
-  admin: 'Also users, keys and sessions of others, and projects as a whole: made, deleted, given a new key.',
+  viewer: 'Reads everything and only changes their own keys and sessions.',
+  editor: 'Also changes the content of projects: configs, imports, dead letters, requests for agreements.',
+  admin: 'Also manages users, keys and sessions of others, and creates and deletes projects and rotates their keys.',
 } as const;
 
 export type Role = keyof typeof roleMeanings;
 
-/** From the one that may least to the one that may most. */
+/** Roles in ascending order. */
 export const roles = Object.keys(roleMeanings) as readonly Role[];
 
-/** Whether a user with this role may do what takes `needed`. */
+/** Whether a role includes the needed one. */
 export function hasRole(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }

@@ -11,11 +11,11 @@ export interface ScopePreset {
 
 const objects = Object.keys(scopeObjects) as (keyof typeof scopeObjects)[];
 
-/** What most keys are for. */
+/** Scopes for the most common uses of keys. */
 export const scopePresets: readonly ScopePreset[] = [
   {
     id: 'look',
-    name: 'Look at everything',
+    name: 'Read everything',
     description: 'Dashboards and monitoring.',
     scopes: objects.map((object) => `${object}:read` as const),
   },
@@ -28,13 +28,13 @@ export const scopePresets: readonly ScopePreset[] = [
   {
     id: 'plugins',
     name: 'Manage transformations',
-    description: 'Deployment of plugins and their configs from elsewhere.',
+    description: 'Deployment of plugins and configs.',
     scopes: ['plugin:write', 'project:read', 'activity_log:read'],
   },
   {
     id: 'imports',
     name: 'Run imports',
-    description: 'Start, steer, verify and take back imports, the command line included.',
+    description: 'Start, control, verify and undo imports, including from the command line.',
     scopes: [
       'plugin:write',
       'import_undo:write',
@@ -48,19 +48,19 @@ export const scopePresets: readonly ScopePreset[] = [
   {
     id: 'all',
     name: 'Everything',
-    description: 'All that the user of the key may do, now and later.',
+    description: "Everything that the key's user may do, now and in the future.",
     scopes: ['*'],
   },
 ];
 
-/** What keys and roles can be given, for whoever offers a choice. */
+/** Scopes and roles that can be granted, for clients that offer a choice. */
 export const scopeCatalogueSchema = Type.Object({
   scopes: Type.Array(
     Type.Object({
       object: Type.String(),
       description: Type.String(),
-      read: Type.String({ description: 'Scope to look.' }),
-      write: Type.String({ description: 'Scope to change; implies the other.' }),
+      read: Type.String({ description: 'Scope for reading.' }),
+      write: Type.String({ description: 'Scope for writing, which implies reading.' }),
     }),
   ),
   presets: Type.Array(

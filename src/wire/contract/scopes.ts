@@ -1,18 +1,18 @@
-/** What a personal API key may do: `<object>:<action>`. `write` implies `read`; `*` implies everything. */
+/** Permissions of a personal API key: `<object>:<action>`. `write` implies `read`, `*` implies everything. */
 export const scopeObjects = {
   activity_log: 'Activity log entries',
   group: 'Groups and group types',
   historical_migration: 'Agreements for historical imports',
-  import_undo: 'Taking back import runs',
+  import_undo: 'Undoing import runs',
   ingestion_warning: 'Ingestion warnings and dead letters',
-  notice: 'Notices of a project: where they go, and what became of them',
-  organization: 'The organisation: its users and their sessions',
+  notice: 'Notifications of a project: destinations and deliveries',
+  organization: 'Organisation: users and their sessions',
   person: 'Persons',
   personal_api_key: 'Personal API keys of the same user',
   plugin: 'Plugins and plugin configs',
   project: 'Projects, their keys and usage',
   query: 'Stored events',
-  user: 'The user that the key belongs to, and the sessions of that user',
+  user: "The key's user and their sessions",
 } as const;
 
 export type ScopeObject = keyof typeof scopeObjects;
@@ -29,7 +29,7 @@ export function isGrantedScope(text: string): text is GrantedScope {
   return text === '*' || (allScopes as readonly string[]).includes(text);
 }
 
-/** Whether a key with these scopes may do what needs `needed`. */
+/** Whether the granted scopes include the needed one. */
 export function hasScope(granted: readonly string[], needed: Scope): boolean {
   if (granted.includes('*') || granted.includes(needed)) return true;
   return needed.endsWith(':read') && granted.includes(needed.replace(/:read$/, ':write'));

@@ -8,12 +8,17 @@ const time = Type.String({ format: 'date-time' });
 export const sessionSchema = Type.Object({
   id: Type.String({ format: 'uuid' }),
   created_at: time,
-  last_used_at: orNull(time, 'To five minutes; null: not since it was opened.'),
+  last_used_at: orNull(time, 'Last use, accurate to five minutes. Null if not used since sign-in.'),
   expires_at: time,
-  browser: Type.String({ description: 'Such as `Firefox on Linux`, as the browser said; empty: it said nothing.' }),
-  address: Type.String({ description: 'Network address that signed in; empty: not known.' }),
-  opened_by: Type.Enum(['link', 'key'], { description: 'A one-time link, or a personal API key, with which it ends.' }),
-  is_current: Type.Boolean({ description: 'The session that asks.' }),
+  browser: Type.String({
+    description: 'Browser, e.g. `Firefox on Linux`, from its User-Agent header. Empty if not sent.',
+  }),
+  address: Type.String({ description: 'Network address of the sign-in. Empty if not known.' }),
+  opened_by: Type.Enum(['link', 'key'], {
+    description:
+      'How it was opened: with a one-time link, or with a personal API key, in which case it ends with the key.',
+  }),
+  is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
 });
 export type SessionRecord = Static<typeof sessionSchema>;
 
@@ -24,5 +29,7 @@ export const sessionParamsSchema = Type.Object({ session });
 export const userSessionParamsSchema = Type.Object({ ...userParamsSchema.properties, session });
 
 export const endSessionsQuerySchema = Type.Object({
-  keep_current: Type.Optional(Type.Boolean({ default: false, description: 'Stay signed in where this is asked.' })),
+  keep_current: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether to keep the session of this request.' }),
+  ),
 });

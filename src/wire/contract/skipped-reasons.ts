@@ -1,8 +1,8 @@
-const byChoice = 'by what was chosen';
+const byChoice = 'by choice';
 
 /**
- * Why records were skipped, each reason once: a record of which the choice left nothing counts under the reason of its first event, and
- * those reasons have a list of their own, in events.
+ * Counts skipped records, each reason once: a record whose events were all excluded counts under the reason of its first event,
+ * and those reasons are listed separately, in events.
  */
 export function skippedReasons(
   skipped: Readonly<Record<string, number>>,

@@ -1,23 +1,23 @@
 /**
- * What handlers check themselves, with sentences that say more than a schema could: `stated` is in the document, and
- * validation leaves it alone. Handlers may take more than is stated (a day for a time, any case), never less.
+ * Constraints that handlers check themselves, with clearer errors than a schema could give. `stated` appears in the document
+ * and is ignored by validation. Handlers may accept more than stated (a day as a time, any case), never less.
  */
 export const stated = {
   time: { stated: { format: 'date-time' } },
   day: { stated: { format: 'date' } },
-  /** Nobody makes one up: it is taken from the page before. */
+  /** Opaque: taken from the previous page. */
   cursor: { stated: { format: 'cursor' } },
   timeZone: { stated: { format: 'iana-time-zone' } },
   propertyFilters: { stated: { format: 'property-filters' } },
 } as const;
 
-/** Some of these words, with commas between. */
+/** A comma-separated list of these words. */
 export function statedList(words: readonly string[]) {
   const word = `(${words.join('|')})`;
   return { stated: { pattern: `^${word}(,${word})*$` } };
 }
 
-/** One of these groups of fields, and nothing of the others. */
+/** Exactly one of these groups of fields. */
 export function statedChoice(...groups: readonly (readonly string[])[]) {
   return { stated: { oneOf: groups.map((required) => ({ required })) } };
 }

@@ -1,14 +1,14 @@
 import { Type, type Static, type TProperties } from 'typebox';
 import { orNull } from './or-null.ts';
 
-/** Trying transformations on an event: what goes in and what is shown. */
+/** Tests of transformations on an event: input and result. */
 
 const idsMax = 500;
 
-/** Whether plugins that are tried reach other servers. */
+/** Whether tested plugins may reach other servers. */
 export const requestsField = Type.Optional(
   Type.Enum(['real', 'refused'], {
-    description: 'Of the plugins to other servers: `real` (default) makes them, `refused` lets them fail.',
+    description: 'Plugin requests to other servers: `real` (default) sends them, `refused` makes them fail.',
   }),
 );
 
@@ -16,47 +16,52 @@ const subject = {
   event: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description:
-        'The event to try, as clients send it: event, distinct_id, properties; uuid and timestamp where they matter.',
+        'Event to test, in the form that clients send: event, distinct_id, properties, and optionally uuid and timestamp.',
     }),
   ),
-  event_id: Type.Optional(Type.String({ description: 'Or the uuid of a stored event.' })),
-  sample_id: Type.Optional(Type.Integer({ description: 'Or the id of a sample event.' })),
+  event_id: Type.Optional(Type.String({ description: 'Uuid of a stored event to test.' })),
+  sample_id: Type.Optional(Type.Integer({ description: 'Id of a sample event to test.' })),
   match: Type.Optional(
     Type.Object(
       { event: Type.Optional(Type.String()), distinct_id: Type.Optional(Type.String()) },
-      { description: 'Else: the latest stored event of this name or distinct_id. Neither: the latest of the project.' },
+      {
+        description:
+          'Selects the latest stored event with this name or distinct_id, or without both the latest of the project.',
+      },
     ),
   ),
   requests: requestsField,
 };
 
-/** What may differ from what is stored. */
+/** Differences from the stored config. */
 const changes = {
   settings: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description:
-        'Settings to try in place of the stored ones; the others stay, secrets too. `""`: without that setting; null: the ' +
-        'same, but a secret stays.',
+        'Settings that replace stored ones; others are kept, including secrets. `""` unsets a setting, and null does too, except ' +
+        'that it keeps a secret.',
     }),
   ),
   files: Type.Optional(
     Type.Record(Type.String(), Type.String(), {
-      description: 'Code to try in place of what is stored: text by path, as when a plugin is installed.',
+      description: 'Code that replaces the stored one: text by path, as when a plugin is installed.',
     }),
   ),
-  version: Type.Optional(Type.String({ maxLength: 200, description: 'Another version of the installed plugin.' })),
+  version: Type.Optional(Type.String({ maxLength: 200, description: 'Version of the installed plugin.' })),
 };
 
 export const configTestSchema = Type.Object({ ...subject, ...changes });
 export type ConfigTest = Static<typeof configTestSchema>;
 
 const draftStep = Type.Object({
-  config_id: Type.Optional(
-    Type.Integer({ description: 'A stored config; what else is given here replaces parts of it.' }),
+  config_id: Type.Optional(Type.Integer({ description: 'Id of a stored config; other fields override parts of it.' })),
+  plugin: Type.Optional(
+    Type.Integer({ description: 'Id of the plugin for a config that is not stored yet, instead of `config_id`.' }),
   ),
-  plugin: Type.Optional(Type.Integer({ description: 'Instead: id of the plugin of a config that is not stored yet.' })),
   ...changes,
-  enabled: Type.Optional(Type.Boolean({ description: 'false: left out. Default true, whatever is stored.' })),
+  enabled: Type.Optional(
+    Type.Boolean({ description: 'False excludes the step. Default true, regardless of what is stored.' }),
+  ),
 });
 export type DraftStep = Static<typeof draftStep>;
 
@@ -66,18 +71,21 @@ export const chainTestSchema = Type.Object({
     Type.Array(draftStep, {
       maxItems: idsMax,
       description:
-        'The chain as it is to be tried, in this order: stored configs, changed ones and new ones. With `files` alone a step ' +
-        'is a plugin that is not installed yet.',
+        'Chain to test, in this order: stored configs, changed ones and new ones. With only `files`, a step is a plugin that is ' +
+        'not installed yet.',
     }),
   ),
   config_ids: Type.Optional(
     Type.Array(Type.Integer(), {
       maxItems: idsMax,
-      description: 'Or stored configs, in this order, enabled or not. Default: the enabled ones in their order.',
+      description:
+        'Ids of stored configs to test in this order, enabled or not. Default is the enabled ones in their order.',
     }),
   ),
   include_disabled: Type.Optional(
-    Type.Boolean({ description: 'Without `steps` and `config_ids`: those that are not enabled, too. Default false.' }),
+    Type.Boolean({
+      description: 'Whether to include disabled configs, without `steps` and `config_ids`. Default false.',
+    }),
   ),
 });
 export type ChainTest = Static<typeof chainTestSchema>;
@@ -91,16 +99,16 @@ const shownEvent = Type.Object({
   timestamp: Type.String(),
   properties: Type.Record(Type.String(), Type.Unknown()),
 });
-const after = orNull(shownEvent, 'Null: the event was dropped.');
+const after = orNull(shownEvent, 'The event afterwards. Null if it was dropped.');
 const outcome = Type.Enum([...testOutcomes], {
   description:
-    'kept: it went on, unchanged where `diff` is empty; failed: it went on as it was before, see `error`; skipped: the ' +
-    'plugin had nothing to do with it.',
+    '`kept`: the event passed, unchanged if `diff` is empty. `failed`: it passed as it was before; see `error`. `skipped`: the ' +
+    'plugin does not process this event.',
 });
 
 const truncated = Type.Array(Type.String(), {
   description:
-    'What of this is not complete: a test shows at most 4 MB in all. An event that is too large is shown without its properties.',
+    'What was truncated: a test shows at most 4 MB in total. An event that is too large is shown without its properties.',
 });
 
 const ran: TProperties = {
@@ -111,7 +119,7 @@ const ran: TProperties = {
       before: Type.Optional(Type.Unknown()),
       after: Type.Optional(Type.Unknown()),
     }),
-    { description: 'What changed; `$plugins_succeeded` and `$plugins_failed` are left out.' },
+    { description: 'Changes, without `$plugins_succeeded` and `$plugins_failed`.' },
   ),
   logs: Type.Array(
     Type.Object({ timestamp: Type.String(), level: Type.String(), source: Type.String(), message: Type.String() }),
@@ -124,19 +132,19 @@ const ran: TProperties = {
       timestamp: Type.String(),
       properties: Type.Record(Type.String(), Type.Unknown()),
     }),
-    { description: 'Events that it would have captured.' },
+    { description: 'Events that the plugin would have captured.' },
   ),
   jobs: Type.Array(
     Type.Object({ name: Type.String(), payload: Type.Record(Type.String(), Type.Unknown()), run_at: Type.String() }),
-    { description: 'Jobs that it would have started.' },
+    { description: 'Jobs that the plugin would have started.' },
   ),
   storage: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'What it would have stored, by key; null: deleted.',
+    description: 'Values that the plugin would have stored, by key. Null for deleted ones.',
   }),
   metrics: Type.Array(Type.Object({ name: Type.String(), kind: Type.String(), value: Type.Number() }), {
-    description: "What it counted in the plugin's own metrics.",
+    description: "Values of the plugin's metrics.",
   }),
-  time_ms: Type.Number({ description: 'Time spent on the event, in ms, without loading and setting up.' }),
+  time_ms: Type.Number({ description: 'Processing time of the event in ms, without loading and setup.' }),
   truncated,
 };
 
@@ -147,20 +155,20 @@ export const chainTestResultSchema = Type.Object({
   after,
   outcome: Type.Enum([...testOutcomes], {
     description:
-      'dropped: a step dropped it; failed: at least one step did; skipped: no step had anything to do with it.',
+      '`dropped`: a step dropped the event. `failed`: at least one step failed. `skipped`: no step processes this event.',
   }),
   steps: Type.Array(
     Type.Object({
-      config_id: orNull(Type.Integer(), 'Null: not stored yet.'),
+      config_id: orNull(Type.Integer(), 'Null if the config is not stored.'),
       index: Type.Integer({
-        description: 'Its place in `steps` or `config_ids` of the request, else in the chain; from 0.',
+        description: 'Index in `steps` or `config_ids` of the request, or in the chain.',
       }),
       name: Type.String(),
       outcome,
-      after: orNull(shownEvent, 'The event after this step; null: dropped.'),
+      after: orNull(shownEvent, 'The event after this step. Null if it was dropped.'),
       ...ran,
     }),
-    { description: 'In order, up to the one that dropped the event.' },
+    { description: 'Steps in order, up to the one that dropped the event.' },
   ),
   truncated,
 });

@@ -4,34 +4,34 @@ import { roles } from './roles.ts';
 
 const time = Type.String({ format: 'date-time' });
 const role = Type.Enum([...roles], {
-  description: 'viewer: looks; editor: changes what is in projects; admin: everything, users included.',
+  description: '`viewer`: reads. `editor`: changes the content of projects. `admin`: everything, including users.',
 });
 const email = Type.String({
   minLength: 3,
   maxLength: 254,
   pattern: '^[^\\s@]+@[^\\s@]+$',
-  description: 'Tells the users of an organisation apart; nothing is sent to it.',
+  description: 'Email address, unique in the organisation. Nothing is sent to it.',
 });
 const firstName = Type.String({
   minLength: 1,
   maxLength: 150,
   stated: { pattern: '\\S' },
-  description: 'Name to show.',
+  description: 'Display name.',
 });
 
-/** A user as the users of the organisation see each other. */
+/** A user in the list of the organisation's users. */
 export const userSchema = Type.Object({
   id: Type.Integer(),
   uuid: Type.String({ format: 'uuid' }),
   first_name: Type.String(),
-  email: Type.String({ description: 'Empty: not known.' }),
+  email: Type.String({ description: 'Empty if not known.' }),
   role,
-  is_active: Type.Boolean({ description: 'False: neither sessions nor keys of the user work.' }),
+  is_active: Type.Boolean({ description: "False disables the user's sessions and keys." }),
   deactivated_at: orNull(time),
   date_joined: time,
-  last_seen_at: orNull(time, 'Last use of a session or key that there still is; null: not known.'),
-  sessions: Type.Integer({ minimum: 0, description: 'Sessions that still work.' }),
-  personal_api_keys: Type.Integer({ minimum: 0, description: 'Keys, expired ones included.' }),
+  last_seen_at: orNull(time, 'Last use of an existing session or key. Null if not known.'),
+  sessions: Type.Integer({ minimum: 0, description: 'Number of valid sessions.' }),
+  personal_api_keys: Type.Integer({ minimum: 0, description: 'Number of keys, including expired ones.' }),
 });
 export type UserRecord = Static<typeof userSchema>;
 
@@ -52,16 +52,16 @@ export const userUpdateSchema = Type.Object({
   first_name: Type.Optional(firstName),
   role: Type.Optional(role),
   is_active: Type.Optional(
-    Type.Boolean({ description: 'False signs the user out and stops the keys; true lets in again.' }),
+    Type.Boolean({ description: 'False signs the user out and disables the keys; true enables them again.' }),
   ),
 });
 
-/** A link that signs in whoever opens it, once. */
+/** A single-use sign-in link. */
 export const signInLinkSchema = Type.Object({
-  sign_in_url: Type.String({ description: 'Works once. It is shown this once.' }),
+  sign_in_url: Type.String({ description: 'Single-use link. It is only shown once.' }),
   sign_in_expires_at: time,
 });
 export type SignInLink = Static<typeof signInLinkSchema>;
 
-/** The answer of an invitation: the user and the link to hand over. */
+/** Response to an invitation: the user and their sign-in link. */
 export const invitedUserSchema = Type.Object({ ...userSchema.properties, ...signInLinkSchema.properties });

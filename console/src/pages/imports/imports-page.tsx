@@ -14,7 +14,7 @@ import { type PageRows, usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { configsQuery, type ImportConfig, runsQuery, sourcesQuery } from './imports-query.ts';
-import { runStates } from './imports-search.ts';
+import { importRunStates } from '../../../../src/wire/contract/import-run-states.ts';
 import { RunsTable } from './runs-table.tsx';
 import { SchedulesList } from './schedules-list.tsx';
 import { sourceName } from './source-name.ts';
@@ -103,7 +103,7 @@ function filtersOf(
       kind: 'choice',
       name: 'state',
       label: 'Any state',
-      choices: runStates.map((value) => ({ value, label: value + count(value) })),
+      choices: importRunStates.map((value) => ({ value, label: value + count(value) })),
     },
     {
       kind: 'choice',

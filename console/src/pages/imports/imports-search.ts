@@ -1,11 +1,10 @@
+import { importRunStates } from '../../../../src/wire/contract/import-run-states.ts';
 import { integer, oneOf, searchOf, text } from '../../search.ts';
-
-export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
 
 /** Search parameters of the imports page. */
 export const importsSearch = searchOf({
   tab: oneOf('runs', 'imports', 'schedules'),
-  state: oneOf(...runStates),
+  state: oneOf(...importRunStates),
   /** Filter by slug of the import app. */
   source: text,
   /** Filter by id of the import. */

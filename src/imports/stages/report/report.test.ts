@@ -160,12 +160,7 @@ describe('the report of a run', () => {
     const totals = { ...check?.totals, skipped: { ...chosen, 'a deleted person': 1 }, left_out: chosen };
     const report = buildReport({ ...small, check: check && ({ ...check, totals } as typeof check) });
     const page = reportPage(report);
-    for (const line of [
-      'by what was chosen: 9',
-      'a deleted person: 1',
-      'not in the sample: 7',
-      'before the time range: 2',
-    ])
+    for (const line of ['by choice: 9', 'a deleted person: 1', 'not in the sample: 7', 'before the time range: 2'])
       expect([line, page.split(line).length - 1]).toEqual([line, 1]);
   });
 
