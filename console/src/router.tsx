@@ -37,7 +37,12 @@ const rootRoute = createRootRouteWithContext<{ readonly client: QueryClient }>()
   errorComponent: PageError,
 });
 const indexRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: FirstProject });
-const projectRoute = createRoute({ getParentRoute: () => rootRoute, path: 'projects/$projectId', component: Frame });
+const projectRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'projects/$projectId',
+  component: Frame,
+  notFoundComponent: NotFound,
+});
 
 /** Every page of a project: its path, what its address may hold, its module, which is loaded when it is first opened. */
 const pages = [

@@ -96,6 +96,10 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     expect(await lookFaults(under, 'imports-empty')).toEqual([]);
     await under.page.getByRole('link', { name: 'New import' }).first().click();
     await button(/^Files/).waitFor();
+    await under.page.getByRole('searchbox', { name: 'Search sources' }).fill('rudderstack');
+    await button(/^Segment and RudderStack/).waitFor();
+    expect(await button(/^Files/).count()).toBe(0);
+    await under.page.getByRole('searchbox', { name: 'Search sources' }).fill('');
     expect(await lookFaults(under, 'imports-sources')).toEqual([]);
   });
 
@@ -132,8 +136,6 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await page.getByText('Check passed.').waitFor();
     expect(await lookFaults(under, 'imports-check')).toEqual([]);
     await button('Continue').click();
-    await page.getByText('No agreement is needed').waitFor();
-    await button('Continue to start').click();
     await button('Start import').click();
 
     await button('Pause').click();
@@ -209,7 +211,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
   it('a run shows what an undo would do before it starts', async () => {
     const { page } = under;
     await under.open('imports');
-    await page.getByRole('link', { name: 'Files' }).first().click();
+    await page.getByRole('link', { name: 'track.ndjson.gz' }).first().click();
     await button('Undo…').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('leads: 109').waitFor();
@@ -238,7 +240,6 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await page.getByText(/events, 0 skipped, 3 rejected/).waitFor();
     await page.goBack();
     await button('Skip 3 rejected and continue').click();
-    await button('Continue to start').click();
     // Ten valid ones, of which one occurs twice.
     await page.getByText('9 events of 13 records will be loaded').waitFor();
 

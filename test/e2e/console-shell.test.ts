@@ -74,6 +74,19 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.keyboard.press('Escape');
   });
 
+  it('finds persons and events by what was typed, and unknown paths keep the navigation', async () => {
+    const { page } = under;
+    await under.open('warnings');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('ada@example.com');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/persons?q=ada%40example.com');
+    await under.open('no-such-page');
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    expect(await lookFaults(under, 'not-found')).toEqual([]);
+  });
+
   it('keeps the selected theme, also before the first paint', async () => {
     const { page } = under;
     await under.open('warnings');

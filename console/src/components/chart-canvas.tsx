@@ -16,8 +16,10 @@ export function ChartCanvas(props: ChartCanvasProps) {
   const plotRef = useRef<UPlot>(undefined);
   const theme = useSyncExternalStore(subscribeTheme, themeNow);
   const data = [times, ...series.map(({ values }) => values)] as unknown as UPlot.AlignedData;
-  const latest = useRef({ data, format });
-  latest.current = { data, format };
+  const { onSelect } = props;
+  const latest = useRef({ data, format, onSelect });
+  latest.current = { data, format, onSelect };
+  const hasSelect = onSelect !== undefined;
   const shape = series.map(({ label, tone }) => `${label}:${tone}`).join('|');
   useEffect(() => {
     const host = hostRef.current;
@@ -31,7 +33,7 @@ export function ChartCanvas(props: ChartCanvasProps) {
     const options: Options = {
       width: host.clientWidth,
       height,
-      cursor: { y: false },
+      cursor: { y: false, drag: { x: true, y: false, setScale: !hasSelect } },
       legend: { live: true },
       tzDate: (seconds) => zoned(seconds, timezone),
       axes: [
@@ -48,10 +50,21 @@ export function ChartCanvas(props: ChartCanvasProps) {
         y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] },
       },
       series: [
-        {},
+        {
+          value: (_plot, seconds) =>
+            seconds === null ? '' : UPlot.fmtDate('{YYYY}-{MM}-{DD} {HH}:{mm}')(zoned(seconds, timezone)),
+        },
         ...shape.split('|').map((each) => seriesOf(each, kind, colour, (value) => latest.current.format(value))),
       ],
     };
+    options.hooks = {
+      // Without a cursor the legend only names the series.
+      setLegend: [
+        (plot) => (host.dataset['hover'] = String(plot.cursor.idx !== null && plot.cursor.idx !== undefined)),
+      ],
+      setSelect: [(plot) => hasSelect && selectRange(plot, (from, to) => latest.current.onSelect?.(from, to))],
+    };
+    host.dataset['hover'] = 'false';
     const plot = new UPlot(options, latest.current.data, host);
     plotRef.current = plot;
     const observer = new ResizeObserver(() => plot.setSize({ width: host.clientWidth, height }));
@@ -61,7 +74,7 @@ export function ChartCanvas(props: ChartCanvasProps) {
       plot.destroy();
       plotRef.current = undefined;
     };
-  }, [shape, kind, height, timezone, theme]);
+  }, [shape, kind, height, timezone, theme, hasSelect]);
   useEffect(() => plotRef.current?.setData(data));
   return <div ref={hostRef} className="w-full" />;
 }
@@ -89,6 +102,15 @@ function seriesOf(
     ...(kind === 'bars' ? { fill: stroke } : kind === 'steps' ? { fill: `${stroke.trim()}33` } : {}),
     ...(paths === undefined ? {} : { paths }),
   };
+}
+
+/** Reports a dragged range and clears its highlight. A click selects nothing. */
+function selectRange(plot: UPlot, onSelect: (from: number, to: number) => void): void {
+  const { left, width } = plot.select;
+  if (width < 4) return;
+  const [from, to] = [plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')];
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  onSelect(from, to);
 }
 
 /** Adds half a bar on each side: bars are centred on their time, so the first and last would be cut off. */

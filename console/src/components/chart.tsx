@@ -23,6 +23,8 @@ export interface ChartProps {
   readonly height?: number;
   /** Formats a value. */
   readonly format?: (value: number) => string;
+  /** Called with the range selected by dragging, in Unix seconds. Without it, dragging zooms the drawing itself. */
+  readonly onSelect?: (from: number, to: number) => void;
 }
 
 const ChartCanvas = lazy(async () => ({ default: (await import('./chart-canvas.tsx')).ChartCanvas }));

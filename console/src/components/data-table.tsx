@@ -2,6 +2,7 @@ import { type Header, type Row as TableRow, type RowData, useTable } from '@tans
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import {
+  type CSSProperties,
   type KeyboardEvent as ReactKeyboardEvent,
   memo,
   type ReactNode,
@@ -21,11 +22,15 @@ import { definitionOf, type Features, features } from './table-features.ts';
 export interface Column<Row> {
   readonly id: string;
   readonly header: ReactNode;
+  /** Label of the value on narrow screens; defaults to a header that is text. */
+  readonly label?: string;
   readonly cell: (row: Row) => ReactNode;
   /** CSS width; columns without one share the remaining space. */
   readonly width?: string;
   /** Right-aligns numbers. */
   readonly align?: 'end';
+  /** Shown in a last row below all others. */
+  readonly total?: ReactNode;
   /** Makes the column sortable, within the rows loaded so far; null sorts last. */
   readonly sortBy?: (row: Row) => string | number | null;
 }
@@ -56,8 +61,8 @@ export interface DataTableProps<Row> {
 }
 
 /**
- * A table that renders only the rows in view. j and k move through them, Enter opens one. It also renders its loading, empty and
- * error states.
+ * A table that renders only the rows in view; on narrow screens each row is a card. j and k move through rows, Enter opens one. It
+ * also renders its loading, empty and error states.
  */
 export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   const { label, rows, error, onRetry, empty } = props;
@@ -97,22 +102,22 @@ function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
     >
       <table
         aria-rowcount={props.hasMore === true ? -1 : rows.length + 1}
-        style={{ minWidth: minWidthOf(columns) }}
-        className="w-full table-fixed border-separate border-spacing-0 text-left"
+        style={{ '--columns': minWidthOf(columns) } as CSSProperties}
+        className="w-full table-fixed border-separate border-spacing-0 text-left max-sm:block sm:min-w-(--columns)"
       >
         <colgroup>
           {columns.map(({ id, width }) => (
             <col key={id} style={{ width }} />
           ))}
         </colgroup>
-        <thead>
+        <thead className="max-sm:hidden">
           <tr aria-rowindex={1}>
             {headers.map((header, index) => (
               <TableHead key={header.id} header={header} column={columns[index]} />
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody className="max-sm:block">
           <Spacer height={above} />
           {items.map(({ index, row }) => (
             <TableBodyRow
@@ -128,6 +133,7 @@ function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
           ))}
           <Spacer height={below} />
         </tbody>
+        <TotalRow columns={columns} />
       </table>
       {isLoadingMore === true && (
         <p role="status" className="px-3 py-2 text-xs text-soft">
@@ -138,7 +144,7 @@ function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
   );
 }
 
-/** Keeps columns without a width readable; on narrow screens the table scrolls inside its frame. */
+/** Keeps columns without a width readable; a table wider than the screen scrolls inside its frame. */
 function minWidthOf(columns: readonly { readonly width?: string }[]): string {
   return `calc(${columns.map(({ width }) => width ?? '14rem').join(' + ')})`;
 }
@@ -194,6 +200,39 @@ function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
   };
 }
 
+/** On narrow screens a cell is a line of a card: label, then value. */
+const cardCell =
+  'max-sm:static max-sm:flex max-sm:justify-between max-sm:gap-3 max-sm:border-0 max-sm:bg-transparent max-sm:px-0 max-sm:py-0.5 max-sm:before:shrink-0 max-sm:before:text-soft max-sm:before:content-[attr(data-label)]';
+
+function labelOf({ label, header }: { readonly label?: string; readonly header: ReactNode }): string | undefined {
+  return label ?? (typeof header === 'string' ? header : undefined);
+}
+
+type TotalColumn = Pick<Column<never>, 'id' | 'header' | 'label' | 'total' | 'align'>;
+
+function TotalRow({ columns }: { readonly columns: readonly TotalColumn[] }) {
+  if (columns.every(({ total }) => total === undefined)) return null;
+  return (
+    <tfoot className="max-sm:block">
+      <tr className="max-sm:block max-sm:border-t max-sm:border-line max-sm:px-3 max-sm:py-2">
+        {columns.map((column, index) => (
+          <td
+            key={column.id}
+            data-label={index === 0 ? undefined : labelOf(column)}
+            className={classNames(
+              'sticky bottom-0 border-t border-line bg-sunken px-3 py-2 font-medium',
+              column.align === 'end' && 'sm:text-right',
+              cardCell,
+            )}
+          >
+            {column.total}
+          </td>
+        ))}
+      </tr>
+    </tfoot>
+  );
+}
+
 /** Takes the height of the rows that are not rendered. */
 function Spacer({ height }: { readonly height: number }) {
   if (height <= 0) return null;
@@ -238,17 +277,22 @@ function BodyRow<Row extends RowData>({
         if (onOpen !== undefined && !isControlOrSelection(event.target)) onOpen(row.original);
       }}
       className={classNames(
-        'focus-visible:-outline-offset-2',
+        'focus-visible:-outline-offset-2 max-sm:block max-sm:border-b max-sm:border-line max-sm:px-3 max-sm:py-2',
         onOpen !== undefined && 'cursor-pointer hover:bg-hover',
         isOpen && 'bg-accent-soft',
       )}
     >
-      {columns.map(({ id, cell, align }) => (
+      {columns.map((column, place) => (
         <td
-          key={id}
-          className={classNames('border-b border-line px-3 py-2 align-top', align === 'end' && 'text-right')}
+          key={column.id}
+          data-label={place === 0 ? undefined : labelOf(column)}
+          className={classNames(
+            'border-b border-line px-3 py-2 align-top',
+            column.align === 'end' && 'sm:text-right',
+            cardCell,
+          )}
         >
-          {cell(row.original)}
+          <div className="min-w-0 max-sm:flex-1">{column.cell(row.original)}</div>
         </td>
       ))}
     </tr>

@@ -5,6 +5,7 @@ import { TimeText } from './time-text.tsx';
 import { UserText } from './user-text.tsx';
 import type { StoredEvent } from '../api/stored-events.ts';
 import { oneLine, valueText } from './one-line.ts';
+import { plainText } from './plain-text.ts';
 
 interface EventColumnsOptions {
   readonly projectId: number;
@@ -19,6 +20,7 @@ export function eventColumns({ projectId, properties, zone, open }: EventColumns
   const propertyColumns = properties.map((name): Column<StoredEvent> => ({
     id: `property ${name}`,
     header: <UserText text={name} charsMax={40} short />,
+    label: plainText(name, 40),
     width: '12rem',
     cell: ({ properties: all }) => <Line text={Object.hasOwn(all, name) ? valueText(all[name]) : '–'} />,
   }));

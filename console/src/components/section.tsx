@@ -28,7 +28,8 @@ export function Section({ title, label, description, actions, children, flush = 
         </div>
         {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
       </div>
-      <div className={flush ? '' : 'p-4'}>{children}</div>
+      {/* A table inside has the border of the section, not another one. */}
+      <div className={flush ? '*:rounded-none! *:border-0!' : 'p-4'}>{children}</div>
     </section>
   );
 }

@@ -1,7 +1,22 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Command } from 'cmdk';
-import { BookOpen, FolderOpen, Keyboard, Monitor, Moon, Sun, type LucideIcon } from 'lucide-react';
+import { Command, defaultFilter } from 'cmdk';
+import {
+  ArrowDownToLine,
+  BookOpen,
+  FolderOpen,
+  Keyboard,
+  List,
+  Monitor,
+  Moon,
+  Sun,
+  Users,
+  Workflow,
+  type LucideIcon,
+} from 'lucide-react';
+import { useState } from 'react';
+import { configsQuery } from '../api/configs.ts';
 import { UserText } from '../components/user-text.tsx';
 import { navigation } from './navigation-items.ts';
 import { useProjectContext } from './project-context.tsx';
@@ -12,9 +27,12 @@ interface CommandPaletteProps {
   readonly onShortcuts: () => void;
 }
 
-/** Finds pages, projects and general commands by name. */
+/** Finds pages, imports, transformations, projects and general commands by name, and searches persons and events. */
 export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
   const { project, projects } = useProjectContext();
+  const [typed, setTyped] = useState('');
+  const imports = useQuery(configsQuery(project.id, 'import_app')).data?.results ?? [];
+  const transformations = useQuery(configsQuery(project.id, 'transformation')).data?.results ?? [];
   const navigate = useNavigate();
   const [, chooseTheme] = useTheme();
   const run = (action: () => void) => (): void => {
@@ -28,10 +46,12 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
         <Base.Backdrop className="fixed inset-0 z-40 bg-black/40" />
         <Base.Popup className="fixed top-[12dvh] left-1/2 z-40 w-[min(36rem,calc(100vw-1.5rem))] -translate-x-1/2 overflow-hidden rounded-xl border border-line bg-surface shadow-float">
           <Base.Title className="sr-only">Search pages and commands</Base.Title>
-          <Command label="Search pages and commands" loop>
+          <Command label="Search pages and commands" loop filter={score}>
             <Command.Input
               autoFocus
-              placeholder="Go to a page or project"
+              value={typed}
+              onValueChange={setTyped}
+              placeholder="Go to a page, import, transformation, person or event"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-base outline-none"
             />
             <Command.List className="max-h-[50dvh] overflow-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-faint">
@@ -49,6 +69,61 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
                   )),
                 )}
               </Command.Group>
+              <Command.Group heading="Imports">
+                {imports.map(({ id, name }) => (
+                  <Row
+                    key={id}
+                    icon={ArrowDownToLine}
+                    label={name}
+                    value={`import ${id} ${name}`}
+                    onSelect={run(
+                      () =>
+                        void navigate({
+                          to: '/projects/$projectId/imports/$configId',
+                          params: { ...params, configId: String(id) },
+                        }),
+                    )}
+                  />
+                ))}
+              </Command.Group>
+              <Command.Group heading="Transformations">
+                {transformations.map(({ id, name }) => (
+                  <Row
+                    key={id}
+                    icon={Workflow}
+                    label={name}
+                    value={`transformation ${id} ${name}`}
+                    onSelect={run(
+                      () =>
+                        void navigate({
+                          to: '/projects/$projectId/transformations/$configId',
+                          params: { ...params, configId: String(id) },
+                        }),
+                    )}
+                  />
+                ))}
+              </Command.Group>
+              {typed.trim() !== '' && (
+                <Command.Group heading="Search">
+                  <Row
+                    icon={Users}
+                    label={`Persons matching “${typed.trim()}”`}
+                    value={`search persons ${typed}`}
+                    onSelect={run(
+                      () => void navigate({ to: '/projects/$projectId/persons', params, search: { q: typed.trim() } }),
+                    )}
+                  />
+                  <Row
+                    icon={List}
+                    label={`Events named “${typed.trim()}”`}
+                    value={`search events ${typed}`}
+                    onSelect={run(
+                      () =>
+                        void navigate({ to: '/projects/$projectId/events', params, search: { event: typed.trim() } }),
+                    )}
+                  />
+                </Command.Group>
+              )}
               <Command.Group heading="Projects">
                 {projects.map(({ id, name }) => (
                   <Row
@@ -79,6 +154,11 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
       </Base.Portal>
     </Base.Root>
   );
+}
+
+/** Ranks the search for persons and events, which always matches, below everything found by name. */
+function score(value: string, search: string, keywords?: string[]): number {
+  return value.startsWith('search ') ? 0.000_1 : defaultFilter(value, search, keywords);
 }
 
 interface RowProps {

@@ -25,6 +25,8 @@ import {
   actorOf,
   configPageOf,
   entryQuery,
+  itemOf,
+  sentenceOf,
   sideOf,
 } from './activity-query.ts';
 import { scopeLabels, scopes } from './activity-search.ts';
@@ -134,9 +136,8 @@ const columns: readonly Column<ActivityEntry>[] = [
     cell: (row) => (
       <>
         <route.Link to="." search={(before) => ({ ...before, entry: row.id })} className="font-medium hover:underline">
-          <UserText text={row.activity} charsMax={60} short />
-        </route.Link>{' '}
-        <UserText text={row.detail.name} charsMax={100} short />
+          <UserText text={sentenceOf(row)} charsMax={120} short />
+        </route.Link>
         <span className="block text-xs text-soft">
           <UserText text={row.detail.changes.map(({ field }) => field).join(', ')} charsMax={100} short />
         </span>
@@ -147,13 +148,9 @@ const columns: readonly Column<ActivityEntry>[] = [
     id: 'item',
     header: 'Item',
     width: '12rem',
-    cell: (row) => <UserText text={`${labelOf(row.scope)} ${row.item_id}`} charsMax={40} short />,
+    cell: (row) => <UserText text={itemOf(row)} charsMax={40} short />,
   },
 ];
-
-function labelOf(scope: string): string {
-  return scopes.find((each) => each === scope) ?? scope;
-}
 
 interface ActivityPanelProps {
   readonly id: string | undefined;
@@ -169,7 +166,7 @@ function OpenPanel({ id, onClose }: { readonly id: string; readonly onClose: () 
   const project = useProject();
   const entry = useQuery(entryQuery(project.id, id));
   const { data } = entry;
-  const title = data === undefined ? 'Change' : <UserText text={`${data.activity}: ${data.detail.name}`} short />;
+  const title = data === undefined ? 'Change' : <UserText text={sentenceOf(data)} short />;
   return (
     <SidePanel open onClose={onClose} title={title}>
       {data === undefined && entry.error === null && <Loading label="Loading change" />}

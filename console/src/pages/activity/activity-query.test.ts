@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { activityScopes } from '../../../../src/wire/contract/activity.ts';
-import { filtersOf, sideOf } from './activity-query.ts';
+import { filtersOf, itemOf, sentenceOf, sideOf } from './activity-query.ts';
 import { scopes } from './activity-search.ts';
 
 describe('activity', () => {
@@ -19,6 +19,16 @@ describe('activity', () => {
   it('filters changes by the service separately from users', () => {
     expect(filtersOf({ by: 'system' })).toMatchObject({ is_system: true, user: undefined });
     expect(filtersOf({ by: '7' })).toMatchObject({ is_system: undefined, user: '7' });
+  });
+
+  it('a change is described in a sentence, also of an unknown activity or scope', () => {
+    const detail = { name: 'Files', changes: [] };
+    const sentence = (activity: string, scope: string) => sentenceOf({ activity, scope, detail });
+    expect(sentence('config_updated', 'PluginConfig')).toBe('Changed settings of config Files');
+    expect(sentence('run', 'ImportRun')).toBe('Started import run Files');
+    expect(sentence('set_aside', 'Other')).toBe('Set aside Other Files');
+    expect(itemOf({ scope: 'ImportRun', item_id: '01a21924-49db-7000-8000-000000000000' })).toBe('import run 01a21924');
+    expect(itemOf({ scope: 'User', item_id: '7' })).toBe('user 7');
   });
 
   it('a side of a diff contains only fields that existed at the time', () => {

@@ -1,4 +1,4 @@
-import type { ActivityChange, ActivityEntry } from '../../../../src/wire/contract/activity.ts';
+import type { ActivityChange, ActivityEntry, ActivityScope } from '../../../../src/wire/contract/activity.ts';
 import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 import type { Query } from '../../api/request.ts';
 import { userName } from '../../api/users.ts';
@@ -47,6 +47,53 @@ export function configPageOf(entry: ActivityDetail): 'transformations' | 'import
   if (entry.scope !== 'PluginConfig') return undefined;
   const { family } = (entry.snapshot ?? {}) as { readonly family?: unknown };
   return family === 'transformation' ? 'transformations' : 'imports';
+}
+
+const nouns: Readonly<Record<ActivityScope, string>> = {
+  PluginConfig: 'config',
+  Plugin: 'plugin',
+  ImportRun: 'import run',
+  Project: 'project',
+  PersonalApiKey: 'key',
+  User: 'user',
+  HistoricalMigration: 'agreement',
+  NoticeDestination: 'notification destination',
+  DeadLetter: 'dead letter',
+};
+
+function nounOf(scope: string): string {
+  return Object.hasOwn(nouns, scope) ? nouns[scope as ActivityScope] : scope;
+}
+
+/** Verbs for activities that are not verbs themselves. */
+const verbs: Readonly<Record<string, string>> = {
+  updated: 'changed',
+  config_updated: 'changed settings of',
+  order_changed: 'moved',
+  moved_to_bin: 'moved to bin:',
+  token_reset: 'reset key of',
+  run: 'started',
+  failed: 'reported failure of',
+  recovered: 'reported recovery of',
+  filed: 'requested',
+  replay_started: 'started replay of',
+  replay_cancelled: 'cancelled replay of',
+  schedule_deleted: 'deleted schedule of',
+  job_triggered: 'started job of',
+  job_retried: 'retried job of',
+  job_cancelled: 'cancelled job of',
+  secret_compared: 'compared a secret of',
+};
+
+/** Describes a change: `Changed settings of config Files`. */
+export function sentenceOf({ activity, scope, detail }: Pick<ActivityEntry, 'activity' | 'scope' | 'detail'>): string {
+  const verb = verbs[activity] ?? activity.replaceAll('_', ' ');
+  return `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${nounOf(scope)} ${detail.name}`.trimEnd();
+}
+
+/** Names an item by type and short id: `import run 01a21924`. */
+export function itemOf({ scope, item_id: id }: Pick<ActivityEntry, 'scope' | 'item_id'>): string {
+  return `${nounOf(scope)} ${/^[\da-f]{8}-/.test(id) ? id.slice(0, 8) : id}`;
 }
 
 /** Returns the display name of the user or key that made the change. */

@@ -12,8 +12,8 @@ import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
 import { Input } from '../../components/input.tsx';
 import { Menu } from '../../components/menu.tsx';
-import { valueText } from '../../components/one-line.ts';
 import { PageHeader } from '../../components/page-header.tsx';
+import { saveFile, toCsv } from '../../components/save-file.ts';
 import { BareSelect } from '../../components/select.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
@@ -167,7 +167,7 @@ function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
       groups={[
         [
           { label: 'NDJSON', onSelect: () => saveFile('events.ndjson', 'application/x-ndjson', toNdjson(rows)) },
-          { label: 'CSV', onSelect: () => saveFile('events.csv', 'text/csv', toCsv(rows)) },
+          { label: 'CSV', onSelect: () => saveFile('events.csv', 'text/csv', csvOf(rows)) },
         ],
       ]}
     />
@@ -248,7 +248,7 @@ function toNdjson(events: readonly StoredEvent[]): string {
 }
 
 /** Writes events as CSV, with a column for every property found. */
-function toCsv(events: readonly StoredEvent[]): string {
+function csvOf(events: readonly StoredEvent[]): string {
   const names = [...new Set(events.flatMap(({ properties }) => Object.keys(properties)))].sort();
   const head = ['uuid', 'event', 'distinct_id', 'timestamp', 'historical_migration', ...names];
   const lines = events.map((event) => [
@@ -259,23 +259,5 @@ function toCsv(events: readonly StoredEvent[]): string {
     event.historical_migration,
     ...names.map((name) => event.properties[name]),
   ]);
-  return [head, ...lines].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
-}
-
-/** Writes a cell by RFC 4180. Strings that a spreadsheet would run as a formula get a leading apostrophe. */
-function csvCell(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  const plain = valueText(value);
-  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** Downloads text as a file. */
-function saveFile(name: string, type: string, content: string): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
+  return toCsv([head, ...lines]);
 }

@@ -40,7 +40,14 @@ export function VolumeChart({ counts, now, onRange, ...options }: VolumeChartPro
       <ErrorNote error={error} />
       <div className="min-h-56">
         {times.length > 0 && (
-          <Chart label={`Events by ${interval}`} kind="steps" times={times} series={series} height={140} />
+          <Chart
+            label={`Events by ${interval}`}
+            kind="steps"
+            times={times}
+            series={series}
+            height={140}
+            onSelect={(from, to) => onRange({ period: undefined, after: isoOf(from), before: isoOf(to) })}
+          />
         )}
         {!isPending && times.length === 0 && <p className="text-soft">No events.</p>}
       </div>
@@ -56,6 +63,10 @@ export function VolumeChart({ counts, now, onRange, ...options }: VolumeChartPro
       />
     </Section>
   );
+}
+
+function isoOf(seconds: number): string {
+  return new Date(Math.round(seconds) * 1000).toISOString();
 }
 
 interface OutliersProps {

@@ -3,6 +3,8 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { ArrowRight, CircleCheck } from 'lucide-react';
 import { useState } from 'react';
 import type { Attention, LaneStatus, ProjectStatus } from '../../../../src/wire/contract/status.ts';
+import { configsQuery } from '../../api/configs.ts';
+import { projectStatusQuery, serviceStatusQuery } from '../../api/status.ts';
 import { Chart } from '../../components/chart.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
@@ -19,17 +21,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import {
-  anyEventQuery,
-  chartStart,
-  countsQuery,
-  hourlySums,
-  type ListedRun,
-  projectStatusQuery,
-  runsQuery,
-  serviceStatusQuery,
-  transformationsQuery,
-} from './home-query.ts';
+import { anyEventQuery, chartStart, countsQuery, hourlySums, type ListedRun, runsQuery } from './home-query.ts';
 
 const route = getRouteApi('/projects/$projectId/home');
 const pollMs = 5_000;
@@ -68,7 +60,7 @@ function NewProject() {
   const [wasNew, setWasNew] = useState(false);
   const live = useAnyEvent(id, false);
   const history = useAnyEvent(id, true);
-  const transformations = useQuery({ ...transformationsQuery(id), refetchInterval: pollMs, enabled: wasNew });
+  const transformations = useQuery({ ...configsQuery(id, 'transformation'), refetchInterval: pollMs, enabled: wasNew });
   const transformation = transformations.data?.results.some(({ enabled }) => enabled) === true;
   const isKnown = live !== undefined && history !== undefined;
   const isNew = isKnown && !live && !history;

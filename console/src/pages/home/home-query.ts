@@ -1,9 +1,6 @@
 import type { Static } from 'typebox';
 import type { eventCountsSchema, eventPageSchema } from '../../../../src/wire/contract/events.ts';
-import type { ProjectStatus, ServiceStatus } from '../../../../src/wire/contract/status.ts';
 import type { ImportRunsRecord } from '../../../../src/wire/contract/import-runs.ts';
-import type { Page } from '../../../../src/wire/contract/pagination.ts';
-import type { PluginConfigRecord } from '../../../../src/wire/contract/plugin-configs.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 
 export type Counts = Static<typeof eventCountsSchema>;
@@ -11,11 +8,6 @@ export type Counts = Static<typeof eventCountsSchema>;
 const hourMs = 3_600_000;
 /** Number of hours in the chart. */
 export const hours = 48;
-
-export const projectStatusQuery = (projectId: number) => apiQuery<ProjectStatus>(projectPath(projectId, 'status'));
-
-/** For admins only. */
-export const serviceStatusQuery = apiQuery<ServiceStatus>('/api/status');
 
 /** Returns the first hour of the chart. */
 export function chartStart(now: number): number {
@@ -32,11 +24,6 @@ export type ListedRun = ImportRunsRecord['results'][number];
 /** The newest runs of all imports. */
 export function runsQuery(projectId: number) {
   return apiQuery<ImportRunsRecord>(projectPath(projectId, 'import_runs'), { limit: 20 });
-}
-
-/** Transformations of the project, on or off. */
-export function transformationsQuery(projectId: number) {
-  return apiQuery<Page<PluginConfigRecord>>(projectPath(projectId, 'pipeline_transformation_configs'), { limit: 1000 });
 }
 
 /** Fetches one live or historical event, to find out whether any exists. */

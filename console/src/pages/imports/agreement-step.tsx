@@ -1,8 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { Static } from 'typebox';
 import { useState } from 'react';
-import type { historicalSettingsSchema } from '../../../../src/wire/contract/historical-settings.ts';
-import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
+import { projectPath, refresh } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
@@ -12,9 +10,8 @@ import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
+import { type HistoricalSettings, historicalSettingsQuery } from './imports-query.ts';
 import { WizardFooter } from './wizard-footer.tsx';
-
-type HistoricalSettings = Static<typeof historicalSettingsSchema>;
 
 interface AgreementStepProps {
   readonly projectId: number;
@@ -26,9 +23,9 @@ interface AgreementStepProps {
   readonly onDone: () => void;
 }
 
-/** Shows the limits for history and requests an agreement. */
+/** Shows the limits for history and requests an agreement. Skipped where history is not limited. */
 export function AgreementStep({ projectId, source, events, onBack, onDone }: AgreementStepProps) {
-  const settings = useQuery(apiQuery<HistoricalSettings>(projectPath(projectId, 'historical_migrations/settings')));
+  const settings = useQuery(historicalSettingsQuery(projectId));
   if (settings.data === undefined) {
     return settings.error === null ? (
       <Loading label="Loading agreement" />
@@ -57,8 +54,7 @@ function CurrentLimits({ settings, events }: { readonly settings: HistoricalSett
       <NumberText value={settings.historical_events} /> historical events.
     </>
   );
-  if (mode === 'optional')
-    return <Notice tone="ok">No agreement is needed: this service does not limit history. {amount}</Notice>;
+  if (mode === 'optional') return <Notice tone="ok">This service does not limit history. {amount}</Notice>;
   return (
     <>
       {inForce === null ? (

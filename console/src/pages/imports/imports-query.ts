@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Static } from 'typebox';
-import type { HistoricalMigrationRecord } from '../../../../src/wire/contract/historical-migrations.ts';
+import type { historicalSettingsSchema } from '../../../../src/wire/contract/historical-settings.ts';
 import type { importFormatListSchema, importFormatSchema } from '../../../../src/wire/contract/import-formats.ts';
 import type { PreflightResult } from '../../../../src/wire/contract/import-preflight.ts';
 import type { importPreviewResultSchema } from '../../../../src/wire/contract/import-preview.ts';
@@ -12,9 +12,9 @@ import type {
 } from '../../../../src/wire/contract/import-runs.ts';
 import type { ImportScheduleRecord, ImportScheduleSet } from '../../../../src/wire/contract/import-schedules.ts';
 import type { ImportUndoPlan } from '../../../../src/wire/contract/import-undo.ts';
-import type { Page } from '../../../../src/wire/contract/pagination.ts';
 import type { PluginConfigRecord } from '../../../../src/wire/contract/plugin-configs.ts';
 import type { PluginRecord } from '../../../../src/wire/contract/plugins.ts';
+import { configsPath as pathOfConfigs } from '../../api/configs.ts';
 import { readStream } from '../../api/event-stream.ts';
 import { parseExact } from '../../api/exact-json.ts';
 import { apiPages, apiQuery, type NextPage, projectPath } from '../../api/queries.ts';
@@ -31,12 +31,11 @@ export type ImportConfig = PluginConfigRecord;
 export type Plugin = PluginRecord;
 export type Preflight = PreflightResult;
 export type UndoPlan = ImportUndoPlan;
-export type Agreement = HistoricalMigrationRecord;
 
 const pageSize = 100;
 
 export function configsPath(projectId: number): string {
-  return projectPath(projectId, 'pipeline_import_apps_configs');
+  return pathOfConfigs(projectId, 'import_app');
 }
 
 export function configPath(projectId: number, configId: number): string {
@@ -79,13 +78,15 @@ export function configQuery(projectId: number, configId: number) {
   return apiQuery<ImportConfig>(configPath(projectId, configId));
 }
 
-/** Lists the transformations of the project, enabled or not. */
-export function transformationsQuery(projectId: number) {
-  return apiQuery<Page<PluginConfigRecord>>(projectPath(projectId, 'pipeline_transformation_configs'), { limit: 1000 });
-}
-
 export function settingsQuery(projectId: number, configId: number) {
   return apiQuery<SettingValues>(`${configPath(projectId, configId)}/settings`);
+}
+
+export type HistoricalSettings = Static<typeof historicalSettingsSchema>;
+
+/** The limits for history that apply to the project. */
+export function historicalSettingsQuery(projectId: number) {
+  return apiQuery<HistoricalSettings>(projectPath(projectId, 'historical_migrations/settings'));
 }
 
 export function runQuery(place: RunPlace) {

@@ -20,6 +20,8 @@ import { CheckStep } from './check-step.tsx';
 import { ConnectionStep } from './connection-step.tsx';
 import {
   configQuery,
+  formatsQuery,
+  historicalSettingsQuery,
   type Plugin,
   type Run,
   runQuery,
@@ -33,6 +35,7 @@ import { type WizardStep, wizardSteps } from './imports-search.ts';
 import { PreviewStep } from './preview-step.tsx';
 import { loadBody } from './run-actions.ts';
 import { checkQuery, eventsToLoad } from './run-results.ts';
+import { sourceGroups, type SourceTile, sourceTiles } from './source-tiles.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
 const route = getRouteApi('/projects/$projectId/imports/new');
@@ -63,12 +66,20 @@ const stepNames = {
   start: 'Start',
 } as const satisfies Record<WizardStep, string>;
 
+/** Tells whether the wizard has a step for the agreement: only where history is limited. */
+function useNeedsAgreement(): boolean {
+  const { data } = useQuery(historicalSettingsQuery(useProject().id));
+  return data?.mode === 'required';
+}
+
 /** The steps of the wizard; completed ones are links. */
 function Steps({ current }: { readonly current: WizardStep }) {
-  const at = wizardSteps.indexOf(current);
+  const needsAgreement = useNeedsAgreement();
+  const steps = wizardSteps.filter((step) => step !== 'agreement' || needsAgreement || current === 'agreement');
+  const at = steps.indexOf(current);
   return (
     <ol aria-label="Steps" className="flex flex-wrap gap-x-4 gap-y-1 pb-4 text-sm">
-      {wizardSteps.map((step, index) => (
+      {steps.map((step, index) => (
         <li
           key={step}
           aria-current={step === current ? 'step' : undefined}
@@ -91,6 +102,7 @@ function Step({ step }: { readonly step: WizardStep }) {
   const { id: projectId } = useProject();
   const navigate = route.useNavigate();
   const { source, config, run } = route.useSearch();
+  const needsAgreement = useNeedsAgreement();
   const sources = useQuery(sourcesQuery(projectId));
   const stored = useQuery({ ...configQuery(projectId, config ?? 0), enabled: config !== undefined });
   const settings = useQuery({ ...settingsQuery(projectId, config ?? 0), enabled: config !== undefined });
@@ -133,10 +145,10 @@ function Step({ step }: { readonly step: WizardStep }) {
   const onRun = (next: string | undefined): void =>
     void navigate({ search: (before) => ({ ...before, run: next, step: 'check' }), replace: true });
   if (step === 'check' || run === undefined) {
-    const steps = { onBack: () => go('preview'), onDone: () => go('agreement') };
+    const steps = { onBack: () => go('preview'), onDone: () => go(needsAgreement ? 'agreement' : 'start') };
     return <CheckStep {...common} runId={run} onRun={onRun} {...steps} />;
   }
-  return <LastSteps {...common} runId={run} step={step} source={plugin.slug} onStep={go} />;
+  return <LastSteps {...common} {...{ step, needsAgreement }} runId={run} source={plugin.slug} onStep={go} />;
 }
 
 interface LastStepsProps {
@@ -145,10 +157,11 @@ interface LastStepsProps {
   readonly runId: string;
   readonly source: string;
   readonly step: 'agreement' | 'start';
+  readonly needsAgreement: boolean;
   readonly onStep: (step: WizardStep) => void;
 }
 
-function LastSteps({ projectId, configId, runId, source, step, onStep }: LastStepsProps) {
+function LastSteps({ projectId, configId, runId, source, step, needsAgreement, onStep }: LastStepsProps) {
   const navigate = route.useNavigate();
   const place = { projectId, configId, runId };
   const run = useRun(place);
@@ -175,7 +188,7 @@ function LastSteps({ projectId, configId, runId, source, step, onStep }: LastSte
       configId={configId}
       run={run.data}
       events={events}
-      onBack={() => onStep('agreement')}
+      onBack={() => onStep(needsAgreement ? 'agreement' : 'check')}
       onStarted={({ id }) =>
         void navigate({
           to: '/projects/$projectId/imports/$configId/runs/$runId',
@@ -203,6 +216,7 @@ interface SourceStepProps {
 /** Selects the source of the history. */
 function SourceStep({ projectId, onChoose }: SourceStepProps) {
   const sources = useQuery(sourcesQuery(projectId));
+  const formats = useQuery(formatsQuery(projectId));
   const [search, setSearch] = useState('');
   if (sources.data === undefined) {
     return sources.error === null ? (
@@ -212,9 +226,10 @@ function SourceStep({ projectId, onChoose }: SourceStepProps) {
     );
   }
   const wanted = search.toLowerCase();
-  const shown = sources.data.results
-    .filter(({ capabilities }) => capabilities.methods.includes('importEvents'))
-    .filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(wanted));
+  const apps = sources.data.results.filter(({ capabilities }) => capabilities.methods.includes('importEvents'));
+  const tiles = sourceTiles(apps, formats.data?.results ?? []).filter(({ name, description }) =>
+    `${name} ${description}`.toLowerCase().includes(wanted),
+  );
   return (
     <div className="flex flex-col gap-3">
       <Input
@@ -225,12 +240,30 @@ function SourceStep({ projectId, onChoose }: SourceStepProps) {
         value={search}
         onChange={({ target }) => setSearch(target.value)}
       />
-      {shown.length === 0 && (
+      {tiles.length === 0 && (
         <EmptyState title="No matching sources">Use Files to import an export of any tool.</EmptyState>
       )}
+      {sourceGroups.map((group) => (
+        <TileGroup key={group} title={group} tiles={tiles.filter((tile) => tile.group === group)} onChoose={onChoose} />
+      ))}
+    </div>
+  );
+}
+
+interface TileGroupProps {
+  readonly title: string;
+  readonly tiles: readonly SourceTile[];
+  readonly onChoose: (slug: string) => void;
+}
+
+function TileGroup({ title, tiles, onChoose }: TileGroupProps) {
+  if (tiles.length === 0) return null;
+  return (
+    <section aria-label={title} className="flex flex-col gap-2">
+      <h2 className="text-sm font-semibold">{title}</h2>
       <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-        {shown.map(({ id, slug, name, description }) => (
-          <li key={id}>
+        {tiles.map(({ slug, name, description }) => (
+          <li key={name}>
             <button
               type="button"
               onClick={() => onChoose(slug)}
@@ -246,7 +279,7 @@ function SourceStep({ projectId, onChoose }: SourceStepProps) {
           </li>
         ))}
       </ul>
-    </div>
+    </section>
   );
 }
 

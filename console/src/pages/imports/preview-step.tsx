@@ -1,6 +1,7 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
+import { configsQuery } from '../../api/configs.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -16,7 +17,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { ChoiceEditor } from './choice-editor.tsx';
 import { choiceWords, readChoice } from './choice-fields.ts';
 import { FormatSection } from './format-section.tsx';
-import { changeSettings, configPath, type Preview, readPreview, transformationsQuery } from './imports-query.ts';
+import { changeSettings, configPath, type Preview, readPreview } from './imports-query.ts';
 import { openMapping } from './mapping-rules.ts';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
@@ -186,7 +187,7 @@ interface TransformSelectProps {
 
 /** Selects a transformation that runs on each event before the check, for changes that rules cannot express. */
 function TransformSelect({ projectId, value, onChange }: TransformSelectProps) {
-  const chain = useQuery(transformationsQuery(projectId));
+  const chain = useQuery(configsQuery(projectId, 'transformation'));
   const configs = chain.data?.results ?? [];
   const choices = [
     { value: '', label: 'None' },

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { ChevronLeft, ChevronRight, ExternalLink } from 'lucide-react';
+import { ChevronLeft, ChevronRight, Download, ExternalLink } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { buttonStyle } from '../../components/button.tsx';
+import { Button, buttonStyle } from '../../components/button.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -9,6 +9,8 @@ import { IconButton } from '../../components/icon-button.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
+import { plainText } from '../../components/plain-text.ts';
+import { saveFile, toCsv } from '../../components/save-file.ts';
 import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
@@ -88,14 +90,24 @@ export function ReportLink({ place }: { readonly place: RunPlace }) {
 function Days({ report }: { readonly report: Report }) {
   const { days, cells } = report;
   const [from, setFrom] = useState(0);
-  const columns = useMemo(() => columnsOf(cells.events, from), [cells.events, from]);
+  const columns = useMemo(() => columnsOf(cells.events, from, days), [cells.events, from, days]);
   const rows = useMemo(() => {
     const counts = new Map(cells.rows.map((row) => [row.day, row.counts]));
     return days.map((day): Row => Object.assign({ counts: counts.get(day.day) ?? [] }, day));
   }, [days, cells]);
   return (
     <div className="flex flex-col gap-2">
-      <EventNamePager count={cells.events.length} from={from} onFrom={setFrom} />
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <Button
+          size="small"
+          disabled={rows.length === 0}
+          icon={<Download aria-hidden="true" className="size-3.5" />}
+          onClick={() => saveFile('reconciliation.csv', 'text/csv', csvOf(rows, cells.events))}
+        >
+          Download CSV
+        </Button>
+        <EventNamePager count={cells.events.length} from={from} onFrom={setFrom} />
+      </div>
       <DataTable
         label="Days"
         columns={columns}
@@ -143,30 +155,63 @@ function EventNamePager({ count, from, onFrom }: EventNamePagerProps) {
   );
 }
 
-function columnsOf(events: readonly string[], from: number): readonly Column<Row>[] {
-  const number = (id: string, header: string, value: (row: Row) => number | null): Column<Row> => ({
-    id,
-    header,
-    width: '7rem',
-    align: 'end',
-    sortBy: value,
-    cell: (row) => <NumberText value={value(row)} />,
-  });
+type CountName = 'to_load' | 'loaded' | 'verified' | 'duplicates' | 'rejected';
+
+const countLabels: Readonly<Record<CountName, string>> = {
+  to_load: 'To load',
+  loaded: 'Loaded',
+  verified: 'Verified',
+  duplicates: 'Duplicates',
+  rejected: 'Rejected',
+};
+const countNames = Object.keys(countLabels) as readonly CountName[];
+
+/** Loaded and verified counts must equal the count to load. */
+function differs(day: ReportDay, name: CountName): boolean {
+  return (name === 'loaded' || name === 'verified') && day[name] !== null && day[name] !== day.to_load;
+}
+
+function totalOf(days: readonly ReportDay[], name: CountName): number | null {
+  return days.some((day) => day[name] === null) ? null : days.reduce((sum, day) => sum + (day[name] ?? 0), 0);
+}
+
+function columnsOf(events: readonly string[], from: number, days: readonly ReportDay[]): readonly Column<Row>[] {
   return [
-    { id: 'day', header: 'Day', width: '8rem', sortBy: (row) => row.day, cell: (row) => row.day },
-    number('to_load', 'To load', (row) => row.to_load),
-    number('loaded', 'Loaded', (row) => row.loaded),
-    number('verified', 'In the store', (row) => row.verified),
-    number('duplicates', 'Duplicates', (row) => row.duplicates),
-    number('rejected', 'Rejected', (row) => row.rejected),
+    { id: 'day', header: 'Day', width: '8rem', sortBy: (row) => row.day, cell: (row) => row.day, total: 'Total' },
+    ...countNames.map((name): Column<Row> => ({
+      id: name,
+      header: countLabels[name],
+      width: '7rem',
+      align: 'end',
+      sortBy: (row) => row[name],
+      cell: (row) => (
+        <span className={differs(row, name) ? 'text-danger' : ''}>
+          <NumberText value={row[name]} />
+        </span>
+      ),
+      total: <NumberText value={totalOf(days, name)} />,
+    })),
     ...events.slice(from, from + eventsShown).map((event, index): Column<Row> => ({
       id: `event ${from + index}`,
       header: <UserText text={event} charsMax={24} short />,
+      label: plainText(event, 24),
       width: '8rem',
       align: 'end',
       cell: (row) => <CellText cell={row.counts[from + index]} />,
     })),
   ];
+}
+
+/** Writes a row per day, with a column for each event name: the verified count, or the loaded one if not verified. */
+function csvOf(rows: readonly Row[], events: readonly string[]): string {
+  const eventCount = (cell: ReportCell | undefined): number =>
+    cell === undefined ? 0 : typeof cell === 'number' ? cell : (cell[2] ?? cell[1]);
+  const lines = rows.map((row) => [
+    row.day,
+    ...countNames.map((name) => row[name]),
+    ...events.map((_event, index) => eventCount(row.counts[index])),
+  ]);
+  return toCsv([['day', ...countNames, ...events], ...lines]);
 }
 
 /** Shows all three counts of a cell if they differ. */

@@ -5,7 +5,8 @@ import { NumberText } from '../../components/number-text.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import type { PageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import type { ListedRun, Run } from './imports-query.ts';
+import { formatDuration, formatRate } from '../../components/format-number.ts';
+import type { ListedRun, Run, Stage } from './imports-query.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RunStateBadge } from '../../components/run-state-badge.tsx';
 
@@ -82,15 +83,29 @@ function columnsOf(projectId: number): readonly Column<ListedRun>[] {
   ];
 }
 
-/** Stage and progress of a run; only the last stage if it has ended. */
+/** Stage and progress of a run with rate and time left; only the duration if it has ended. */
 function RunProgress({ run }: { readonly run: Run }) {
   const active = run.stages.find(({ stage }) => stage === run.stage);
   const isEnded = run.state === 'completed' || run.state === 'undone' || run.state === 'cancelled';
-  if (isEnded || active === undefined) return <span className="text-soft">{run.stage}</span>;
+  if (isEnded || active === undefined) return <span className="text-soft">{durationOf(run)}</span>;
   return (
     <div className="flex flex-col gap-1">
-      <span className="text-xs text-soft">{run.waiting === null ? run.stage : `${run.stage}, waiting`}</span>
+      <span className="text-xs text-soft">
+        {run.stage}, stage {run.stages.indexOf(active) + 1} of {run.stages.length}
+        {run.waiting !== null && ', waiting'}
+      </span>
       <ProgressBar label={`Stage ${run.stage}`} share={active.share} />
+      {run.state === 'running' && <span className="text-xs text-soft tabular-nums">{speedOf(active)}</span>}
     </div>
   );
+}
+
+function speedOf({ rate, eta_seconds: eta }: Stage): string {
+  const parts = [rate > 0 && formatRate(rate), eta !== null && `${formatDuration(eta * 1000)} left`];
+  return parts.filter(Boolean).join(' · ');
+}
+
+function durationOf({ started_at: start, finished_at: end, stage }: Run): string {
+  if (start === null || end === null) return stage;
+  return `took ${formatDuration(Date.parse(end) - Date.parse(start))}`;
 }

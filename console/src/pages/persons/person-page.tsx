@@ -19,7 +19,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
-import { eventsFilter, personEvents, personQuery, type Person } from './persons-query.ts';
+import { displayName, eventsFilter, personEvents, personQuery, type Person } from './persons-query.ts';
 
 const route = getRouteApi('/projects/$projectId/persons/$distinctId');
 
@@ -29,7 +29,7 @@ export function PersonPage() {
   const { distinctId } = route.useParams();
   const query = useQuery(personQuery(id, distinctId));
   const person = query.data?.results[0];
-  const name = person?.name ?? distinctId;
+  const name = person === undefined ? distinctId : displayName(person);
   return (
     <>
       <PageHeader title={name} heading={<UserText text={name} charsMax={120} short />} description="Person" />

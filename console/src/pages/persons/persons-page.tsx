@@ -13,7 +13,7 @@ import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { oneLine } from '../../components/one-line.ts';
-import { personPages, type Person } from './persons-query.ts';
+import { displayName, personPages, type Person } from './persons-query.ts';
 
 const route = getRouteApi('/projects/$projectId/persons');
 const filters = [
@@ -70,13 +70,13 @@ function columnsOf(projectId: string): readonly Column<Person>[] {
       id: 'name',
       header: 'Name',
       width: '16rem',
-      cell: ({ name, distinct_ids: [distinctId = ''] }) => (
+      cell: (person) => (
         <Link
           to="/projects/$projectId/persons/$distinctId"
-          params={{ projectId, distinctId }}
+          params={{ projectId, distinctId: person.distinct_ids[0] ?? '' }}
           className="block truncate font-medium hover:underline"
         >
-          <UserText text={name} charsMax={60} short />
+          <UserText text={displayName(person)} charsMax={60} short />
         </Link>
       ),
     },

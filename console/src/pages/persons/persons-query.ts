@@ -6,6 +6,13 @@ import { eventPages, personPageSize } from '../../api/stored-events.ts';
 
 export type Person = PersonRecord;
 
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** Returns the display name of a person. Another id is better than the UUID of a device. */
+export function displayName({ name, distinct_ids: ids }: Pick<Person, 'name' | 'distinct_ids'>): string {
+  return uuid.test(name) ? (ids.find((id) => !uuid.test(id)) ?? name) : name;
+}
+
 export function personPages(projectId: number, search: string | undefined) {
   return apiPages<Person>(projectPath(projectId, 'persons'), { search });
 }

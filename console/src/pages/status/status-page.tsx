@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { LaneStatus } from '../../../../src/wire/contract/status.ts';
+import type { LaneStatus, ServiceStatus } from '../../../../src/wire/contract/status.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -13,7 +13,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay } from '../../shell/project-context.tsx';
-import { type Status, statusQuery } from './status-query.ts';
+import { serviceStatusQuery } from '../../api/status.ts';
 
 const pollMs = 3_000;
 const tones = { ok: 'ok', degraded: 'warn', unavailable: 'danger' } as const;
@@ -21,7 +21,7 @@ const tones = { ok: 'ok', degraded: 'warn', unavailable: 'danger' } as const;
 /** The state of the whole service. */
 export function StatusPage() {
   const isAdmin = useMay('admin');
-  const status = useQuery({ ...statusQuery, enabled: isAdmin, refetchInterval: pollMs });
+  const status = useQuery({ ...serviceStatusQuery, enabled: isAdmin, refetchInterval: pollMs });
   const { data, error } = status;
   return (
     <>
@@ -40,7 +40,7 @@ export function StatusPage() {
   );
 }
 
-function StatusSections({ status }: { readonly status: Status }) {
+function StatusSections({ status }: { readonly status: ServiceStatus }) {
   return (
     <div className="flex flex-col gap-4">
       <div className="grid gap-4 lg:grid-cols-2">
@@ -55,7 +55,7 @@ function StatusSections({ status }: { readonly status: Status }) {
   );
 }
 
-function MachineSection({ status }: { readonly status: Status }) {
+function MachineSection({ status }: { readonly status: ServiceStatus }) {
   const { disk } = status;
   return (
     <Section title="Service">
@@ -76,7 +76,7 @@ function MachineSection({ status }: { readonly status: Status }) {
   );
 }
 
-function WorkSection({ status }: { readonly status: Status }) {
+function WorkSection({ status }: { readonly status: ServiceStatus }) {
   const { imports, plugin_processes: processes } = status;
   const states = Object.entries(imports.by_state).map(([state, count]) => `${count} ${state}`);
   return (
@@ -145,7 +145,7 @@ function LanesSection({ lanes }: LanesSectionProps) {
 }
 
 /** The parts of the service, unhealthy ones first. */
-function PartsSection({ parts }: { readonly parts: Status['parts'] }) {
+function PartsSection({ parts }: { readonly parts: ServiceStatus['parts'] }) {
   const sorted = parts.toSorted((a, b) => Number(a.ok) - Number(b.ok) || a.name.localeCompare(b.name));
   return (
     <Section title="Parts" flush>
@@ -164,7 +164,7 @@ function PartsSection({ parts }: { readonly parts: Status['parts'] }) {
   );
 }
 
-function PartBadge({ part }: { readonly part: Status['parts'][number] }) {
+function PartBadge({ part }: { readonly part: ServiceStatus['parts'][number] }) {
   if (part.ok) return <StatusBadge tone="ok">ok</StatusBadge>;
   return <StatusBadge tone={part.required ? 'danger' : 'warn'}>{part.required ? 'down' : 'degraded'}</StatusBadge>;
 }
@@ -173,7 +173,7 @@ function PartBadge({ part }: { readonly part: Status['parts'][number] }) {
 const silentSecondsMax = 10;
 
 /** The processes and their roles, if roles are split. */
-function ProcessesSection({ processes }: { readonly processes: Status['processes'] }) {
+function ProcessesSection({ processes }: { readonly processes: ServiceStatus['processes'] }) {
   return (
     <Section title="Processes" flush>
       <ul className="divide-y divide-line">
@@ -195,7 +195,7 @@ function ProcessesSection({ processes }: { readonly processes: Status['processes
   );
 }
 
-type ErrorCount = Status['errors'][number];
+type ErrorCount = ServiceStatus['errors'][number];
 
 const columns: readonly Column<ErrorCount>[] = [
   { id: 'component', header: 'Component', sortBy: (row) => row.component, cell: (row) => row.component },

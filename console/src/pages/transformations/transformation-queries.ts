@@ -10,6 +10,7 @@ import type {
   pluginSourceSchema,
 } from '../../../../src/wire/contract/plugins.ts';
 import { isJsonObject, type JsonObject } from '../../components/json-value.ts';
+import { configsMax, configsPath, configsQuery } from '../../api/configs.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 
@@ -21,11 +22,8 @@ export type PluginSource = Static<typeof pluginSourceSchema>;
 /** File contents by path. */
 export type PluginFiles = PluginSource['files'];
 
-/** High enough for any project: the chain is loaded as one list. */
-const limit = 1000;
-
 export function transformationsPath(projectId: number): string {
-  return projectPath(projectId, 'pipeline_transformation_configs');
+  return configsPath(projectId, 'transformation');
 }
 
 export function transformationPath(projectId: number, id: number): string {
@@ -34,11 +32,11 @@ export function transformationPath(projectId: number, id: number): string {
 
 /** Lists the transformations in chain order. */
 export function chainQuery(projectId: number) {
-  return apiQuery<TransformationPage>(transformationsPath(projectId), { limit });
+  return configsQuery(projectId, 'transformation');
 }
 
 export function binQuery(projectId: number) {
-  return apiQuery<TransformationPage>(transformationsPath(projectId), { limit, deleted: true });
+  return apiQuery<TransformationPage>(transformationsPath(projectId), { limit: configsMax, deleted: true });
 }
 
 export function transformationQuery(projectId: number, id: number) {
@@ -59,7 +57,7 @@ export function pluginQuery(projectId: number, id: number) {
 }
 
 export function pluginVersionsQuery(projectId: number, id: number) {
-  return apiQuery<Page<PluginVersion>>(`${pluginsPath(projectId)}/${id}/versions`, { limit });
+  return apiQuery<Page<PluginVersion>>(`${pluginsPath(projectId)}/${id}/versions`, { limit: configsMax });
 }
 
 /** Returns the files of one version. */
@@ -68,7 +66,7 @@ export function pluginSourceQuery(projectId: number, id: number, version: string
 }
 
 export function pluginsQuery(projectId: number) {
-  return apiQuery<Page<Plugin>>(pluginsPath(projectId), { kind: 'transformation', limit });
+  return apiQuery<Page<Plugin>>(pluginsPath(projectId), { kind: 'transformation', limit: configsMax });
 }
 
 export function change(projectId: number, id: number, body: PluginConfigUpdate): Promise<Transformation> {
