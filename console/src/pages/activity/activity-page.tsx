@@ -115,7 +115,7 @@ interface DayInputProps {
 
 function DayInput({ label, value, onChange }: DayInputProps) {
   return (
-    <label className="flex items-center gap-1.5 text-xs text-soft">
+    <label className="flex items-center gap-1.5 text-xs whitespace-nowrap text-soft">
       {label}
       <Input
         type="date"

@@ -1,6 +1,6 @@
 import type { Formats, Plugin } from './imports-query.ts';
 
-export const sourceGroups = ['Tools', 'Files and buckets', 'Databases and streams'] as const;
+export const sourceGroups = ['Files and buckets', 'Tools', 'Databases and streams', 'Sample data'] as const;
 
 export interface SourceTile {
   readonly group: (typeof sourceGroups)[number];
@@ -21,6 +21,7 @@ const groupOfApp: Readonly<Record<string, SourceTile['group']>> = {
   kafka: 'Databases and streams',
   duckdb: 'Databases and streams',
   sqlite: 'Databases and streams',
+  'sample-events': 'Sample data',
 };
 
 /**

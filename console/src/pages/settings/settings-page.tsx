@@ -26,7 +26,7 @@ export function SettingsPage() {
   const { id, uuid, created_at: createdAt } = useProject();
   return (
     <>
-      <PageHeader title="Settings" description="Settings of this project." />
+      <PageHeader title="Settings" description="Name, time zone, key and notifications of this project." />
       <div className="flex flex-col gap-4">
         <GeneralSection key={id} />
         <ProjectKeySection />
