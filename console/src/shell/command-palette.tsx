@@ -27,19 +27,23 @@ interface CommandPaletteProps {
   readonly onShortcuts: () => void;
 }
 
+/** Closes the palette, then runs the command. */
+type Run = (action: () => void) => () => void;
+
+interface GroupProps {
+  readonly projectId: number;
+  readonly run: Run;
+}
+
 /** Finds pages, imports, transformations, projects and general commands by name, and searches persons and events. */
 export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
-  const { project, projects } = useProjectContext();
+  const { project } = useProjectContext();
   const [typed, setTyped] = useState('');
-  const imports = useQuery(configsQuery(project.id, 'import_app')).data?.results ?? [];
-  const transformations = useQuery(configsQuery(project.id, 'transformation')).data?.results ?? [];
-  const navigate = useNavigate();
-  const [, chooseTheme] = useTheme();
-  const run = (action: () => void) => (): void => {
+  const run: Run = (action) => () => {
     onClose();
     action();
   };
-  const params = { projectId: String(project.id) };
+  const group = { projectId: project.id, run };
   return (
     <Base.Root open onOpenChange={(open) => !open && onClose()}>
       <Base.Portal>
@@ -56,103 +60,121 @@ export function CommandPalette({ onClose, onShortcuts }: CommandPaletteProps) {
             />
             <Command.List className="max-h-[50dvh] overflow-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-faint">
               <Command.Empty className="px-2 py-6 text-center text-soft">No matches.</Command.Empty>
-              <Command.Group heading="Pages">
-                {navigation.flatMap(({ items }) =>
-                  items.map((item) => (
-                    <Row
-                      key={item.to}
-                      icon={item.icon}
-                      label={item.label}
-                      keywords={item.keywords}
-                      onSelect={run(() => void navigate({ to: item.to, params }))}
-                    />
-                  )),
-                )}
-              </Command.Group>
-              <Command.Group heading="Imports">
-                {imports.map(({ id, name }) => (
-                  <Row
-                    key={id}
-                    icon={ArrowDownToLine}
-                    label={name}
-                    value={`import ${id} ${name}`}
-                    onSelect={run(
-                      () =>
-                        void navigate({
-                          to: '/projects/$projectId/imports/$configId',
-                          params: { ...params, configId: String(id) },
-                        }),
-                    )}
-                  />
-                ))}
-              </Command.Group>
-              <Command.Group heading="Transformations">
-                {transformations.map(({ id, name }) => (
-                  <Row
-                    key={id}
-                    icon={Workflow}
-                    label={name}
-                    value={`transformation ${id} ${name}`}
-                    onSelect={run(
-                      () =>
-                        void navigate({
-                          to: '/projects/$projectId/transformations/$configId',
-                          params: { ...params, configId: String(id) },
-                        }),
-                    )}
-                  />
-                ))}
-              </Command.Group>
-              {typed.trim() !== '' && (
-                <Command.Group heading="Search">
-                  <Row
-                    icon={Users}
-                    label={`Persons matching “${typed.trim()}”`}
-                    value={`search persons ${typed}`}
-                    onSelect={run(
-                      () => void navigate({ to: '/projects/$projectId/persons', params, search: { q: typed.trim() } }),
-                    )}
-                  />
-                  <Row
-                    icon={List}
-                    label={`Events named “${typed.trim()}”`}
-                    value={`search events ${typed}`}
-                    onSelect={run(
-                      () =>
-                        void navigate({ to: '/projects/$projectId/events', params, search: { event: typed.trim() } }),
-                    )}
-                  />
-                </Command.Group>
-              )}
-              <Command.Group heading="Projects">
-                {projects.map(({ id, name }) => (
-                  <Row
-                    key={id}
-                    icon={FolderOpen}
-                    label={name}
-                    value={`project ${id} ${name}`}
-                    onSelect={run(
-                      () => void navigate({ to: '/projects/$projectId/home', params: { projectId: String(id) } }),
-                    )}
-                  />
-                ))}
-              </Command.Group>
-              <Command.Group heading="General">
-                <Row icon={Sun} label="Light theme" onSelect={run(() => chooseTheme('light'))} />
-                <Row icon={Moon} label="Dark theme" onSelect={run(() => chooseTheme('dark'))} />
-                <Row icon={Monitor} label="System theme" onSelect={run(() => chooseTheme('system'))} />
-                <Row icon={Keyboard} label="Keyboard shortcuts" onSelect={onShortcuts} />
-                <Row
-                  icon={BookOpen}
-                  label="API reference"
-                  onSelect={run(() => window.open('/api/docs', '_blank', 'noopener'))}
-                />
-              </Command.Group>
+              <Pages {...group} />
+              <Configs {...group} heading="Imports" icon={ArrowDownToLine} family="import_app" />
+              <Configs {...group} heading="Transformations" icon={Workflow} family="transformation" />
+              {typed.trim() !== '' && <Searches {...group} text={typed.trim()} />}
+              <Projects run={run} />
+              <General run={run} onShortcuts={onShortcuts} />
             </Command.List>
           </Command>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
+  );
+}
+
+function Pages({ projectId, run }: GroupProps) {
+  const navigate = useNavigate();
+  return (
+    <Command.Group heading="Pages">
+      {navigation.flatMap(({ items }) =>
+        items.map(({ to, icon, label, keywords }) => (
+          <Row
+            key={to}
+            icon={icon}
+            label={label}
+            keywords={keywords}
+            onSelect={run(() => void navigate({ to, params: { projectId: String(projectId) } }))}
+          />
+        )),
+      )}
+    </Command.Group>
+  );
+}
+
+const configPages = {
+  import_app: '/projects/$projectId/imports/$configId',
+  transformation: '/projects/$projectId/transformations/$configId',
+} as const;
+
+interface ConfigsProps extends GroupProps {
+  readonly heading: string;
+  readonly icon: LucideIcon;
+  readonly family: keyof typeof configPages;
+}
+
+function Configs({ projectId, run, heading, icon, family }: ConfigsProps) {
+  const navigate = useNavigate();
+  const { data } = useQuery(configsQuery(projectId, family));
+  return (
+    <Command.Group heading={heading}>
+      {data?.results.map(({ id, name }) => (
+        <Row
+          key={id}
+          icon={icon}
+          label={name}
+          value={`${family} ${id} ${name}`}
+          onSelect={run(() => {
+            void navigate({ to: configPages[family], params: { projectId: String(projectId), configId: String(id) } });
+          })}
+        />
+      ))}
+    </Command.Group>
+  );
+}
+
+function Searches({ projectId, run, text }: GroupProps & { readonly text: string }) {
+  const navigate = useNavigate();
+  const params = { projectId: String(projectId) };
+  return (
+    <Command.Group heading="Search">
+      <Row
+        icon={Users}
+        label={`Persons matching “${text}”`}
+        value={`search persons ${text}`}
+        onSelect={run(() => void navigate({ to: '/projects/$projectId/persons', params, search: { q: text } }))}
+      />
+      <Row
+        icon={List}
+        label={`Events named “${text}”`}
+        value={`search events ${text}`}
+        onSelect={run(() => void navigate({ to: '/projects/$projectId/events', params, search: { event: text } }))}
+      />
+    </Command.Group>
+  );
+}
+
+function Projects({ run }: Pick<GroupProps, 'run'>) {
+  const { projects } = useProjectContext();
+  const navigate = useNavigate();
+  return (
+    <Command.Group heading="Projects">
+      {projects.map(({ id, name }) => (
+        <Row
+          key={id}
+          icon={FolderOpen}
+          label={name}
+          value={`project ${id} ${name}`}
+          onSelect={run(() => {
+            void navigate({ to: '/projects/$projectId/home', params: { projectId: String(id) } });
+          })}
+        />
+      ))}
+    </Command.Group>
+  );
+}
+
+function General({ run, onShortcuts }: Pick<GroupProps, 'run'> & { readonly onShortcuts: () => void }) {
+  const [, chooseTheme] = useTheme();
+  return (
+    <Command.Group heading="General">
+      <Row icon={Sun} label="Light theme" onSelect={run(() => chooseTheme('light'))} />
+      <Row icon={Moon} label="Dark theme" onSelect={run(() => chooseTheme('dark'))} />
+      <Row icon={Monitor} label="System theme" onSelect={run(() => chooseTheme('system'))} />
+      <Row icon={Keyboard} label="Keyboard shortcuts" onSelect={onShortcuts} />
+      <Row icon={BookOpen} label="API reference" onSelect={run(() => window.open('/api/docs', '_blank', 'noopener'))} />
+    </Command.Group>
   );
 }
 
