@@ -13,10 +13,14 @@ import {
   earlierDataFile,
   earlierDeadLetters,
   earlierHistory,
+  earlierImported,
+  earlierImportProject,
   earlierLive,
   earlierPlugin,
   earlierSalt,
+  earlierSchedule,
   earlierSecret,
+  earlierUser,
   earlierWaiting,
   earlierWaitingHistory,
 } from '../test/support/earlier-data.ts';
@@ -24,8 +28,8 @@ import { runningStorePid } from '../test/support/processes.ts';
 import { personalKey, projectKey } from '../test/support/server-keys.ts';
 import { delay, startService, type Service } from './compat/service.ts';
 
-/** The last one before slots, schedules, notices, and the column of import runs. */
-const defaultCommit = '5b99665';
+/** The last one with the migrations that came before the baseline of the metadata schema. */
+const defaultCommit = '2612ee5';
 const project = '/api/projects/@current';
 const settings = {
   MILLRACE_BOOTSTRAP_PROJECT_API_KEY: projectKey,
@@ -48,6 +52,8 @@ try {
   );
   await untilStored(service);
   await checkCounts(service);
+  await service.api('POST', '/api/users/', earlierUser);
+  await importFile(service);
   await killWithWaitingEvents(service);
   const file = fileURLToPath(earlierDataFile);
   await mkdir(dirname(file), { recursive: true });
@@ -56,13 +62,14 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 
-/** The program of a commit; its path. */
+/** Returns the path of the built program of a commit. */
 async function takeOut(commit: string): Promise<string> {
   const checkout = join(directory, 'checkout');
   await mkdir(checkout);
   const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 1024 ** 3 });
   execFileSync('tar', ['-x'], { cwd: checkout, input: archive });
   await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  execFileSync(process.execPath, ['tools/build-server.js'], { cwd: checkout, stdio: 'inherit' });
   return join(checkout, 'bin/millrace.js');
 }
 
@@ -74,21 +81,46 @@ async function addConfigs(service: Service): Promise<void> {
   const hashing = { propertiesToHash: 'email', salt: earlierSalt };
   await addConfig(service, transformations, await builtIn(service, 'Hash properties'), hashing, true);
   const access = { service_account: 'import.mp-service-account', service_secret: earlierSecret, project_id: '1' };
-  await addConfig(
-    service,
-    `${project}/pipeline_import_apps_configs/`,
-    await builtIn(service, 'Mixpanel'),
-    access,
-    false,
-  );
+  const imports = `${project}/pipeline_import_apps_configs/`;
+  const mixpanel = await addConfig(service, imports, await builtIn(service, 'Mixpanel'), access, false);
+  await service.api('PUT', `${imports}${mixpanel}/schedule/`, earlierSchedule);
   // Configs reach the pipeline within two seconds; the plugin has to start, too.
   await delay(20_000);
 }
 
-async function addConfig(service: Service, family: string, plugin: number, values: object, on: boolean): Promise<void> {
+/** @returns its id */
+async function addConfig(
+  service: Service,
+  family: string,
+  plugin: number,
+  values: object,
+  on: boolean,
+): Promise<number> {
   const { id } = (await service.api<{ id: number }>('POST', family, { plugin })).body;
   await service.api('PATCH', `${family}${id}/settings/`, values);
   if (on) await service.api('PATCH', `${family}${id}/`, { enabled: true });
+  return id;
+}
+
+/** Runs an import to its end in a project of its own. */
+async function importFile(service: Service): Promise<void> {
+  const { id: project } = (await service.api<{ id: number }>('POST', '/api/projects/', { name: earlierImportProject }))
+    .body;
+  const form = new FormData();
+  form.set('file', new Blob([earlierImported.map((event) => `${JSON.stringify(event)}\n`).join('')]), 'bought.jsonl');
+  await service.api('POST', `/api/projects/${project}/import_files/`, form);
+  const configs = `/api/projects/${project}/pipeline_import_apps_configs/`;
+  const settings = { paths: 'upload:bought.jsonl', format: 'posthog' };
+  const config = await addConfig(service, configs, await builtIn(service, 'Files'), settings, false);
+  const runs = `${configs}${config}/runs/`;
+  const { id } = (await service.api<{ id: string }>('POST', runs, {})).body;
+  for (let tries = 0; tries < 600; tries += 1) {
+    const { state } = (await service.api<{ state: string }>('GET', `${runs}${id}/`)).body;
+    if (state === 'completed') return;
+    if (!['queued', 'running'].includes(state)) throw new Error(`expected a completed run, got: ${state}`);
+    await delay(200);
+  }
+  throw new Error('expected the run to end within two minutes');
 }
 
 async function builtIn(service: Service, name: string): Promise<number> {

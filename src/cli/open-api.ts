@@ -28,7 +28,7 @@ export function addOpenApiOptions(command: Command, moreSettings: readonly Setti
 
 /**
  * Calls the API of the service that is named, over HTTP; without one, the same API in this process, on the data directory and with the
- * rights of its operator. Errors: CommandError; SchemaTooNewError.
+ * rights of its operator. Errors: CommandError; SchemaVersionError.
  */
 export async function withApi<T>(
   options: OpenApiOptions,

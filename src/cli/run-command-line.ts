@@ -36,7 +36,7 @@ function exitCodeOf(error: unknown, terminal: Terminal, [command]: readonly stri
     return exitCodes[error.reason].code;
   }
   // By name: loading the metadata store only to compare classes would slow every command down.
-  if (error instanceof ConfigError || (error instanceof Error && error.name === 'SchemaTooNewError')) {
+  if (error instanceof ConfigError || (error instanceof Error && error.name === 'SchemaVersionError')) {
     terminal.problem(error.message);
     return exitCodes.invalidConfig.code;
   }

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import type { Database } from '../stores/metadata/database.ts';
-import type { DeadLetterState } from '../stores/metadata/dead-letter-tables.ts';
+import type { DeadLetterState } from '../stores/metadata/tables/pipeline.ts';
 import type { Queries } from '../stores/metadata/queries.ts';
 
 export type DeadLetter = Selectable<Database['dead_letters']>;

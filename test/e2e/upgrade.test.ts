@@ -1,6 +1,6 @@
 /**
- * A data directory that an earlier version has filled, killed while events waited in its log; tools/make-earlier-data.ts
- * made it. Real: the directory, and the whole program of today on it.
+ * A data directory that an earlier version has filled, killed while events waited in its log; built by tools/make-earlier-data.ts.
+ * Real: the directory, and the whole program of today on it.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -8,13 +8,19 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { openSqlite } from '../../src/stores/metadata/sqlite.ts';
+import { migrate } from '../../src/stores/metadata/migrate.ts';
 import {
   earlierDataFile,
   earlierDeadLetters,
   earlierHistory,
+  earlierImported,
+  earlierImportProject,
   earlierLive,
   earlierSalt,
+  earlierSchedule,
   earlierSecret,
+  earlierUser,
   earlierWaiting,
   earlierWaitingHistory,
   type EarlierEvent,
@@ -32,25 +38,25 @@ import {
 
 const live = [...earlierLive, ...earlierWaiting];
 const history = [...earlierHistory, ...earlierWaitingHistory];
-/** However slow the machine is, no event passes the plugin by. */
+/** However slow the machine is, the plugin sees every event. */
 const patient = { MILLRACE_SANDBOX_CPU_MS: '10000', MILLRACE_SANDBOX_WAIT_MS: '120000' };
 const project = '/api/projects/@current';
 
-it('a data directory of an earlier version is taken along with what waits in its log: nothing is lost or doubled, and it goes on', async () => {
-  await using untouched = await tempDataDir();
+it('a data directory of an earlier version is upgraded with the events that wait in its log: nothing is lost or doubled', async () => {
   await using directory = await tempDataDir();
-  for (const { path } of [untouched, directory]) unpack(path);
+  unpack(directory.path);
   const dataDir = join(directory.path, 'data');
   const server = await startServer(dataDir, patient, { readyMs: 120_000 });
   await untilSettled(server, { standard: live.length, historical: history.length });
-  expect(schemaVersion(join(untouched.path, 'data'))).toBeLessThan(schemaVersion(dataDir));
 
   await expectEvents(server);
   await expectPersons(server);
   await expectDeadLetters(server);
   await expectConfigs(server);
+  await expectUser(server);
+  await expectRun(server);
 
-  // What a sender, not sure of its answer, sends again after the upgrade.
+  // A sender that received no answer retries after the upgrade.
   await send(server, live);
   await send(server, history, true);
   await send(server, [{ ...live[0], event: 'after', uuid: randomUUID(), timestamp: new Date().toISOString() }]);
@@ -64,15 +70,52 @@ function unpack(directory: string): void {
   execFileSync('tar', ['-xzf', fileURLToPath(earlierDataFile), '-C', directory]);
 }
 
-function schemaVersion(dataDir: string): number {
-  using database = new DatabaseSync(join(dataDir, 'metadata.sqlite'));
-  return Number(database.prepare('SELECT max(version) AS version FROM schema_version').get()?.['version']);
+it('a store that an earlier version created has the schema that this version creates', async () => {
+  await using directory = await tempDataDir();
+  unpack(directory.path);
+  const earlier = join(directory.path, 'data/metadata.sqlite');
+  const created = join(directory.path, 'created.sqlite');
+  for (const file of [earlier, created]) {
+    const db = openSqlite(file);
+    await migrate(db, 'sqlite');
+    await db.destroy();
+  }
+  const schema = schemaOf(earlier);
+  expect(schema.length).toBeGreaterThan(40);
+  expect(schema).toEqual(schemaOf(created));
+});
+
+/** Columns, constraints and indexes of each table; the order of columns does not count. */
+function schemaOf(file: string): object[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  const rows = (sql: string, ...values: string[]) => database.prepare(sql).all(...values);
+  const tables = rows(
+    "select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name",
+  );
+  return tables.map(({ name, sql }) => {
+    const table = String(name);
+    const indexes = rows('select name, "unique", origin, partial from pragma_index_list(?) order by name', table);
+    return {
+      table,
+      columns: rows('select name, type, "notnull", dflt_value, pk from pragma_table_xinfo(?) order by name', table),
+      references: rows(
+        'select "from", "table", "to", on_delete from pragma_foreign_key_list(?) order by "from"',
+        table,
+      ),
+      constraints: [...String(sql).matchAll(/constraint "\w+"|autoincrement/gi)].map(([found]) => found).toSorted(),
+      indexes: indexes.map((index) => ({
+        index,
+        columns: rows('select name from pragma_index_info(?) order by seqno', String(index['name'])),
+        sql: rows('select sql from sqlite_schema where name = ?', String(index['name'])),
+      })),
+    };
+  });
 }
 
-/** Each of them once, as it was sent; the plugin has counted on where it was, and the salt of the other is the same. */
+/** Each is stored once, as it was sent; the plugin resumed its count, and the salt of the other is the same. */
 async function expectEvents(server: TestServer): Promise<void> {
   const stored = await readAllEvents(server);
-  const told = stored.map(({ id, event, distinct_id, timestamp, historical_migration, properties }) => ({
+  const seen = stored.map(({ id, event, distinct_id, timestamp, historical_migration, properties }) => ({
     id,
     event,
     distinct_id,
@@ -93,7 +136,7 @@ async function expectEvents(server: TestServer): Promise<void> {
         .update(`${String(email)}${earlierSalt}`)
         .digest('hex'),
     }));
-  expect(byId(told)).toEqual(byId([...sent(live, false), ...sent(history, true)]));
+  expect(byId(seen)).toEqual(byId([...sent(live, false), ...sent(history, true)]));
   const counts = stored.map(({ properties }) => Number(properties['count'])).sort((a, b) => a - b);
   expect(counts).toEqual(stored.map((_, index) => index + 1));
 }
@@ -147,6 +190,25 @@ async function expectConfigs(server: TestServer): Promise<void> {
   const settings = await apiGet(server, `${project}/pipeline_import_apps_configs/${imports[0]?.id}/settings/`);
   expect(JSON.stringify(settings)).toContain('import.mp-service-account');
   expect(JSON.stringify(settings)).not.toContain(earlierSecret);
+}
+
+async function expectUser(server: TestServer): Promise<void> {
+  const users = await apiGet<object[]>(server, '/api/users/');
+  expect(users).toContainEqual(expect.objectContaining(earlierUser));
+}
+
+/** Its run can still be undone, and its schedule is as it was set. */
+async function expectRun(server: TestServer): Promise<void> {
+  const { results: projects } = await apiGet<{ results: { id: number; name: string }[] }>(server, '/api/projects/');
+  const imported = projects.find(({ name }) => name === earlierImportProject);
+  const base = `/api/projects/${imported?.id}`;
+  const runs = await apiGet<{ results: object[] }>(server, `${base}/import_runs/`);
+  expect(runs.results).toMatchObject([{ state: 'completed', totals: { records: earlierImported.length } }]);
+  const { results } = await apiGet<{ results: { id: string }[] }>(server, `${base}/events/?limit=100`);
+  expect(results.map(({ id }) => id).toSorted()).toEqual(earlierImported.map(({ uuid }) => uuid).toSorted());
+  const schedules = await apiGet<{ results: object[] }>(server, `${project}/import_schedules/`);
+  const { every_minutes, overlap_minutes, paused } = earlierSchedule;
+  expect(schedules.results).toMatchObject([{ every_minutes, overlap_minutes, paused }]);
 }
 
 async function send(server: TestServer, events: readonly object[], historical_migration = false): Promise<void> {

@@ -66,6 +66,15 @@ export const earlierDeadLetters: readonly string[] = [
   '{"distinct_id":"without a name","properties":{"n":2}}',
 ];
 
+/** The project of the import run, and what the run stored. */
+export const earlierImportProject = 'Imported';
+export const earlierImported: readonly EarlierEvent[] = Array.from({ length: 12 }, (_, n) =>
+  eventOf(400 + n, 'bought', `2023-0${1 + (n % 3)}-20T08:${minutes(n)}:00.000Z`),
+);
+export const earlierUser = { email: 'ann@example.com', first_name: 'Ann', role: 'editor' };
+/** Paused, so that it never starts a run. */
+export const earlierSchedule = { every_minutes: 1440, overlap_minutes: 30, paused: true, from: '2026-10-01T00:00:00Z' };
+
 /** Sees every event once, whatever happens, and numbers it. */
 export const earlierPlugin = `export async function processEvent(event, { storage }) {
   const count = (await storage.get('count', 0)) + 1;

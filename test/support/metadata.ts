@@ -54,8 +54,9 @@ async function copyMigrated(file: string): Promise<void> {
 
 /** Of everything that decides what a migrated store looks like. */
 export async function schemaHash(): Promise<string> {
-  const migrations = join(metadataDir, 'migrations');
-  const files = [join(metadataDir, 'migrate.ts'), ...(await readdir(migrations)).map((name) => join(migrations, name))];
+  const tables = join(metadataDir, 'tables');
+  const others = ['migrate.ts', 'database.ts'].map((name) => join(metadataDir, name));
+  const files = [...others, ...(await readdir(tables)).map((name) => join(tables, name))];
   const hash = createHash('sha256');
   for (const text of await Promise.all(files.sort().map((path) => readFile(path)))) hash.update(text);
   return hash.digest('hex').slice(0, 16);

@@ -10,7 +10,7 @@ import type { Settings } from '../../server/config/settings.ts';
 import { metadataFile, openMetadata } from '../../server/service/stores.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
-import { schemaVersion } from '../../stores/metadata/migrate.ts';
+import { checkSchemaVersion, schemaVersion } from '../../stores/metadata/migrate.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
@@ -130,11 +130,7 @@ async function describeMetadata({ dataDir, databaseUrl }: Settings): Promise<Met
     const query = sql<{ version: number | null }>`select max(version) as version from schema_version`;
     const found = (await query.execute(db)).rows[0]?.version ?? 0;
     const place = dialect === 'sqlite' ? file : 'PostgreSQL';
-    if (found > schemaVersion) {
-      throw new Error(
-        `${place} was written by a newer Millrace (schema ${found}, known ${schemaVersion}); start that one`,
-      );
-    }
+    if (found > 0) checkSchemaVersion(found);
     const lettersWithoutProject = found === 0 ? 0 : await countLettersWithoutProject(db);
     return { summary: `${place}, schema ${found} of ${schemaVersion}`, place, lettersWithoutProject };
   } finally {

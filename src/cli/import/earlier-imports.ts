@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { findSameRecords, knownRuns, type EarlierRuns, type KnownRun } from '../../imports/run/same-records.ts';
 import type { SameRecords } from '../../imports/run/results.ts';
-import { SchemaTooNewError } from '../../stores/metadata/migrate.ts';
+import { SchemaVersionError } from '../../stores/metadata/migrate.ts';
 import { withStore } from './local-store.ts';
 import { descriptionOf, listImports, registrationOf, type ImportDir } from './state-dir.ts';
 import { undoneRuns } from './undone-runs.ts';
@@ -23,7 +23,7 @@ export function earlierImports(dir: ImportDir, apiKey: string | undefined): Earl
       for (const other of await listImports(dirname(dir.path))) {
         const { url, target_key: key } = await descriptionOf(other);
         if (other.id === dir.id || url !== own.url || key !== own.target_key) continue;
-        const same = await unlessTooNew(() => withStore(other, (db) => findSameRecords(db, checked)));
+        const same = await unlessUnreadable(() => withStore(other, (db) => findSameRecords(db, checked)));
         const undoable = (await registrationOf(other)) !== undefined;
         for (const each of same) found.push({ ...each, undoable });
       }
@@ -38,15 +38,15 @@ export function earlierImports(dir: ImportDir, apiKey: string | undefined): Earl
 
 async function knownImport({ stateDir }: ImportDir, id: string): Promise<readonly KnownRun[]> {
   const found = (await listImports(stateDir)).find((each) => each.id === id);
-  return found === undefined ? [] : unlessTooNew(() => withStore(found, (db) => knownRuns(db, [id])));
+  return found === undefined ? [] : unlessUnreadable(() => withStore(found, (db) => knownRuns(db, [id])));
 }
 
-/** One that a newer version has begun cannot be read; that is no reason to stop this one. */
-async function unlessTooNew<T>(look: () => Promise<readonly T[]>): Promise<readonly T[]> {
+/** An import of a newer or too old version cannot be read; that must not stop this one. */
+async function unlessUnreadable<T>(look: () => Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await look();
   } catch (error) {
-    if (error instanceof SchemaTooNewError) return [];
+    if (error instanceof SchemaVersionError) return [];
     throw error;
   }
 }

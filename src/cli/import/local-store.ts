@@ -9,7 +9,7 @@ import { createLog } from '../../server/telemetry/log.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportDir } from './state-dir.ts';
 
-/** Opens the metadata store of an import's directory for as long as `work` takes. Errors: SchemaTooNewError. */
+/** Opens the metadata store of an import's directory for as long as `work` takes. Errors: SchemaVersionError. */
 export async function withStore<T>({ dataDir }: ImportDir, work: (db: Metadata) => Promise<T>): Promise<T> {
   const { db, dialect } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('error'));
   try {

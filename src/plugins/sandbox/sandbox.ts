@@ -1,4 +1,4 @@
-import type { PluginLogLevel } from '../../stores/metadata/database.ts';
+import type { PluginLogLevel } from '../../stores/metadata/tables/plugins.ts';
 import type { SettingValues } from '../fields.ts';
 import type { Attachment, PluginCache, PluginStorage } from '../host.ts';
 import type { OutboundResponse } from '../outbound/outbound.ts';

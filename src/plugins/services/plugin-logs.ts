@@ -1,7 +1,8 @@
 import { minuteMs, dayMs } from '../../base/time.ts';
 import { sql, type Insertable } from 'kysely';
 import { isFresh, isoMicros, type Clock } from '../../base/clock.ts';
-import type { Database, Metadata, PluginLogLevel, PluginLogSource } from '../../stores/metadata/database.ts';
+import type { Database, Metadata } from '../../stores/metadata/database.ts';
+import type { PluginLogLevel, PluginLogSource } from '../../stores/metadata/tables/plugins.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import type { LogLine } from '../sandbox/sandbox.ts';
 import { createWriteBuffer } from './write-buffer.ts';

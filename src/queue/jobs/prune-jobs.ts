@@ -1,5 +1,6 @@
 import { isoMicros } from '../../base/clock.ts';
-import type { JobKind, Metadata } from '../../stores/metadata/database.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import type { JobKind } from '../../stores/metadata/tables/plugins.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 
 /** Finished jobs are kept this long, and at most this many per config. */

@@ -1,7 +1,8 @@
 import type { Selectable, Updateable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
-import type { Database, JobKind, JobState, Metadata } from '../../stores/metadata/database.ts';
+import type { Database, Metadata } from '../../stores/metadata/database.ts';
+import type { JobKind, JobState } from '../../stores/metadata/tables/plugins.ts';
 import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../stores/metadata/lease.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import type { JsonObject } from '../../base/json.ts';

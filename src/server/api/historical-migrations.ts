@@ -14,7 +14,8 @@ import {
 import { pageOf, pageSchema, toPage } from '../../wire/contract/pagination.ts';
 import { actorOf } from '../http/actor.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute, type Principal } from '../http/api-route.ts';
-import type { AgreementState, Database, Metadata } from '../../stores/metadata/database.ts';
+import type { Database, Metadata } from '../../stores/metadata/database.ts';
+import type { AgreementState } from '../../stores/metadata/tables/accounts.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { recordChange, type RecordedChange } from '../../stores/metadata/record-change.ts';
 

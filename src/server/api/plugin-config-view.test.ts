@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { isoMicros } from '../../base/clock.ts';
-import type { PluginLogLevel } from '../../stores/metadata/database.ts';
+import type { PluginLogLevel } from '../../stores/metadata/tables/plugins.ts';
 import { recordErrors } from '../../plugins/services/errors.ts';
 import { createPluginLogs } from '../../plugins/services/plugin-logs.ts';
 import { addOwnMetrics } from '../../plugins/services/own-metrics.ts';

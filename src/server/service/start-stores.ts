@@ -29,7 +29,7 @@ import type { Settings } from '../config/settings.ts';
 import { claimDatabase, type DatabaseClaim } from '../../stores/metadata/claim-database.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { migrate } from '../../stores/metadata/migrate.ts';
-import type { Dialect } from '../../stores/metadata/migrations/migration.ts';
+import type { Dialect } from '../../stores/metadata/database.ts';
 import { makeSlots } from '../../stores/metadata/slot-leases.ts';
 import { deleteExpiredSessions } from '../../stores/metadata/sessions.ts';
 import { unfinishedMove } from '../../stores/move/unfinished-move.ts';

@@ -30,7 +30,7 @@ export interface StoreApi extends AsyncDisposable {
  * or no admin in it yet. Works beside a running service, which notices changes of keys within seconds.
  *
  * @param origin where links to the service lead, without a trailing slash
- * @throws SchemaTooNewError
+ * @throws SchemaVersionError
  */
 export async function openStoreApi(
   settings: Pick<Settings, 'dataDir' | 'databaseUrl'>,

@@ -16,7 +16,7 @@ import type { RunStore } from '../../stores/events/run-tables.ts';
 import type { Staging } from '../../imports/staging.ts';
 import type { StagingBucketSettings } from '../../imports/staging/open-staging.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
-import type { Dialect } from '../../stores/metadata/migrations/migration.ts';
+import type { Dialect } from '../../stores/metadata/database.ts';
 import type { Log, WarnLog } from '../telemetry/log.ts';
 import { kafkaLogOptions } from './kafka-log-options.ts';
 

@@ -1,95 +1,75 @@
 import { sql } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Metadata } from './database.ts';
-import { init } from './migrations/0001-init.ts';
-import { plugins } from './migrations/0002-plugins.ts';
-import { imports } from './migrations/0003-imports.ts';
-import { importLeftovers } from './migrations/0004-import-leftovers.ts';
-import { errorSources } from './migrations/0005-error-sources.ts';
-import { importChecksums } from './migrations/0006-import-checksums.ts';
-import { profileRebuilds } from './migrations/0007-profile-rebuilds.ts';
-import { deadLetterReplays } from './migrations/0008-dead-letter-replays.ts';
-import { roles } from './migrations/0009-roles.ts';
-import { activityByTime } from './migrations/0010-activity-by-time.ts';
-import { sampleEvents } from './migrations/0011-sample-events.ts';
-import { slots } from './migrations/0012-slots.ts';
-import { sharedImports } from './migrations/0013-shared-imports.ts';
-import { processes } from './migrations/0014-processes.ts';
-import { slotLogs } from './migrations/0015-slot-logs.ts';
-import { spreadProjects } from './migrations/0016-spread-projects.ts';
-import { notices } from './migrations/0017-notices.ts';
-import { importSchedules } from './migrations/0018-import-schedules.ts';
-import { importLoads } from './migrations/0019-import-loads.ts';
-import { firstIds } from './migrations/0020-first-ids.ts';
-import { groupedRegisters } from './migrations/0021-grouped-registers.ts';
-import { runDeaths } from './migrations/0022-run-deaths.ts';
-import { storedRows } from './migrations/0023-stored-rows.ts';
-import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
+import { tables, type Dialect, type Metadata } from './database.ts';
 import type { Queries } from './queries.ts';
+import { createTables } from './tables/create-tables.ts';
 
-/** In order of version, without gaps. */
-const migrations: readonly Migration[] = [
-  init,
-  plugins,
-  imports,
-  importLeftovers,
-  errorSources,
-  importChecksums,
-  profileRebuilds,
-  deadLetterReplays,
-  roles,
-  activityByTime,
-  sampleEvents,
-  slots,
-  sharedImports,
-  processes,
-  slotLogs,
-  spreadProjects,
-  notices,
-  importSchedules,
-  importLoads,
-  firstIds,
-  groupedRegisters,
-  runDeaths,
-  storedRows,
-];
+/** Forward only; never changed once it has landed. The declarations in tables/ already contain what it changes. */
+interface Migration {
+  readonly name: string;
+  /** Runs inside a transaction. */
+  readonly up: (db: Queries, dialect: Dialect) => Promise<void>;
+}
+
+/** Stores of this version or later are migrated. Earlier ones existed before the first release only. */
+const oldestVersion = 23;
+/** The last commit that migrates stores of earlier versions. */
+const lastCommitWithEarlier = '2612ee5';
+
+/** Those after `oldestVersion`, in order, without gaps. */
+const migrations: readonly Migration[] = [];
 
 /** The schema version that this program needs. */
-export const schemaVersion = migrations.length;
+export const schemaVersion = oldestVersion + migrations.length;
 
 /** Any constant works, as long as nothing else in the same database takes it as an advisory lock. */
 const advisoryLockKey = 778_120_531;
 
-/** The store was made by a newer program; running on would damage it. */
-export class SchemaTooNewError extends Error {
-  override name = 'SchemaTooNewError';
-  readonly found: number;
-  readonly known: number;
-
-  constructor(found: number, known: number) {
-    super(
-      `expected a metadata schema of version ${known} or older, got version ${found}: the store was written by a ` +
-        'newer Millrace; start that version or a later one, or restore the backup made before the upgrade',
-    );
-    this.found = found;
-    this.known = known;
-  }
+/** The store has a schema that this program can neither use nor migrate. */
+export class SchemaVersionError extends Error {
+  override name = 'SchemaVersionError';
 }
 
 /**
- * Brings the store to this program's schema version. Each migration is one transaction; processes that start at once
- * wait for each other. Errors: SchemaTooNewError.
+ * Creates the tables in an empty store, or brings the store to this program's schema version. Each migration is one transaction;
+ * processes that start at the same time wait for each other.
+ *
+ * @throws SchemaVersionError, having changed nothing
  */
 export async function migrate(db: Metadata, dialect: Dialect): Promise<void> {
-  for (const migration of migrations) {
+  const found = await db.transaction().execute(async (tx) => {
+    const version = await lockVersion(tx, dialect);
+    if (version > 0) return version;
+    await createTables(tx, dialect, tables);
+    await insertFirstRows(tx);
+    await recordVersion(tx, schemaVersion, 'baseline');
+    return schemaVersion;
+  });
+  checkSchemaVersion(found);
+  for (const [index, { name, up }] of migrations.entries()) {
+    const version = oldestVersion + index + 1;
     await db.transaction().execute(async (tx) => {
-      const version = await lockVersion(tx, dialect);
-      if (version > schemaVersion) throw new SchemaTooNewError(version, schemaVersion);
-      if (version >= migration.version) return;
-      await migration.up(tx, columnTypes[dialect]);
-      await sql`insert into schema_version (version, name, applied_at)
-        values (${migration.version}, ${migration.name}, ${isoMicros(Date.now())})`.execute(tx);
+      if ((await lockVersion(tx, dialect)) >= version) return;
+      await up(tx, dialect);
+      await recordVersion(tx, version, name);
     });
+  }
+}
+
+/** @throws SchemaVersionError for a version that `migrate` refuses */
+export function checkSchemaVersion(found: number): void {
+  if (found > schemaVersion) {
+    throw new SchemaVersionError(
+      `expected a metadata schema of version ${schemaVersion} or older, got version ${found}: the store was written by a ` +
+        'newer Millrace; start that version or a later one, or restore the backup made before the upgrade',
+    );
+  }
+  if (found < oldestVersion) {
+    throw new SchemaVersionError(
+      `expected a metadata schema of version ${oldestVersion} or newer, got version ${found}: this version of Millrace no longer ` +
+        `migrates it; check out commit ${lastCommitWithEarlier}, which does, start and stop it on this store once, then start this ` +
+        'version again',
+    );
   }
 }
 
@@ -101,4 +81,23 @@ async function lockVersion(tx: Queries, dialect: Dialect): Promise<number> {
     version integer primary key, name text not null, applied_at text not null)`.execute(tx);
   const found = await sql<{ version: number | null }>`select max(version) as version from schema_version`.execute(tx);
   return found.rows[0]?.version ?? 0;
+}
+
+async function recordVersion(tx: Queries, version: number, name: string): Promise<void> {
+  await sql`insert into schema_version (version, name, applied_at)
+    values (${version}, ${name}, ${isoMicros(Date.now())})`.execute(tx);
+}
+
+/** A new store has one slot, with both lanes at the start of the log. */
+async function insertFirstRows(tx: Queries): Promise<void> {
+  await tx.insertInto('config_revisions').values({ id: 1, revision: 0 }).execute();
+  await tx.insertInto('slots').values({ slot: 0, epoch: 0, lease_until: 0 }).execute();
+  const start = { slot: 0, seq: 0, pending: '[]' };
+  await tx
+    .insertInto('log_cursors')
+    .values([
+      { ...start, lane: 'live' },
+      { ...start, lane: 'historical' },
+    ])
+    .execute();
 }

@@ -22,7 +22,7 @@ describeOnPostgres('processes that migrate at once', (database) => {
     await Promise.all([start(stores.db), start(stores.other)]);
     expect([most, said]).toEqual([1, ['another process brings the stores up to date; waiting for it']]);
     const applied = await sql<{ version: number }>`select version from schema_version`.execute(stores.db);
-    expect(applied.rows).toHaveLength(schemaVersion);
+    expect(applied.rows).toEqual([{ version: schemaVersion }]);
   });
 
   it('one that fails lets the next one try', async () => {

@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Log } from '../../server/telemetry/log.ts';
-import type { Metadata } from './database.ts';
-import type { Dialect } from './migrations/migration.ts';
+import type { Dialect, Metadata } from './database.ts';
 
 /** Any constant works that nothing else in the database takes as an advisory lock. */
 const lockKey = sql`778120533, hashtext(current_schema())`;

@@ -128,7 +128,7 @@ export async function checkSource(db: Metadata): Promise<void> {
   if (version !== schemaVersion) {
     throw new MoveRefusedError(
       `expected a data directory with metadata schema ${schemaVersion}, got ${version}; start and stop this version of ` +
-        'Millrace on it once, which brings it up to date',
+        'Millrace on it once, which migrates it',
     );
   }
   const runs = await db

@@ -1,10 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Use } from './metadata.ts';
-import { init } from '../../../src/stores/metadata/migrations/0001-init.ts';
-import { slots } from '../../../src/stores/metadata/migrations/0012-slots.ts';
-import { columnTypes, type Dialect } from '../../../src/stores/metadata/migrations/migration.ts';
 import {
   claimSlots,
   joinWorkers,
@@ -15,22 +11,6 @@ import {
   SlotCountError,
 } from '../../../src/stores/metadata/slot-leases.ts';
 import { holdSlot, seizeSlot, SlotLostError, type SlotHold } from '../../../src/stores/metadata/slots.ts';
-
-/** On an empty store. */
-export function testSlotsMigration(use: Use, dialect: Dialect): void {
-  it('a store of one machine becomes slot 0, with its cursors and the ranges that were begun', async () => {
-    const { db } = use();
-    await db.transaction().execute((tx) => init.up(tx, columnTypes[dialect]));
-    await sql`update log_cursors set seq = 9007199254740001, pending = '[9007199254740003]'
-      where lane = 'live'`.execute(db);
-    await db.transaction().execute((tx) => slots.up(tx, columnTypes[dialect]));
-    expect(await db.selectFrom('slots').selectAll().execute()).toMatchObject([{ slot: 0, epoch: 0, owner: null }]);
-    expect(await db.selectFrom('log_cursors').selectAll().orderBy('lane').execute()).toMatchObject([
-      { slot: 0, lane: 'historical', seq: 0, pending: '[]' },
-      { slot: 0, lane: 'live', seq: 9_007_199_254_740_001, pending: '[9007199254740003]' },
-    ]);
-  });
-}
 
 /** On a migrated store. */
 export function testSlots(use: Use): void {

@@ -1,12 +1,8 @@
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createAccount, now } from '../../support/metadata-rows.ts';
 import { isoMicros } from '../../../src/base/clock.ts';
 import type { Use } from './metadata.ts';
-import { init } from '../../../src/stores/metadata/migrations/0001-init.ts';
-import { roles } from '../../../src/stores/metadata/migrations/0009-roles.ts';
-import { columnTypes, type Dialect } from '../../../src/stores/metadata/migrations/migration.ts';
-import { createSession, findSession, listSessions } from '../../../src/stores/metadata/sessions.ts';
+import { createSession, findSession } from '../../../src/stores/metadata/sessions.ts';
 import {
   addUser,
   changeUser,
@@ -16,31 +12,6 @@ import {
   firstAdmin,
   LastAdminError,
 } from '../../../src/stores/metadata/users.ts';
-
-/** On an empty store. */
-export function testRolesMigration(use: Use, dialect: Dialect): void {
-  it('whoever used the service before there were roles is an admin, and stays signed in', async () => {
-    const { db } = use();
-    await db.transaction().execute((tx) => init.up(tx, columnTypes[dialect]));
-    const [past, future] = [isoMicros(now), isoMicros(now + 60_000)];
-    await sql`insert into organizations (id, name, created_at) values ('o', 'Acme', ${past})`.execute(db);
-    await sql`insert into users (uuid, organization_id, first_name, email, created_at)
-      values ('u', 'o', 'Ann', '', ${past})`.execute(db);
-    for (const hash of ['one', 'two']) {
-      await sql`insert into sessions (id_hash, user_id, created_at, expires_at)
-        select ${hash}, id, ${past}, ${future} from users`.execute(db);
-    }
-    await db.transaction().execute((tx) => roles.up(tx, columnTypes[dialect]));
-    const user = await firstAdmin(db, 'o');
-    expect(user).toMatchObject({ firstName: 'Ann', role: 'admin', deactivatedAt: null });
-    const sessions = await listSessions(db, user?.id ?? 0, now);
-    expect(new Set(sessions.map(({ id }) => id)).size).toBe(2);
-    expect(sessions).toMatchObject([
-      { browser: '', address: '', openedBy: 'link', lastUsedAt: null },
-      { browser: '', address: '', openedBy: 'link', lastUsedAt: null },
-    ]);
-  });
-}
 
 /** On a migrated store. */
 export function testUsers(use: Use): void {

@@ -1,0 +1,200 @@
+import { bigint, blob, flag, integer, table, text } from './table.ts';
+
+export type DeadLetterState = 'open' | 'replayed' | 'discarded';
+
+/**
+ * What the pipeline writes, and who works on which part of the log. Rows name their project without a foreign key: events may still be
+ * in the log when a project is deleted, and must not stop the pipeline. Deleting a project removes its rows by query.
+ */
+export const pipelineTables = {
+  persons: table(
+    {
+      project_id: integer(),
+      /** Derived from the first distinct_id seen, so that a replay creates the same person. */
+      uuid: text(),
+      /** Time of the earliest event, µs since the epoch. */
+      created_at_micros: bigint(),
+      is_identified: flag(),
+      /** JSON object: property → register {v: value, t: µs, k: 'set'|'once'|'unset'}; see pipeline/persons/registers.ts. */
+      registers: text(),
+      /** Increases with every change in a project that is spread: what was computed from an older version is computed again. */
+      version: integer().default(0),
+      /** The distinct_id that the person was created for, which has `is_first`; null: created before this column existed. */
+      first_id: text().nullable(),
+    },
+    { primaryKey: ['project_id', 'uuid'], indexes: { persons_by_creation: ['project_id', 'created_at_micros'] } },
+  ),
+  person_distinct_ids: table(
+    {
+      project_id: integer(),
+      distinct_id: text(),
+      person_uuid: text(),
+      /** 1: the `first_id` of its person. */
+      is_first: integer<1>().nullable(),
+    },
+    {
+      primaryKey: ['project_id', 'distinct_id'],
+      // Most persons have no other id than the first, which their own row contains. Uuids fall anywhere in an index, and that was
+      // half of the cost of a new person.
+      indexes: {
+        person_distinct_ids_by_person: { columns: ['project_id', 'person_uuid'], whereNull: 'is_first' },
+      },
+    },
+  ),
+  group_types: table(
+    {
+      project_id: integer(),
+      /** 0 to 4. */
+      type_index: integer(),
+      name: text(),
+    },
+    {
+      primaryKey: ['project_id', 'type_index'],
+      uniqueConstraints: { group_types_by_name: ['project_id', 'name'] },
+    },
+  ),
+  groups: table(
+    {
+      project_id: integer(),
+      type_index: integer(),
+      group_key: text(),
+      created_at_micros: bigint(),
+      /** As in persons. */
+      registers: text(),
+    },
+    { primaryKey: ['project_id', 'type_index', 'group_key'] },
+  ),
+  /** Per project, type and hour. */
+  ingestion_warnings: table(
+    {
+      project_id: integer(),
+      type: text(),
+      hour: text(),
+      count: bigint(),
+      last_seen: text(),
+      /** JSON array of at most 5 detail objects. */
+      samples: text(),
+    },
+    { primaryKey: ['project_id', 'type', 'hour'] },
+  ),
+  /** Events that could not be stored. */
+  dead_letters: table(
+    {
+      /** Derived from lane, seq and index, so that writing it twice writes one row. */
+      id: text().key(),
+      project_id: integer(),
+      lane: text(),
+      reason: text(),
+      detail: text(),
+      attr: text().nullable(),
+      event: text().nullable(),
+      distinct_id: text().nullable(),
+      event_uuid: text().nullable(),
+      /** The event's bytes as received: JSON text, or whatever was there instead. */
+      original: blob(),
+      received_at: text(),
+      state: text<DeadLetterState>(),
+      decided_at: text().nullable(),
+      /** 1: the event already has its row in the event store, see RecordHeader. A replay then concerns persons and groups only. */
+      rows_stored: flag().backfilled(0),
+      /** The replay that last claimed it; null: none. */
+      replay_id: text().nullable(),
+    },
+    {
+      indexes: {
+        dead_letters_by_state: ['project_id', 'state', 'received_at'],
+        dead_letters_by_replay: ['replay_id', 'state', 'received_at'],
+      },
+    },
+  ),
+  /** Leased; see pipeline/dead-letter-replays.ts. */
+  dead_letter_replays: table(
+    {
+      id: text().key(),
+      project_id: integer(),
+      state: text(),
+      /** JSON: the choice as requested. */
+      choice: text(),
+      /** Dead letters that were open at the time of the request. */
+      matched: integer(),
+      /** JSON: ReplayFailures. */
+      failures: text(),
+      /** Why it is waiting; empty: it is not. */
+      error: text(),
+      attempts: integer(),
+      lease_until: text().nullable(),
+      created_at: text(),
+      ended_at: text().nullable(),
+    },
+    { indexes: { dead_letter_replays_by_project: ['project_id', 'created_at'] } },
+  ),
+  /** Partitions of the event log, each processed by one pipeline worker at a time; slots.ts. */
+  slots: table(
+    {
+      slot: integer().key(),
+      /** Increases with every claim: the fence against a worker that has lost the slot. */
+      epoch: bigint(),
+      /** Worker; null: none. */
+      owner: text().nullable(),
+      /** Milliseconds since the epoch by the database's clock; 0: free, or held for as long as the process owns the log. */
+      lease_until: bigint(),
+      /** Id of the log that the cursors refer to; null: the cursors are at its start, or it is the log of this machine. */
+      log: text().nullable(),
+    },
+    // `epoch` is part of a key, so that PostgreSQL lets no claim pass a transaction that holds the slot, while a renewal need not
+    // wait for it.
+    { indexes: { slots_by_epoch: { columns: ['slot', 'epoch'], unique: true } } },
+  ),
+  /** Workers of the pipeline that share the slots. */
+  pipeline_workers: table({
+    id: text().key(),
+    /** Milliseconds since the epoch by the database's clock. */
+    alive_until: bigint(),
+  }),
+  log_cursors: table(
+    {
+      slot: integer(),
+      lane: text(),
+      /** Everything up to and including this position is stored. */
+      seq: bigint(),
+      /** JSON array of ends of ranges that may have been inserted already: they are read again exactly as they were. */
+      pending: text(),
+    },
+    { primaryKey: ['slot', 'lane'], primaryKeyName: 'log_cursors_by_slot_pk' },
+  ),
+  /** See named-leases.ts. */
+  named_leases: table({
+    name: text().key(),
+    owner: text(),
+    lease_until: text(),
+  }),
+  /** Persons and groups to be rebuilt from the stored events; profile-rebuilds.ts. */
+  profile_rebuilds: table({
+    /** Id of the run that is undone. */
+    id: text().key(),
+    project_id: integer(),
+    /** RebuildState. */
+    state: text(),
+    /** JSON of the caller. */
+    detail: text(),
+    /** JSON: RebuildCounts. */
+    counts: text(),
+    /** JSON: run → µs at which its events count as arrived. */
+    arrivals: text(),
+    /** Why the last attempt of the pipeline failed; empty: it did not. */
+    error: text(),
+    created_at: text(),
+  }),
+  /** What remains to be rebuilt. */
+  profile_rebuild_keys: table(
+    {
+      rebuild_id: text(),
+      project_id: integer(),
+      /** RebuildKind. */
+      kind: text(),
+      /** A distinct id; a group as JSON of [type, key]; the name of a group type. */
+      key: text(),
+    },
+    { primaryKey: ['rebuild_id', 'kind', 'key'] },
+  ),
+};
