@@ -16,7 +16,11 @@ import { earlierRunsIn, type EarlierRuns } from './run/same-records.ts';
 import { getRun } from './run/run-store.ts';
 import type { RunOptions, Stage } from './run/run.ts';
 import { SourceError, type Source } from './source.ts';
-import { createCheckStage } from './stages/check/check-stage.ts';
+import { createCheckStage, discardCheck } from './stages/check/check-stage.ts';
+import { readCheck } from './stages/report/read-results.ts';
+import { hasLinksElsewhere } from './stages/load/links-elsewhere.ts';
+import { createTargetRetry } from './stages/stage-retry.ts';
+import { createLinkTurn, hasLoadSinceCheck, type LinkTurn } from './run/link-turn.ts';
 import type { OpenRunTransform } from './stages/check/segment/run-transform.ts';
 import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
@@ -89,9 +93,11 @@ export function assemblePreflight(deps: PreflightAssembly): Preflight {
   return createPreflight(deps);
 }
 
-export function assembleStages(deps: AssembleDeps): RunStages {
+/** Dispose of the stages when the run is not worked on any more. */
+export function assembleStages(deps: AssembleDeps): RunStages & AsyncDisposable {
+  const turn = createLinkTurn(deps.db);
   const of = (stage: Stage): RunStage => {
-    return (leased) => stagesOn({ ...deps, staging: heldStaging(deps.staging, leased) })[stage](leased);
+    return (leased) => stagesOn({ ...deps, turn, staging: heldStaging(deps.staging, leased) })[stage](leased);
   };
   return {
     export: of('export'),
@@ -101,10 +107,15 @@ export function assembleStages(deps: AssembleDeps): RunStages {
     verify: of('verify'),
     report: of('report'),
     undo: of('undo'),
+    [Symbol.asyncDispose]: turn.release,
   };
 }
 
-function stagesOn(deps: AssembleDeps): RunStages {
+interface StageDeps extends AssembleDeps {
+  readonly turn: LinkTurn;
+}
+
+function stagesOn(deps: StageDeps): RunStages {
   const { db, staging, quota, clock, failpoint, words } = deps;
   const earlier = deps.earlier ?? earlierRunsIn(db);
   const target = async (): Promise<Target> => {
@@ -126,7 +137,9 @@ function stagesOn(deps: AssembleDeps): RunStages {
       if (leased.run.totals.replaced === undefined) await assertSourceUnchanged(deps.openSource, leased);
       const runStore = await deps.openRunStore();
       const load = { undone: earlier.undone, target: await target(), staging, runStore, clock, failpoint, words };
+      await decideLinksAgain({ ...deps, check }, leased, load);
       await createLoadStage(load)(leased);
+      await deps.turn.release();
     },
     verify: async (leased) => {
       const { activeTransformations } = deps;
@@ -152,7 +165,7 @@ function stagesOn(deps: AssembleDeps): RunStages {
   };
 }
 
-function checkStage(deps: AssembleDeps & { readonly earlier: EarlierRuns }): RunStage {
+function checkStage(deps: StageDeps & { readonly earlier: EarlierRuns }): RunStage {
   const { db, store, staging, quota, earlier, openTransform, eventBytesMax, threads, clock, failpoint, words } = deps;
   return async (leased) => {
     const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
@@ -166,6 +179,9 @@ function checkStage(deps: AssembleDeps & { readonly earlier: EarlierRuns }): Run
       openTransform,
       staging,
       waitForRoom: () => quota.wait(leased),
+      waitToDecide: async () => {
+        if (sharesLinks(deps, leased) && leased.run.options.last !== 'check') await deps.turn.take(leased);
+      },
       runStore: await deps.openRunStore(),
       reader,
       project,
@@ -178,6 +194,34 @@ function checkStage(deps: AssembleDeps & { readonly earlier: EarlierRuns }): Run
     };
     await createCheckStage(checkDeps)(leased);
   };
+}
+
+/** Whether other runs of this service load into the same project. */
+function sharesLinks({ store }: StageDeps, { run }: LeasedRun): boolean {
+  return store !== undefined && run.options.target.kind === 'project';
+}
+
+/** Checks once more before the first event is loaded if another run has stored some of the links since the check. */
+async function decideLinksAgain(
+  deps: StageDeps & { readonly check: RunStage },
+  leased: LeasedRun,
+  { target: { reader }, runStore }: { readonly target: Target; readonly runStore: RunStore },
+): Promise<void> {
+  if (!sharesLinks(deps, leased) || reader === undefined) return;
+  const { run, signal } = leased;
+  const result = await readCheck(deps.staging, run.id);
+  if (result !== undefined && result.identity.identifies + result.identity.group_identifies === 0) return;
+  await deps.turn.take(leased);
+  if (result !== undefined) {
+    const isBegun = (await leased.days()).some(({ accepted, framesLoaded }) => accepted + framesLoaded > 0);
+    if (isBegun || !(await hasLoadSinceCheck(deps.db, run))) return;
+    const links = { runStore, reader, run: { projectId: run.projectId, runId: run.id }, signal };
+    const retry = createTargetRetry({ leased, clock: deps.clock });
+    if (!(await retry(() => hasLinksElsewhere(links)))) return;
+    await discardCheck(deps.staging, leased);
+  }
+  // Without a result such a check was interrupted.
+  await deps.check(leased);
 }
 
 const ofTheSource = 'source:';

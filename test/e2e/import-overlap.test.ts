@@ -141,6 +141,20 @@ describe('imports at the same time', () => {
   });
 });
 
+describe('imports that are all checked before the first of them is loaded', () => {
+  withServer({ MILLRACE_IMPORT_RUNS: '2' });
+
+  it('store a link of two ids that both found once', async () => {
+    const { first, second } = await writeOverlapping();
+    const runs = [first, second].map(({ config }) => startImport(server, config, { last: 'check' }));
+    const paths = await Promise.all(runs);
+    for (const path of paths) await untilRun(server, path, ({ state }) => state === 'completed');
+    await Promise.all(paths.map((path) => apiSend(server, 'POST', `${path}resume/`)));
+    for (const path of paths) await expectExactRun(server, path);
+    await expectStored(server, [first.events, second.events]);
+  });
+});
+
 const people = 60;
 const historyCount = 3000;
 const historyStart = Date.UTC(2021, 0, 1);

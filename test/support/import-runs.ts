@@ -137,7 +137,7 @@ export function identityOf({ uuid, event, distinctId, timestamp }: ImportedEvent
 
 /**
  * Everything that a project stores is what these imports make, each event once, with a time that one of them has for it. Of an
- * `$identify` that each of several imports adds on a day of its own, one is enough. Returns what is stored.
+ * `$identify` that several imports add on different days, one is stored. Returns what is stored.
  */
 export async function expectStored(
   server: Served,
@@ -158,7 +158,9 @@ export async function expectStored(
     }),
   );
   const identities = new Set(stored.map(identityOf));
-  const links = new Set(stored.filter(({ event }) => event === '$identify').map(({ uuid }) => uuid));
+  const identifies = stored.filter(({ event }) => event === '$identify');
+  const links = new Set(identifies.map(({ uuid }) => uuid));
+  expect(identifies).toHaveLength(links.size);
   expect(stored).toHaveLength(identities.size);
   const missing = imports.flat().filter((event) => !identities.has(identityOf(event)));
   expect(missing.filter(({ event, uuid }) => event !== '$identify' || !links.has(uuid))).toEqual([]);

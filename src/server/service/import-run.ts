@@ -90,7 +90,11 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     tablesBesideStaging: () => tablesBesideStaging(deps.settings),
     ...(target.kind === 'project' ? { agreement: () => agreementFacts(deps, run.projectId) } : {}),
   });
-  return { ...stages, [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }) };
+  const close = async (): Promise<void> => {
+    await stages[Symbol.asyncDispose]();
+    await rm(tempDir, { recursive: true, force: true });
+  };
+  return { ...stages, [Symbol.asyncDispose]: close };
 }
 
 /** Undefined: there is no key to load with. */

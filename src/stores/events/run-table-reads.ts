@@ -205,6 +205,16 @@ export async function runTableEvents(
   return await importedEvents(store, run.projectId, where, page, eventsOf(run));
 }
 
+/** Events of one name on all days, those of equal identities too, as `importedEvents` reads them of `events`. */
+export async function runTableRowsNamed(
+  store: StoreReader,
+  run: RunRef,
+  where: { readonly event: string; readonly after?: IdentityKey | undefined },
+  limit: number,
+): Promise<IdentityPage> {
+  return await importedEvents(store, run.projectId, where, { limit, contents: 'crc32' }, rowsOf(run));
+}
+
 /** Properties of some events as `importedProperties` reads them of `events`. */
 export async function runTableProperties(
   store: StoreReader,

@@ -5,6 +5,7 @@ import type { TableDeps } from './read-tables.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './segment/read-segment.ts';
 import type { RunToReplace } from '../../run/results.ts';
+import type { LeasedRun } from '../../run/leased-run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import type { Staging } from '../../staging.ts';
 import type { TargetReader } from '../../target.ts';
@@ -37,6 +38,8 @@ export interface CheckDeps {
   readonly openTransform?: OpenRunTransform | undefined;
   /** Left out: there are none to ask about. */
   readonly earlier?: EarlierRuns | undefined;
+  /** Resolves when no other run stores links or group events that this one may have; default: at once. */
+  readonly waitToDecide?: (leased: LeasedRun) => Promise<void>;
   /** What taking back these runs would do; left out: none can be taken back from here. */
   readonly planReplace?: ((runs: readonly string[]) => Promise<readonly RunToReplace[]>) | undefined;
   /** Of JSON, one event: what the door takes. */
@@ -80,6 +83,7 @@ export function readyOf(deps: CheckDeps): Ready {
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),
     waitForRoom: deps.waitForRoom ?? (async () => {}),
+    waitToDecide: deps.waitToDecide ?? (async () => {}),
     words: deps.words ?? fieldWords,
     threads: deps.threads ?? 1,
     limits: { ...standardLimits, ...deps.limits },

@@ -62,6 +62,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     links.addTo(sum, ready.clock.now());
     memories.addTo(sum);
     const faults = await addFaults(ready.staging, run.id, parts, sum.errors);
+    if (sum.counts.identifies + sum.counts.groupIdentifies > 0) await ready.waitToDecide(leased);
     const replaced = await replacedRuns(ready, leased, parts);
     const stored = await storedEvents(ready, leased, sum, replaced);
     const deferred = await insertDeferred(checking, stored);
