@@ -132,7 +132,9 @@ describe('options of a run', () => {
     expect(runOptionsOf(files, {}, { from: '2024-01-01' })).toMatchObject({ range, choice: { time: range } });
     expect(runOptionsOf(plugin, {}, { from: '2024-01-01' }).choice).toBeUndefined();
     const choose = { time: { to: '2024-02-01' } };
-    expect(() => runOptionsOf(files, {}, { from: '2024-01-01', choose })).toThrow(/expected none beside "from"/);
+    expect(() => runOptionsOf(files, {}, { from: '2024-01-01', choose })).toThrow(
+      /expected no value together with "from"/,
+    );
   });
 
   it('what is chosen comes from the settings, and a run may say it otherwise', () => {
