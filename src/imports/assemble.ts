@@ -263,7 +263,7 @@ async function assertAgreed(
   const facts = await agreement?.();
   if (facts === undefined || facts.approvedEventsPerSecond !== undefined) return;
   const finding = withoutAgreement({ options, words }, facts, events);
-  if (finding.level === 'problem') throw new RunFailedError(`${findingText(finding)} Then ${words.goOn}.`);
+  if (finding.level === 'problem') throw new RunFailedError(`${findingText(finding)} Then ${words.resume}.`);
   const isWaiting = facts.isFiled && events > facts.freeEventsLeft;
   if (isWaiting) throw new TargetWaitError(`${finding.message}; nothing is taken back before it is approved`);
 }
@@ -277,7 +277,7 @@ async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<voi
   const result = await preflight({ options: run.options, signal });
   await keepResult(deps, run.id, result);
   if (result.verdict === 'failed') {
-    throw new RunFailedError(`${problemsText(result)} Then ${deps.words.goOn}.`);
+    throw new RunFailedError(`${problemsText(result)} Then ${deps.words.resume}.`);
   }
 }
 

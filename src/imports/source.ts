@@ -235,7 +235,7 @@ export class SourceError extends Error {
 }
 
 /** What a person does about a run that has failed, in the words of whoever reads it; where it is not simply to go on. */
-export type FailureAdvice = 'goOn' | 'startAnew' | 'goOnOrStartAnew';
+export type FailureAdvice = 'resume' | 'startAgain' | 'resumeOrStartAgain';
 
 /** The part is not what was listed any more: it is listed and read anew. The message says what has happened to it. */
 export class SourceChangedError extends SourceError {

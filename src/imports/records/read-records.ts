@@ -71,7 +71,7 @@ export async function* readRecordFile(path: string, hints: ReadHints): AsyncGene
     yield* withBytes(readAny(chunks, { ...contextOf(hints, progress), path, memory }), progress);
   } catch (error) {
     if (!(error instanceof SourceWaitError) || error.unlimited) throw error;
-    throw new SourceError(error.message, { advice: 'goOn', cause: error });
+    throw new SourceError(error.message, { advice: 'resume', cause: error });
   }
 }
 

@@ -23,9 +23,9 @@ export interface AdviceWords {
   /** How a share is given: `--rejected-max 0.01`. */
   readonly allowRejected: (share: number) => string;
   /** How the run goes on where it was, with what was changed. */
-  readonly goOn: string;
+  readonly resume: string;
   /** How it begins from nothing. */
-  readonly startAnew: string;
+  readonly startAgain: string;
   /** How a run is loaded beside an earlier one of the same records. */
   readonly again: string;
   /** How an earlier run is taken back by the run that takes its place; undefined: it is taken back first, by itself. */
@@ -60,8 +60,8 @@ export const flagWords: AdviceWords = {
   projectKeyPlace: '"millrace projects list" shows it',
   newPersonalKey: (scopes) => `"millrace keys create --scope ${scopes.join(' ')}" makes one`,
   allowRejected: (share) => `--rejected-max ${share}`,
-  goOn: 'give the same command again',
-  startAnew: 'give the command with --again',
+  resume: 'give the same command again',
+  startAgain: 'give the command with --again',
   again: 'give the command with --again',
   replace: undefined,
   undo: (run) => `"millrace import undo ${run}"`,
@@ -88,8 +88,8 @@ export const fieldWords: AdviceWords = {
   newPersonalKey: (scopes) =>
     `the page Keys of the target, or POST /api/personal_api_keys/ there, makes one with the scopes ${scopes.join(' and ')}`,
   allowRejected: (share) => `rejected_max ${share}`,
-  goOn: 'resume the run',
-  startAnew: 'start a new run',
+  resume: 'resume the run',
+  startAgain: 'start a new run',
   again: 'resume this run with again set to true',
   replace: (runs) => `resume this run with replace set to ${runs.join(', ')}`,
   undo: (run) => `POST …/runs/${run}/undo/`,

@@ -36,18 +36,18 @@ async function afterBoth(staging: Staging): Promise<Record<string, string>> {
   await createRun(store.db, newRun({ id: 'r' }));
   const first = await take(store.db, staging, start);
   await first.write('r/before', [Buffer.from('of the first')]);
-  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   async function* slow(): AsyncGenerator<Buffer> {
     yield Buffer.from('of the ');
     begun.resolve();
-    await goOn.promise;
+    await proceed.promise;
     yield Buffer.from('first');
   }
   const writing = first.write('r/days/1', slow());
   await begun.promise;
   const second = await take(store.db, staging, start + 1001);
   await second.write('r/days/1', [Buffer.from('of the second')]);
-  goOn.resolve();
+  proceed.resolve();
   await expect(writing).rejects.toThrow(RunLostError);
   await expect(first.write('r/late', [Buffer.from('late')])).rejects.toThrow(RunLostError);
   await expect(first.remove('r/')).rejects.toThrow(RunLostError);

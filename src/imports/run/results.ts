@@ -43,7 +43,7 @@ export interface CheckResult {
   /** Files among others, and in archives, that hold no records. Results of old versions lack it. */
   readonly files_left_out?: readonly LeftOutFile[];
   /** Ids, names and times that are not what they look like, and what becomes of them; results of old versions lack it. */
-  readonly odd_values?: readonly OddFinding[];
+  readonly odd_values?: readonly UnusualFinding[];
   /** What readers noted beside the events: what the source says is missing, how it was read; results of old versions lack it. */
   readonly notes?: readonly NoteFinding[];
   /** Earlier runs that made other events of the same records; results of old versions lack it. */
@@ -55,7 +55,7 @@ export interface CheckResult {
 }
 
 /** Odd values of one kind. */
-export interface OddFinding {
+export interface UnusualFinding {
   readonly of: UnusualValue;
   /** The one that holds, chosen or not. */
   readonly rule: string;

@@ -97,7 +97,7 @@ export async function refusalOf(
   return new RunFailedError(
     `expected the stage ${deaths.stage} to get further, got the end of the process that worked on it, ${times} times at the same place: ` +
       `${deaths.note}.${where} Look at what is read there, and leave it out or raise the limit`,
-    { advice: 'goOn' },
+    { advice: 'resume' },
   );
 }
 

@@ -72,7 +72,8 @@ async function steerRun(source: ImportSourcePlugin, job: SteeredJob): Promise<Ru
     case 'run':
     case 'check':
       return (
-        (await goOn(tx, of, type, payload)) ?? startRun(source, { tx, config, payload: lastOf(type, payload), now })
+        (await resumeEarlier(tx, of, type, payload)) ??
+        startRun(source, { tx, config, payload: lastOf(type, payload), now })
       );
     case 'pause':
       return guarded(async () => pauseRun(tx, await latest('pause')));
@@ -103,7 +104,12 @@ function lastOf(type: 'run' | 'check', payload: JsonObject): JsonObject {
  * The run that is there, if the job means it: one that goes on already, or that was paused or failed. Asked for with a range or
  * a limit of its own, it is another run, which has to wait until nobody works on this one.
  */
-async function goOn(tx: Queries, of: RunsOf, type: 'run' | 'check', payload: JsonObject): Promise<Run | undefined> {
+async function resumeEarlier(
+  tx: Queries,
+  of: RunsOf,
+  type: 'run' | 'check',
+  payload: JsonObject,
+): Promise<Run | undefined> {
   const open = await latestOpenRun(tx, of);
   if (open === undefined) return type === 'run' ? loadChecked(tx, await latestRun(tx, of), payload) : undefined;
   const isOwn = Object.keys(payload).some((key) => !resumable.has(key));

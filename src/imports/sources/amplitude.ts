@@ -180,7 +180,7 @@ async function* recordsOf(
 function sliceOf({ key, detail }: SourcePart): Slice {
   const { from, to } = detail ?? {};
   if (typeof from === 'number' && typeof to === 'number' && to - from <= dayMs) return { from, to };
-  throw new SourceError(`${name}: the part ${key} does not say its hours`, { advice: 'startAnew' });
+  throw new SourceError(`${name}: the part ${key} does not say its hours`, { advice: 'startAgain' });
 }
 
 /** `20240301T05` */

@@ -265,7 +265,7 @@ async function listRowParts(rows: Rows, source: ClickhouseQuery, range: TimeRang
 function selectOf(source: ClickhouseQuery, { key, detail }: SourcePart): { sql: string; rows: number } {
   const { condition, rows } = detail ?? {};
   if (typeof condition !== 'string' || typeof rows !== 'number') {
-    throw new SourceError(`the part ${key} does not say its rows`, { advice: 'startAnew' });
+    throw new SourceError(`the part ${key} does not say its rows`, { advice: 'startAgain' });
   }
   return { sql: `select * from ${rowsOf(source)} where ${condition} format JSONEachRow`, rows };
 }

@@ -56,7 +56,7 @@ export function rangesOf(parts: readonly Pick<SourcePart, 'detail'>[]): readonly
 /** What `cutIntoParts` has put there. */
 export function rangeOfPart(key: string, { partition, from, to }: JsonObject = {}): PartitionRange {
   if (isOffset(partition) && isOffset(from) && isOffset(to)) return { partition, from, to };
-  throw new SourceError(`the part ${key} does not say its offsets`, { advice: 'startAnew' });
+  throw new SourceError(`the part ${key} does not say its offsets`, { advice: 'startAgain' });
 }
 
 function isOffset(value: JsonValue | undefined): value is number {

@@ -239,7 +239,7 @@ async function* eventChunks(
   const { signal } = context;
   const { from, to } = part.detail ?? {};
   if (typeof from !== 'string' || typeof to !== 'string') {
-    throw new SourceError(`${name}: the part ${part.key} does not say its days`, { advice: 'startAnew' });
+    throw new SourceError(`${name}: the part ${part.key} does not say its days`, { advice: 'startAgain' });
   }
   await pace(context);
   const query = new URLSearchParams({ from_date: from, to_date: to, ...project });

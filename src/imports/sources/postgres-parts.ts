@@ -145,7 +145,7 @@ function literalOf(type: string, value: string, key: string): string {
 }
 
 function badPart(key: string): SourceError {
-  return new SourceError(`the part ${key} does not say its rows`, { advice: 'startAnew' });
+  return new SourceError(`the part ${key} does not say its rows`, { advice: 'startAgain' });
 }
 
 function rowsOf({ query }: PostgresQuery): string {

@@ -91,7 +91,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
 function sliceOf({ key, detail }: SourcePart): MicroSlice {
   const { from, to } = detail ?? {};
   if (typeof from !== 'number' || typeof to !== 'number') {
-    throw new SourceError(`the part ${key} does not say its times`, { advice: 'startAnew' });
+    throw new SourceError(`the part ${key} does not say its times`, { advice: 'startAgain' });
   }
   return { from: from * 1000, to: to * 1000 };
 }

@@ -70,7 +70,7 @@ export function showWait(
 
 function givenUp(error: SourceWaitError): RunFailedError {
   const message = `${error.message} (${brokenTriesMax} times in a row); look at the source`;
-  return new RunFailedError(message, { advice: 'goOn', cause: error });
+  return new RunFailedError(message, { advice: 'resume', cause: error });
 }
 
 /** `12:03:10 UTC` */

@@ -81,7 +81,7 @@ function halting(first: Buffer, last: Buffer) {
     await gate.promise;
     yield last;
   }
-  return { content: content(), begun: begun.promise, goOn: gate.resolve, breakOff: gate.reject };
+  return { content: content(), begun: begun.promise, proceed: gate.resolve, breakOff: gate.reject };
 }
 
 describe('uploads in a bucket', () => {
@@ -132,7 +132,7 @@ describe('uploads in a bucket', () => {
       .set({ lease_until: isoMicros(0) })
       .execute();
     await other.files.write('a.bin', 6, chunks(Buffer.from(' in time')));
-    stopped.goOn();
+    stopped.proceed();
     await expect(writing).rejects.toMatchObject({ code: 'conflict' });
     expect((await contentOf(one, 'a.bin')).toString()).toBe('before in time');
     expect([...bucket.objects.keys()]).toHaveLength(2);

@@ -160,7 +160,7 @@ export function testRuns(open: OpenRunsStore): void {
         await end(second);
         const third = await takeNext();
         const message = expect.stringMatching(/stage export .* 2 times .*it took too much memory.*bad\.parquet/);
-        expect(await refusal(third)).toMatchObject({ name: 'RunFailedError', advice: 'goOn', message });
+        expect(await refusal(third)).toMatchObject({ name: 'RunFailedError', advice: 'resume', message });
         await failRun(store.db, third, 'poison', now);
         await resumeRun(store.db, id);
         expect(await refusal(await takeNext())).toBeUndefined();

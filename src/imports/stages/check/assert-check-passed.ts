@@ -111,7 +111,8 @@ function storedAgain(same: SameRecords, target: RunOptions['target'], words: Adv
 /** Empty where the earlier run cannot be taken back. */
 function takeBack({ run, removed, undoable }: SameRecords, { kind }: RunOptions['target'], words: AdviceWords): string {
   if (removed === true || !(undoable ?? kind === 'project')) return '';
-  if (words.replace === undefined) return `To load these in their place, give ${words.undo(run)}, then ${words.goOn}. `;
+  if (words.replace === undefined)
+    return `To load these in their place, give ${words.undo(run)}, then ${words.resume}. `;
   return `To take back that one and load these in its place, ${words.replace([run])}; ${words.undo(run)} only takes it back. `;
 }
 
@@ -123,7 +124,7 @@ function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords)
       : `${integer(records)} records, ${integer(rejected)} of them rejected${left.slice(0, 3).join('')}, and no event that can be stored`;
   return (
     `The check expected at least one event to load, and found ${found}. ` +
-    `See whether ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAnew}.`
+    `See whether ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAgain}.`
   );
 }
 

@@ -7,7 +7,7 @@ import type { AdviceWords } from '../../run/advice-words.ts';
 import type {
   CheckResult,
   LeftOutFile,
-  OddFinding,
+  UnusualFinding,
   RunToReplace,
   SameRecords,
   NoteFinding,
@@ -17,7 +17,7 @@ import { findProblems, sameRecordsSentence, type CheckProblem, type LoadConditio
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './tally/findings.ts';
 import { integer } from '../../../base/integer-text.ts';
-import { oddFindings } from './tally/unusual-findings.ts';
+import { unusualFindings } from './tally/unusual-findings.ts';
 import type { SharedDevices } from './tally/shared-devices.ts';
 import { addNoteCounts, createNoteSum, noteCountsOf, noteFindings } from './tally/note-tally.ts';
 
@@ -85,7 +85,7 @@ export function checkResult(checked: Checked): CheckResult {
     },
     samples: sum.samples,
     ...(checked.leftOut.length > 0 && { files_left_out: checked.leftOut }),
-    odd_values: oddOf(checked),
+    odd_values: unusualOf(checked),
     notes: resultNotes(checked),
     same_records: same,
     ...(checked.replaces.length > 0 && { replaces: checked.replaces }),
@@ -93,8 +93,8 @@ export function checkResult(checked: Checked): CheckResult {
   };
 }
 
-function oddOf({ sum, options, words, times }: Checked): readonly OddFinding[] {
-  return oddFindings(sum.odd, options.choice, { words, times });
+function unusualOf({ sum, options, words, times }: Checked): readonly UnusualFinding[] {
+  return unusualFindings(sum.unusual, options.choice, { words, times });
 }
 
 function totalsOf({ sum, days, faults, leftOut }: Checked): RunTotals {
@@ -165,7 +165,7 @@ function warningsOf(checked: Checked, problems: readonly CheckProblem[]): string
       inFuture > 0,
       () => `${integer(inFuture)} events lie in the future, by less than a day; see whether the time zone is right.`,
     ],
-    ...oddOf(checked).map(({ detail }) => [true, () => detail] as const),
+    ...unusualOf(checked).map(({ detail }) => [true, () => detail] as const),
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices, checked.options.choice?.identity)],
     [unmapped.length > 0, () => unmappedSentence(unmapped)],

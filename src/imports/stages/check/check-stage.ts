@@ -117,7 +117,7 @@ async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Pr
   const parts = await leased.parts();
   const isBegun = parts.some(({ checked }) => checked > 0);
   if (isBegun && !(await lackFiles(staging, leased.run, parts)) && (await rows.exists())) return parts;
-  await startAnew(staging, leased, parts, rows);
+  await startAgain(staging, leased, parts, rows);
   return await leased.parts();
 }
 
@@ -186,7 +186,7 @@ export async function discardCheck(staging: Staging, leased: LeasedRun): Promise
 }
 
 /** Forgets what was checked, and gives the rows back. */
-async function startAnew(
+async function startAgain(
   staging: Staging,
   leased: LeasedRun,
   parts: readonly StoredPart[],

@@ -32,7 +32,7 @@ export function openReader(
   if (format === undefined) {
     const known = formats.map((each) => each.slug).join(', ');
     throw new RunFailedError(`expected a format that is known (${known}), got: ${slug}; name one of them`, {
-      advice: 'startAnew',
+      advice: 'startAgain',
     });
   }
   try {
@@ -42,6 +42,6 @@ export function openReader(
     return { format, names, read: createChosenReader(create, choice, rules), links: memory.links };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
-    throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAnew', cause });
+    throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAgain', cause });
   }
 }

@@ -43,7 +43,7 @@ export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<Ta
       throw new RunFailedError(
         `expected tables to join of at most ${tablesBytesMax >> 20} MiB as JSON lines, got more with ${join.table}; leave out rows ` +
           'or columns',
-        { advice: 'startAnew' },
+        { advice: 'startAgain' },
       );
     }
     tables.push({ join, text });
@@ -135,7 +135,7 @@ export function tableOf({ text, join }: TableText): JoinTable {
   throw new RunFailedError(
     `expected rows with a value in the column "${column}" of ${table}, got ${count} rows without one; name the column ` +
       'of the key',
-    { advice: 'startAnew' },
+    { advice: 'startAgain' },
   );
 }
 
@@ -145,7 +145,7 @@ function firstColumn(lines: readonly string[], { table, on }: Join): string {
   const [column] = Object.keys((line === undefined ? undefined : objectIn(line)) ?? {});
   if (column !== undefined) return column;
   throw new RunFailedError(`expected rows in ${table}, to find them by "${on}", got none; leave it out`, {
-    advice: 'startAnew',
+    advice: 'startAgain',
   });
 }
 

@@ -162,6 +162,6 @@ function assertWritten(day: string, written: Sums = new Map(), there: readonly I
   throw new RunFailedError(
     `expected the ${countOf(written.values())} events of ${day} in the table of the run as they were written, got ${countOf(there)} rows, ` +
       'or others',
-    { advice: 'startAnew' },
+    { advice: 'startAgain' },
   );
 }

@@ -17,7 +17,7 @@ export async function assertSourceUnchanged(openSource: () => Promise<Source>, l
     leased.signal.throwIfAborted();
     if (error instanceof SourceUnlikeRunError || error instanceof StillWrittenError) {
       throw new RunFailedError(`expected the source to be as it was read, but ${error.message}; nothing was sent`, {
-        advice: 'startAnew',
+        advice: 'startAgain',
         cause: error,
       });
     }

@@ -16,14 +16,14 @@ const limited = new SourceWaitError('the source answers 429', { unlimited: true,
 describe('the export stage', () => {
   it('stages every line as it came, in segments, with counts and hashes', async () => {
     await using test = await exportTest();
-    const odd = ['{"é":1}', '', 'no json', '{"x":"\\n"}'];
+    const edge = ['{"é":1}', '', 'no json', '{"x":"\\n"}'];
     const parts: FakePart[] = [
       { key: 'a', lines: numbered(250), bytes: 250 },
-      { key: 'b', lines: odd, bytes: 4 },
+      { key: 'b', lines: edge, bytes: 4 },
       { key: 'empty', lines: [], bytes: 0 },
     ];
     await test.run(fakeSource(() => parts));
-    expect(await test.staged()).toEqual({ a: numbered(250), b: odd, empty: [] });
+    expect(await test.staged()).toEqual({ a: numbered(250), b: edge, empty: [] });
     const stored = await (await test.hold()).parts();
     expect(stored.map((part) => part.segments.map(({ records }) => records))).toEqual([[100, 100, 50], [4], []]);
     expect(stored.every(({ complete }) => complete)).toBe(true);

@@ -114,7 +114,7 @@ function refuseVanished(listed: readonly SourcePart[], known: readonly StoredPar
   throw new RunFailedError(
     `expected ${gone.key}, which is not read to its end, to be at the source still, got a list without it; ` +
       'put it back',
-    { advice: 'goOnOrStartAnew' },
+    { advice: 'resumeOrStartAgain' },
   );
 }
 
@@ -240,6 +240,6 @@ function givenUp(what: string): RunFailedError {
   return new RunFailedError(
     `expected the source to stay as it is while it is read, but ${what}, again and again: wait until nothing writes there, or ` +
       'import a copy of it, or only what is finished',
-    { advice: 'goOn' },
+    { advice: 'resume' },
   );
 }

@@ -98,7 +98,7 @@ async function passStaged(feed: LineFeed, { listed, segments }: PartState): Prom
   throw new RunFailedError(
     `expected at least ${staged} lines in ${listed.key} again, of which so many are staged, got fewer: the source gives ` +
       'something else under the same identity',
-    { advice: 'startAnew' },
+    { advice: 'startAgain' },
   );
 }
 

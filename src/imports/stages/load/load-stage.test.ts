@@ -420,7 +420,7 @@ describe('a load that is interrupted', () => {
     const stage = createLoadStage(loadDeps(memoryTarget({ deliver }), place));
     await expect(stage(test.hold().leased)).rejects.toMatchObject({
       message: expect.stringContaining(message),
-      advice: 'startAnew',
+      advice: 'startAgain',
     });
   });
 });
@@ -433,7 +433,7 @@ describe('what is sent', () => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     const run = { projectId: test.run.projectId, runId: 'run-1' };
-    const odd = '{"big":12345678901234567890.1234567890123456789e400, "1" : 1.00,"text":"\\u00fc 😀 \u2028"}';
+    const exact = '{"big":12345678901234567890.1234567890123456789e400, "1" : 1.00,"text":"\\u00fc 😀 \u2028"}';
     // A link stands before the event of the same time that it concerns, whatever their names and ids are.
     const rows = Array.from({ length: 47 }, (_, n) =>
       runRow(run, n, {
@@ -441,7 +441,7 @@ describe('what is sent', () => {
         timestampMicros: start + Math.floor(n / 8) * 1000 + (n < 24 ? 1 : 0),
         event: n % 2 === 0 ? '$identify' : (['a "quoted"\n', 'Zoë'][n % 3] ?? 'seen'),
         distinctId: `\u0001 user ${(n * 7) % 5}`,
-        properties: n % 4 === 0 ? odd : `{"n":${n}}`,
+        properties: n % 4 === 0 ? exact : `{"n":${n}}`,
       }),
     );
     await stageRows(test, place, rows, 10);

@@ -10,7 +10,7 @@ export async function readJson(staging: Staging, key: string): Promise<unknown> 
   } catch (cause) {
     throw new RunFailedError(
       `expected ${key} in ${staging.description} as an earlier stage wrote it, got: a damaged file`,
-      { advice: 'startAnew', cause },
+      { advice: 'startAgain', cause },
     );
   }
 }

@@ -128,6 +128,6 @@ export function monthOf(day: string): number {
 function missingRows(found: string): RunFailedError {
   return new RunFailedError(
     `expected the table of the run in the event store as the check wrote it, got: ${found}; the table is gone, or the store was restored`,
-    { advice: 'startAnew' },
+    { advice: 'startAgain' },
   );
 }

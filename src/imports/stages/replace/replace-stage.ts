@@ -91,7 +91,7 @@ async function decided(replacing: Replacing): Promise<Readonly<Record<string, nu
   const { options, totals } = leased.run;
   if (totals.replaced !== undefined) return totals.replaced;
   const check = await readCheck(staging, leased.run.id);
-  if (check === undefined) throw new RunFailedError(`expected the result of the check, got none; ${words.startAnew}`);
+  if (check === undefined) throw new RunFailedError(`expected the result of the check, got none; ${words.startAgain}`);
   const { undone } = earlier;
   await assertCheckPassed(check, options, { undone, words });
   await replacing.ready(check.totals.events - (check.totals.rejected_events ?? 0) - check.duplicates);
@@ -124,11 +124,11 @@ async function takeBack(replacing: Replacing, id: string): Promise<void> {
     if (run === undefined) return assertGone(replacing, id);
     if (run.stage === 'undo' && run.state === 'failed') {
       tries += 1;
-      if (tries > 1) throw new RunFailedError(`run ${id} could not be taken back: ${run.reason}; then ${words.goOn}`);
+      if (tries > 1) throw new RunFailedError(`run ${id} could not be taken back: ${run.reason}; then ${words.resume}`);
       await steered(() => resumeRun(db, id));
     } else if (run.stage !== 'undo' && run.state === 'paused') {
       throw new RunFailedError(
-        `expected run ${id}, which this one replaces, to have ended, got one that is paused; cancel it, then ${words.goOn}`,
+        `expected run ${id}, which this one replaces, to have ended, got one that is paused; cancel it, then ${words.resume}`,
       );
     } else if (run.stage !== 'undo' && run.state !== 'queued' && run.state !== 'running') {
       await steered(() => tell(replacing, run));

@@ -209,7 +209,7 @@ describe('verifying what a project stored', () => {
   it('a difference that cannot be named, because the table of the run is gone, ends the run with what to do', async () => {
     await using loaded = await load((events) => events.slice(1));
     await chdb.store.runTables.drop({ projectId: loaded.test.run.projectId, runId: 'run-1' });
-    await expect(loaded.verify()).rejects.toMatchObject({ name: 'RunFailedError', advice: 'startAnew' });
+    await expect(loaded.verify()).rejects.toMatchObject({ name: 'RunFailedError', advice: 'startAgain' });
   });
 
   it('names every event that is missing, changed or too many', async () => {

@@ -2,7 +2,7 @@ import { currentProperties, initialProperties } from '../../../formats/add-perso
 import type { PlainBag, PlainDerived, PlainIdPart, PlainList, PlainMembers, PlainTable } from './plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
-import { isOddKey, oddKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
+import { isUnusualKey, unusualKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
 import { createNameNumbers, type NameNumbers } from './name-numbers.ts';
 
 /** A table with numbers in the place of names. */
@@ -57,7 +57,7 @@ export interface CompiledList {
 }
 
 /** What the run and the store add to properties, and what changes what becomes of an event. */
-const oddProperties: ReadonlySet<string> = new Set([
+const unusualProperties: ReadonlySet<string> = new Set([
   '$cookieless_mode',
   '$group_key',
   '$group_set',
@@ -86,10 +86,10 @@ export function isListed<Step extends object>(step: Step | string): step is Excl
 }
 
 /** What a reader may give a property as it likes, but not without looking: they are odd in a fragment. */
-export function isOddInFragment(target: Target, name: string): boolean {
+export function isUnusualInFragment(target: Target, name: string): boolean {
   return (
-    isOddName(target, name) ||
-    isOddKey(name) ||
+    isUnusualName(target, name) ||
+    isUnusualKey(name) ||
     (target === 'properties' && (name === checkedProperties.noGeoip || name === checkedProperties.profile))
   );
 }
@@ -128,7 +128,7 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
     ...nothingMeant,
     ...outputOf(target, name),
     isKept: true,
-    isOdd: oddProperties.has(name),
+    isUnusual: unusualProperties.has(name),
     isOfPerson: target !== 'properties',
     nothing: bytesOf(nothing),
   });
@@ -227,12 +227,12 @@ function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPair
     const meaningIn = (key: string): KeyMeaning => {
       const given = step.names.get(key);
       const ownKey = names.numberOf(`in ${step.pairs}`, key);
-      if (given === null) return { ...nothingMeant, isOdd: ownKey < 0, ownKey, ownName: ownKey };
+      if (given === null) return { ...nothingMeant, isUnusual: ownKey < 0, ownKey, ownName: ownKey };
       const output = outputOf(target, given ?? key);
       return {
         ...nothingMeant,
         ...output,
-        isOdd: ownKey < 0 || output.name < 0 || isOddName(target, key) || isOddName(target, given ?? key),
+        isUnusual: ownKey < 0 || output.name < 0 || isUnusualName(target, key) || isUnusualName(target, given ?? key),
         ownKey,
         ownName: ownKey,
         list,
@@ -244,7 +244,7 @@ function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPair
   });
 }
 
-const nothingMeant: KeyMeaning = { ...oddKey, isOdd: false };
+const nothingMeant: KeyMeaning = { ...unusualKey, isUnusual: false };
 
 function meaningOf(compiling: Compiling, objects: readonly string[], object: string, key: string): KeyMeaning {
   const { table, sources, members, names } = compiling;
@@ -258,7 +258,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
     pairs: sources.flatMap(({ step }) => ('pairs' in step ? [step.pairs] : [])).indexOf(path),
     member: members.get(path) ?? -1,
     fields: fieldsAt(sources, path),
-    isOdd: ownKey < 0 || (object === '' && table.odd?.has(key) === true),
+    isUnusual: ownKey < 0 || (object === '' && table.unusual?.has(key) === true),
   };
   const bags = sources.flatMap((source, list) =>
     'bag' in source.step && isIn(source.step, object) ? [{ ...source, bag: source.step, list }] : [],
@@ -272,7 +272,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
       known.member >= 0 ||
       known.pairs >= 0 ||
       known.fields.length > 0;
-    return { ...known, isOdd: known.isOdd || !isSilent };
+    return { ...known, isUnusual: known.isUnusual || !isSilent };
   }
   for (const { bag, list, target, takes } of bags) {
     if (bag.apart?.includes(path) === true) return known;
@@ -284,12 +284,12 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
     if (!takes(name)) continue;
     const group = groupAt(known.object, target, key, given);
     const isObject = known.object >= 0 && bag.keepsObjects !== true;
-    const isOdd = group === undefined && (isObject || isOddName(target, key) || isOddName(target, name));
+    const isUnusual = group === undefined && (isObject || isUnusualName(target, key) || isUnusualName(target, name));
     const output = compiling.outputOf(target, name);
     return {
       ...known,
       ...output,
-      isOdd: known.isOdd || isOdd || output.name < 0,
+      isUnusual: known.isUnusual || isUnusual || output.name < 0,
       ownName: names.numberOf(`in ${object}`, name),
       list,
       isKept: name === key,
@@ -299,7 +299,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
       nothing: bytesOf(bag.nothing),
     };
   }
-  return { ...known, isOdd: true };
+  return { ...known, isUnusual: true };
 }
 
 /** Of a name that no path can say: one that leads nowhere. */
@@ -312,8 +312,8 @@ function isIn({ bag, apart = [] }: PlainBag, object: string): boolean {
   return bag === object || apart.includes(object);
 }
 
-function isOddName(target: Target, name: string): boolean {
-  return name === '__proto__' || (target === 'properties' && oddProperties.has(name));
+function isUnusualName(target: Target, name: string): boolean {
+  return name === '__proto__' || (target === 'properties' && unusualProperties.has(name));
 }
 
 /** An object that is gathered, and stands where it stands in the properties. */

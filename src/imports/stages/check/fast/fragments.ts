@@ -1,5 +1,5 @@
 import { settledTexts } from '../../../formats/settle-properties.ts';
-import { isOddInFragment, type CompiledTable, type Target } from './compiled-table.ts';
+import { isUnusualInFragment, type CompiledTable, type Target } from './compiled-table.ts';
 
 /** Properties that are written as they lie here: `"a":1,"b":"x",`. */
 export interface Fragment {
@@ -20,7 +20,7 @@ interface FragmentName {
   readonly property: number;
   readonly isHeard: boolean;
   /** No fragment holds it. */
-  readonly isOdd: boolean;
+  readonly isUnusual: boolean;
 }
 
 const namesMax = 10_000;
@@ -44,7 +44,7 @@ export class Fragments {
     let text = '';
     for (const name of Object.keys(properties)) {
       const known = this.#names.get(name) ?? this.#learn(name);
-      if (known.isOdd) return undefined;
+      if (known.isUnusual) return undefined;
       const value = JSON.stringify(this.#settled(name, properties[name]));
       if (known.property >= 0) {
         const from = Buffer.byteLength(text) + Buffer.byteLength(known.key);
@@ -64,7 +64,7 @@ export class Fragments {
       number: this.#table.names.numberOf(this.#target, name),
       property: isOwn ? this.#table.propertyOf(name) : -1,
       isHeard: isOwn && this.#table.isHeard(name),
-      isOdd: isOddInFragment(this.#target, name),
+      isUnusual: isUnusualInFragment(this.#target, name),
     };
     if (this.#names.size === namesMax) this.#names.clear();
     this.#names.set(name, known);

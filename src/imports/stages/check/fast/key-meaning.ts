@@ -2,7 +2,7 @@ import { nameCharsMax } from '../../../../wire/batch/limits.ts';
 
 /** What a key of an object means. Negative numbers: there is none. */
 export interface KeyMeaning {
-  readonly isOdd: boolean;
+  readonly isUnusual: boolean;
   /** What stands under it is an object whose members are looked at. */
   readonly object: number;
   /** What stands under it is a list of pairs that are looked at. */
@@ -39,8 +39,8 @@ export interface KeyMeaning {
 export type MeaningOf = (key: string) => KeyMeaning;
 
 /** Of a key of which nothing is known. */
-export const oddKey: KeyMeaning = {
-  isOdd: true,
+export const unusualKey: KeyMeaning = {
+  isUnusual: true,
   object: -1,
   pairs: -1,
   isNoObject: false,
@@ -60,6 +60,6 @@ export const oddKey: KeyMeaning = {
 };
 
 /** Objects have numbers in front, whatever came first, and names that are too long are counted. */
-export function isOddKey(key: string): boolean {
+export function isUnusualKey(key: string): boolean {
   return /^\d/.test(key) || key === '__proto__' || key.length > nameCharsMax;
 }

@@ -28,7 +28,7 @@ export interface KnownIdentity extends Words {
 }
 
 /** Events that say something of persons and groups by their name. */
-const oddEvents: ReadonlySet<string> = new Set([
+const unusualEvents: ReadonlySet<string> = new Set([
   '$create_alias',
   '$group_identify',
   '$groupidentify',
@@ -41,7 +41,7 @@ export function knownName({ eventName }: PlainTable, values: readonly unknown[])
   const given = eventName(values);
   if (given === undefined) return undefined;
   const name = given ?? String(values[0]);
-  if (oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
+  if (unusualEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
   const leftOut = given === null ? leftOutReason(name) : undefined;
   return { name, leftOut, saysNothing: saysNothing.has(name), entry: undefined, tally: undefined };
 }

@@ -31,7 +31,7 @@ export interface PlainConverter {
    * Converts records from `at` on, some hundreds at once, and stops before the first that is odd, of which nothing is remembered. Gives
    * where it stopped. `links` is called for a record that may tell of a link, before its row is counted.
    */
-  convert(lines: Buffer, at: PlainPlace, into: PlainSink): PlainPlace & { readonly isOdd: boolean };
+  convert(lines: Buffer, at: PlainPlace, into: PlainSink): PlainPlace & { readonly isUnusual: boolean };
 }
 
 /** A line: its offset, its number in the part, from 1. */
@@ -94,7 +94,7 @@ const blockWords = {
   name: 8,
   isLinked: 9,
 } as const;
-const stops = { end: 0, odd: 1, unsampled: 2 } as const;
+const stops = { end: 0, unusual: 1, unsampled: 2 } as const;
 const linesMax = 4096;
 /** Of names and ids, each with its length. */
 const textBytesMax = 2048;
@@ -176,11 +176,11 @@ class Converter implements PlainConverter, Asked {
     this.#doubles = new Float64Array(buffer, this.#columns.rows, (rowsMax * wordsPerRow) / 2);
   }
 
-  convert(lines: Buffer, place: PlainPlace, sink: PlainSink): PlainPlace & { readonly isOdd: boolean } {
+  convert(lines: Buffer, place: PlainPlace, sink: PlainSink): PlainPlace & { readonly isUnusual: boolean } {
     if (this.#answers.left < answersLeftMin) this.#memory.forget();
     if (lines !== this.#lines || place.at < this.#from || place.at >= this.#to) this.#load(lines, place.at);
     // A line that is longer than the slice.
-    if (this.#to <= place.at) return { ...place, isOdd: true };
+    if (this.#to <= place.at) return { ...place, isUnusual: true };
     this.#noteTime();
     const offset = this.#slice - this.#from;
     const end = this.#machine.code.convert(place.at + offset, this.#to + offset) - offset;
@@ -189,9 +189,10 @@ class Converter implements PlainConverter, Asked {
     const stop = this.#block[blockWords.stop] as number;
     // A record that stops the machine twice goes to the reader, whatever the reason.
     const isAgain = this.#unsampledAt === next.at;
-    const isOdd = stop === stops.odd || (stop === stops.unsampled && (!this.#markSampled(sink.tally) || isAgain));
-    this.#unsampledAt = isOdd || stop === stops.end ? -1 : next.at;
-    return { ...next, isOdd };
+    const isUnusual =
+      stop === stops.unusual || (stop === stops.unsampled && (!this.#markSampled(sink.tally) || isAgain));
+    this.#unsampledAt = isUnusual || stop === stops.end ? -1 : next.at;
+    return { ...next, isUnusual };
   }
 
   /** Counts the rows and hands them over. */
@@ -280,11 +281,11 @@ class Converter implements PlainConverter, Asked {
 
   meaningOfKey(table: number, from: number, to: number): number {
     const { keys } = this.#memory;
-    return orOdd(keys.oddEntry, () => keys.meaningOfKey(table, this.#machine.bytes.subarray(from, to)));
+    return orUnusual(keys.unusualEntry, () => keys.meaningOfKey(table, this.#machine.bytes.subarray(from, to)));
   }
 
   answerTo(memo: number): number {
-    return orOdd(0, () => this.#memory.memos.answerTo(memo));
+    return orUnusual(0, () => this.#memory.memos.answerTo(memo));
   }
 
   fromZone(zone: number, ms: number): number {
@@ -350,11 +351,11 @@ function placeColumns(room: MemoryRoom) {
 }
 
 /** Where there is no room for an answer the record is odd. */
-function orOdd(odd: number, answer: () => number): number {
+function orUnusual(unusual: number, answer: () => number): number {
   try {
     return answer();
   } catch (error) {
-    if (error instanceof RoomFullError) return odd;
+    if (error instanceof RoomFullError) return unusual;
     throw error;
   }
 }

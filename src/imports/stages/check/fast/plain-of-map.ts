@@ -26,7 +26,7 @@ export function plainOf(map: RecordMap): PlainTable | undefined {
     person: person.flatMap((step) => plainPersonStep(step, map)),
     ...(usual.ignores && { silent: usual.ignores }),
     ...(usual.texts && { texts: new Set(usual.texts) }),
-    ...(usual.lacks && { odd: usual.lacks }),
+    ...(usual.lacks && { unusual: usual.lacks }),
     ...(isSettled && { isSettled }),
     identify: map.links,
   };

@@ -27,7 +27,7 @@ export interface PlainTable {
   /** Paths of objects that may also be a text of JSON, or an empty one. */
   readonly texts?: ReadonlySet<string>;
   /** Members of the record that are odd, though an object takes all of them. */
-  readonly odd?: ReadonlySet<string>;
+  readonly unusual?: ReadonlySet<string>;
   /** Devices, countries and pages stay as they are: settleProperties is not for this format. */
   readonly isSettled?: true;
   /** The writer's: what was said once is said by nobody again. Undefined: devices are not linked. */

@@ -24,11 +24,11 @@ import type { MemoryRoom } from './memory-room.ts';
 import { createMemos, type Memos } from './memos.ts';
 import { nameNumbersMax } from './name-numbers.ts';
 import { membersAsked, wordBytes, placeOf, type Writing } from './writing.ts';
-import { isOddKey, oddKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
+import { isUnusualKey, unusualKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
 
 /** The table of a format in the machine's memory, as assembly/convert.ts and what it imports describe it. */
 export interface TableMemory {
-  readonly keys: Pick<KeyMemory, 'meaningOfKey' | 'oddEntry' | 'heard'>;
+  readonly keys: Pick<KeyMemory, 'meaningOfKey' | 'unusualEntry' | 'heard'>;
   readonly memos: Pick<Memos, 'answerTo'>;
   /** By the number that the machine means them by. */
   readonly zones: readonly Zone[];
@@ -273,7 +273,7 @@ interface KeyMemory {
   /** Place of what a key means in the object or list of pairs with this number. */
   meaningOfKey(table: number, key: Buffer): number;
   /** Place of an entry that makes its record odd. */
-  readonly oddEntry: number;
+  readonly unusualEntry: number;
   /** Place of the numbers of names that somebody wants to hear. */
   readonly heard: number;
   /** All keys that were met. */
@@ -290,7 +290,7 @@ function writeKeys(writing: Writing): KeyMemory {
   const { machine, room, compiled, answers } = writing;
   const pairs = compiled.pairs.map((each) => ({ mayBeText: false, mayBeEmpty: false, ...each }));
   const all = [...compiled.objects, ...pairs];
-  const starts = all.map(() => putEntry(writing, room, oddKey, Buffer.alloc(0)));
+  const starts = all.map(() => putEntry(writing, room, unusualKey, Buffer.alloc(0)));
   const slotsOf = all.map(() => room.takeZeros(slots * wordBytes));
   const first = room.putWords(
     all.flatMap(({ mayBeText, mayBeEmpty, isNeeded }, number) => {
@@ -316,11 +316,11 @@ function writeKeys(writing: Writing): KeyMemory {
   });
   return {
     heard,
-    oddEntry: putEntry(writing, room, oddKey, Buffer.alloc(0)),
+    unusualEntry: putEntry(writing, room, unusualKey, Buffer.alloc(0)),
     meaningOfKey: (number, key) => {
       const { meaningOf } = all[number] as { readonly meaningOf: MeaningOf };
       const name = key.toString('utf8', 1, key.length - 1);
-      return putEntry(writing, answers.room, isOddKey(name) ? oddKey : meaningOf(name), key);
+      return putEntry(writing, answers.room, isUnusualKey(name) ? unusualKey : meaningOf(name), key);
     },
     forget: () => {
       for (const [number, place] of slotsOf.entries()) {
@@ -343,7 +343,7 @@ function putEntry({ machine, answers }: Writing, room: MemoryRoom, meaning: KeyM
   const heard = meaning.heard === undefined ? -1 : answers.heardNumber(meaning.heard);
   const words = [
     key.length,
-    Number(meaning.isOdd),
+    Number(meaning.isUnusual),
     meaning.object,
     meaning.pairs,
     Number(meaning.isNoObject),

@@ -148,7 +148,7 @@ async function direct(
     try {
       const next = isText ? plain?.convert(lines, { at, line }, sink) : undefined;
       ({ at, line } = next ?? { at, line });
-      if (next?.isOdd === false) continue;
+      if (next?.isUnusual === false) continue;
       const end = lineEnd(lines, at);
       takeAsObject(end);
       at = end + 1;
@@ -223,7 +223,7 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
   const { tally, ledger } = found;
   const { runId, eventBytesMax, now } = deps;
   const door = { runId, eventBytesMax, now };
-  const convert = createConverter({ ...door, names: { onKey: tally.property, onNestedKey: tally.odd.property } });
+  const convert = createConverter({ ...door, names: { onKey: tally.property, onNestedKey: tally.unusual.property } });
   const isCounted = createLinkRefusals(deps, createConverter({ ...door, names: unheard }));
   let ofRecord: readonly WireEvent[] = [];
   const put = createPut(deps, place, found);
@@ -261,13 +261,13 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
       const converted = convert(event);
       // The event that it comes with says the same.
       const isLink = isLinkOf(deps.links, event);
-      if (!isLink) tally.odd.event(event);
+      if (!isLink) tally.unusual.event(event);
       if (converted.kind === 'ready') {
         put(converted, event.properties, { line, isLink });
         return;
       }
       if (isLink && !isCounted(event, ofRecord)) return;
-      if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
+      if (converted.code === 'invalid_event_timestamp') tally.unusual.time(event.timestamp);
       refuse(converted, line, text());
     },
   };
@@ -320,7 +320,7 @@ function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused
 /** What a result says beside its events. */
 function noteFound(tally: SegmentTally, result: RecordResult): void {
   if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
-  if (result.unusual !== undefined) tally.odd.ruled(result.unusual);
+  if (result.unusual !== undefined) tally.unusual.ruled(result.unusual);
   if (result.notes !== undefined) tally.note(result.notes);
 }
 
@@ -341,7 +341,7 @@ function noteIncomplete(
 /** Of a record that could not be read: whether its time is what is wrong with it. */
 function noteUnreadableTime({ times }: SegmentCheckDeps, tally: SegmentTally, text: string): void {
   const time = times === undefined ? undefined : unreadableTime(objectIn(text), times);
-  if (time !== undefined) tally.odd.time(time);
+  if (time !== undefined) tally.unusual.time(time);
 }
 
 /** `held`: what it stands for; the export has put that among the rejected records already. */

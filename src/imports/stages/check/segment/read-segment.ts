@@ -58,7 +58,7 @@ async function unpack(
 
 function changed(staging: Staging, key: string, part: string, got: string, cause?: unknown): RunFailedError {
   return new RunFailedError(`expected ${key} in ${staging.description} as it was staged from ${part}, got: ${got}`, {
-    advice: 'startAnew',
+    advice: 'startAgain',
     cause,
   });
 }

@@ -18,7 +18,7 @@ export async function runTransform(
   const { transform } = run.options;
   if (transform === undefined) return undefined;
   if (openTransform === undefined) {
-    throw new RunFailedError(`expected the code of the transform "${transform.name}", got none; ${words.startAnew}`);
+    throw new RunFailedError(`expected the code of the transform "${transform.name}", got none; ${words.startAgain}`);
   }
   const judged = <Result>(work: () => Promise<Result>): Promise<Result> => judgeErrors(work, words);
   const found = await judged(() => openTransform(transform, run.createdAt));

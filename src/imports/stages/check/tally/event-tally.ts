@@ -3,7 +3,7 @@ import type { Words } from '../rows/event-keys.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
 import { leastOfMost, mostOf, type Findings } from './findings.ts';
 import { createIdSample } from './id-sample.ts';
-import type { OddTally } from './unusual-tally.ts';
+import type { UnusualTally } from './unusual-tally.ts';
 
 /** Counts the events of one segment. */
 export interface EventTally {
@@ -44,7 +44,7 @@ const busiestMax = 500;
 const year2000 = Date.UTC(2000, 0, 1) * 1000;
 
 /** `now`: ms since the epoch. */
-export function createEventTally(odd: OddTally, now: () => number): EventTally {
+export function createEventTally(unusual: UnusualTally, now: () => number): EventTally {
   const counts = { events: 0, identifies: 0, groupIdentifies: 0, inFuture: 0 };
   const names: string[] = [];
   const byName = new Map<string, NameEntry>();
@@ -69,7 +69,7 @@ export function createEventTally(odd: OddTally, now: () => number): EventTally {
       countEntry(entry, micros);
       if (entry.name === '$identify') counts.identifies += 1;
       else if (entry.name === '$groupidentify') counts.groupIdentifies += 1;
-      if (micros < year2000) odd.time(isoOfMicros(micros));
+      if (micros < year2000) unusual.time(isoOfMicros(micros));
       else if (micros > now() * 1000) counts.inFuture += 1;
       // Of an id that was counted the sample knows already.
       if (of.events === 0) ids.add(id);

@@ -37,7 +37,7 @@ export async function readFindings(
     if (!(cause instanceof SyntaxError || cause instanceof StagingMissingError)) throw cause;
     const got = cause instanceof SyntaxError ? 'a damaged file' : 'no such file';
     throw new RunFailedError(`expected ${key} in ${staging.description} as the check wrote it, got: ${got}`, {
-      advice: 'startAnew',
+      advice: 'startAgain',
       cause,
     });
   }

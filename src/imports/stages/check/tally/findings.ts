@@ -4,7 +4,7 @@ import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
 import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';
 import { addNoteCounts, createNoteSum, type NoteSum } from './note-tally.ts';
 import type { NoteCounts } from '../../../formats/record-notes.ts';
-import { addOdd, createOddSum, type OddCounts, type OddSum } from './unusual-tally.ts';
+import { addUnusual, createUnusualSum, type UnusualCounts, type UnusualSum } from './unusual-tally.ts';
 
 /** What was found in one segment: JSON beside its spill. Findings of all segments add up to those of the run. */
 export interface Findings {
@@ -32,7 +32,7 @@ export interface Findings {
   readonly busiest: readonly (readonly [id: string, events: number])[];
   readonly inFuture: number;
   /** Undefined: there are none. */
-  readonly odd?: OddCounts;
+  readonly unusual?: UnusualCounts;
   /** What readers noted beside the events; undefined: nothing. */
   readonly notes?: NoteCounts;
 }
@@ -67,7 +67,7 @@ export interface Sum {
   readonly unmappedProperties: Map<string, number>;
   readonly ids: IdSample;
   busiest: Map<string, number>;
-  readonly odd: OddSum;
+  readonly unusual: UnusualSum;
   readonly notes: NoteSum;
 }
 
@@ -105,7 +105,7 @@ export function createSum(): Sum {
     unmappedProperties: new Map(),
     ids: createIdSample(),
     busiest: new Map(),
-    odd: createOddSum(),
+    unusual: createUnusualSum(),
     notes: createNoteSum(),
   };
 }
@@ -124,7 +124,7 @@ export function addFindings(sum: Sum, findings: Findings): void {
     countName(sum.unmappedProperties, name, count);
   }
   sum.ids.merge(findings.ids);
-  if (findings.odd !== undefined) addOdd(sum.odd, findings.odd);
+  if (findings.unusual !== undefined) addUnusual(sum.unusual, findings.unusual);
   if (findings.notes !== undefined) addNoteCounts(sum.notes, findings.notes);
   for (const [id, events] of findings.busiest) sum.busiest.set(id, (sum.busiest.get(id) ?? 0) + events);
   if (sum.busiest.size > busiestMax * 2) sum.busiest = new Map(mostOf(sum.busiest, busiestMax));

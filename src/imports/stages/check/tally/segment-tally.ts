@@ -3,7 +3,7 @@ import { eventDepthMax } from '../../../../wire/batch/limits.ts';
 import type { WireEvent } from '../../../../wire/contract/wire-event.ts';
 import type { RejectedRecord } from '../../../staging.ts';
 import type { ReadyEvent } from '../segment/convert-event.ts';
-import { createOddTally, type OddTally } from './unusual-tally.ts';
+import { createUnusualTally, type UnusualTally } from './unusual-tally.ts';
 import { createErrorGroups } from './error-groups.ts';
 import type { Words } from '../rows/event-keys.ts';
 import { createEventTally, type EventTally, type NameEntry } from './event-tally.ts';
@@ -19,7 +19,7 @@ export interface SegmentTally {
   skip(reason: string): void;
   reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
   readonly choose: ChoiceTally['choose'];
-  readonly odd: OddTally;
+  readonly unusual: UnusualTally;
   note(notes: readonly FoundNote[]): void;
   /** A record became events, or would have: none are left where all of them are refused. `text` is its JSON. */
   convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
@@ -45,9 +45,9 @@ const sampleCharsMax = 16_384;
 /** `sampled`: combinations of names that the run has samples of. */
 export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>, now: () => number): SegmentTally {
   const counts = { records: 0, converted: 0, unreadable: 0, refused: 0 };
-  const odd = createOddTally();
+  const unusual = createUnusualTally();
   const notes = createNoteSum();
-  const events = createEventTally(odd, now);
+  const events = createEventTally(unusual, now);
   const skipped = new Map<string, number>();
   const choice = createChoiceTally();
   const errors = createErrorGroups();
@@ -65,7 +65,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       countReason(skipped, reason, 1);
     },
     choose: choice.choose,
-    odd,
+    unusual,
     note: (found) => addNotes(notes, found),
     reject: ({ code, reason, part, line, original }, kind) => {
       counts[kind] += 1;
@@ -82,7 +82,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     },
     property: (name) => {
       if (unmapped.isProperty(name)) countName(unmappedProperties, name, 1);
-      odd.property(name);
+      unusual.property(name);
     },
     event: ({ event, distinctId, micros }, id) => {
       const entry = events.entryOf(event);
@@ -108,7 +108,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       errors: errors.list(),
       samples,
       unmappedProperties: Object.fromEntries(unmappedProperties),
-      ...odd.found(),
+      ...unusual.found(),
       ...noteCountsOf(notes),
     }),
   };

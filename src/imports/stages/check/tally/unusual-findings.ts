@@ -8,22 +8,22 @@ import {
 import { fits } from '../../../choosing/unusual-values.ts';
 import type { RecordTimes } from '../../../formats/format.ts';
 import type { AdviceWords } from '../../../run/advice-words.ts';
-import type { OddFinding } from '../../../run/results.ts';
+import type { UnusualFinding } from '../../../run/results.ts';
 import { integer } from '../../../../base/integer-text.ts';
-import { cutTogether, type OddSum } from './unusual-tally.ts';
+import { cutTogether, type UnusualSum } from './unusual-tally.ts';
 
-export interface OddFindingsOptions {
+export interface UnusualFindingsOptions {
   readonly words: AdviceWords;
   /** Of the format. */
   readonly times: RecordTimes | undefined;
 }
 
 /** Odd values that were found, with what becomes of them and how another rule is chosen. */
-export function oddFindings(
-  sum: OddSum,
+export function unusualFindings(
+  sum: UnusualSum,
   choice: ImportChoice | undefined,
-  { words, times }: OddFindingsOptions,
-): OddFinding[] {
+  { words, times }: UnusualFindingsOptions,
+): UnusualFinding[] {
   return unusualValueKeys.flatMap((of) => {
     const found = sum.counts.get(of);
     if (found === undefined) return [];
@@ -77,7 +77,7 @@ function outcomeOf(of: UnusualValue, rule: string): string {
 }
 
 /** Nothing is advised that the format's records have nothing for. */
-function otherRules(of: UnusualValue, rule: string, { words, times }: OddFindingsOptions): string {
+function otherRules(of: UnusualValue, rule: string, { words, times }: UnusualFindingsOptions): string {
   return unusualValues[of].rules
     .filter((other) => other !== rule && fits(other, times))
     .map((other) => words.rule(of, other))

@@ -7,32 +7,32 @@ import { findLongName, isLongName, findCutId, findPaddedId } from '../../../choo
 import type { FoundValues } from '../../../formats/format.ts';
 
 /** Odd values of a segment, by the rule that is for them. */
-export interface OddCounts {
-  readonly counts: Readonly<Partial<Record<UnusualValue, OddCount>>>;
+export interface UnusualCounts {
+  readonly counts: Readonly<Partial<Record<UnusualValue, UnusualCount>>>;
   /** Of ids that are cut: a hash of what is left and one of the whole, in hexadecimal digits. */
   readonly cutIds: readonly string[];
 }
 
-export interface OddCount {
+export interface UnusualCount {
   readonly count: number;
   readonly samples: readonly string[];
 }
 
-export interface OddTally {
+export interface UnusualTally {
   /** What a rule of the choice was applied to. */
-  readonly ruled: (odd: FoundValues) => void;
+  readonly ruled: (found: FoundValues) => void;
   readonly event: (event: WireEvent) => void;
   readonly property: (name: string) => void;
   readonly time: (value: string) => void;
   /** Nothing where there are none. */
-  readonly found: () => { readonly odd?: OddCounts };
+  readonly found: () => { readonly unusual?: UnusualCounts };
 }
 
 const samplesMax = 3;
 const sampleCharsMax = 60;
 export const cutIdsMax = 10_000;
 
-export function createOddTally(): OddTally {
+export function createUnusualTally(): UnusualTally {
   const counts = new Map<UnusualValue, { count: number; readonly samples: string[] }>();
   const cutIds = new Set<string>();
   const add = (of: UnusualValue, value: string): void => {
@@ -46,8 +46,8 @@ export function createOddTally(): OddTally {
     if (name.length > nameCharsMax && isLongName(name)) add('long_properties', name);
   };
   return {
-    ruled: (odd) => {
-      for (const { of, value } of odd) add(of, value);
+    ruled: (found) => {
+      for (const { of, value } of found) add(of, value);
     },
     event: (event) => {
       const padded = findPaddedId(event);
@@ -61,7 +61,7 @@ export function createOddTally(): OddTally {
     },
     property,
     time: (value) => add('odd_times', value),
-    found: () => (counts.size === 0 ? {} : { odd: { counts: Object.fromEntries(counts), cutIds: [...cutIds] } }),
+    found: () => (counts.size === 0 ? {} : { unusual: { counts: Object.fromEntries(counts), cutIds: [...cutIds] } }),
   };
 }
 
@@ -72,19 +72,19 @@ function hashOf(text: string): string {
 }
 
 /** Odd values of a run while segments are added up. */
-export interface OddSum {
+export interface UnusualSum {
   readonly counts: Map<UnusualValue, { count: number; readonly samples: Set<string> }>;
   readonly cutIds: Set<string>;
 }
 
-export function createOddSum(): OddSum {
+export function createUnusualSum(): UnusualSum {
   return { counts: new Map(), cutIds: new Set() };
 }
 
 const sumCutIdsMax = 200_000;
 
-export function addOdd(sum: OddSum, { counts, cutIds }: OddCounts): void {
-  for (const [of, { count, samples }] of Object.entries(counts) as [UnusualValue, OddCount][]) {
+export function addUnusual(sum: UnusualSum, { counts, cutIds }: UnusualCounts): void {
+  for (const [of, { count, samples }] of Object.entries(counts) as [UnusualValue, UnusualCount][]) {
     const known = sum.counts.get(of) ?? { count: 0, samples: new Set() };
     known.count += count;
     for (const sample of samples) if (known.samples.size < samplesMax) known.samples.add(sample);
@@ -94,7 +94,7 @@ export function addOdd(sum: OddSum, { counts, cutIds }: OddCounts): void {
 }
 
 /** How many different ids become one with another when they are cut. */
-export function cutTogether({ cutIds }: OddSum): number {
+export function cutTogether({ cutIds }: UnusualSum): number {
   const perCut = new Map<string, number>();
   for (const pair of cutIds) {
     const cut = pair.slice(0, hashChars);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ImportChoice } from '../../../../wire/contract/import-choice.ts';
 import { flagWords } from '../../../run/advice-words.ts';
-import type { CheckResult, OddFinding } from '../../../run/results.ts';
+import type { CheckResult, UnusualFinding } from '../../../run/results.ts';
 import { checkTest, type LoadedEvent } from '../../../../../test/support/check-stage.ts';
 
 const long = 'x'.repeat(250);
@@ -30,7 +30,7 @@ function records(): object[] {
 
 async function checked(
   choice?: ImportChoice,
-): Promise<{ result: CheckResult; events: readonly LoadedEvent[]; odd: ReadonlyMap<string, OddFinding> }> {
+): Promise<{ result: CheckResult; events: readonly LoadedEvent[]; unusual: ReadonlyMap<string, UnusualFinding> }> {
   await using test = await checkTest({
     format: 'mixpanel',
     rejectedMax: 1,
@@ -40,39 +40,39 @@ async function checked(
   await test.stage('first', lines.slice(0, 5), 3);
   await test.stage('second', lines.slice(5), 4);
   const result = await test.check({ words: flagWords });
-  const odd = new Map((result.odd_values ?? []).map((finding) => [finding.of, finding]));
-  return { result, events: await test.events(), odd };
+  const unusual = new Map((result.odd_values ?? []).map((finding) => [finding.of, finding]));
+  return { result, events: await test.events(), unusual };
 }
 
 describe('odd values of a source', () => {
   it('are each a finding with its count, samples, what becomes of it and the flags of the other rules', async () => {
-    const { result, events, odd } = await checked();
-    expect([...odd.values()].map(({ of, rule, count }) => [of, rule, count])).toEqual([
+    const { result, events, unusual } = await checked();
+    expect([...unusual.values()].map(({ of, rule, count }) => [of, rule, count])).toEqual([
       ['padded_ids', 'keep', 2],
       ['long_ids', 'cut', 3],
       ['long_names', 'reject', 1],
       ['long_properties', 'keep', 2],
       ['odd_times', 'keep', 3],
     ]);
-    expect(odd.get('padded_ids')?.samples).toEqual([' u1', 'u2\t']);
-    expect(odd.get('padded_ids')?.detail).toContain('Other rules: --padded-ids trim, --padded-ids reject.');
-    expect(odd.get('long_ids')?.detail).toContain('2 different ids become fewer by that');
-    expect(odd.get('odd_times')?.samples).toEqual(
+    expect(unusual.get('padded_ids')?.samples).toEqual([' u1', 'u2\t']);
+    expect(unusual.get('padded_ids')?.detail).toContain('Other rules: --padded-ids trim, --padded-ids reject.');
+    expect(unusual.get('long_ids')?.detail).toContain('2 different ids become fewer by that');
+    expect(unusual.get('odd_times')?.samples).toEqual(
       expect.arrayContaining(['1970-01-02T00:00:00.000000Z', 'March 4, 2024 5:06 PM']),
     );
-    expect(result.warnings).toEqual(expect.arrayContaining([...odd.values()].map(({ detail }) => detail)));
+    expect(result.warnings).toEqual(expect.arrayContaining([...unusual.values()].map(({ detail }) => detail)));
     // Without a rule all is as it was: one name, one time ahead and one unreadable time are rejected.
     expect([result.totals.rejected, events.length]).toEqual([3, 8]);
   });
 
   it('go by the rules: nothing is lost, no two ids become one, and the sums hold', async () => {
     const rules = { padded_ids: 'trim', long_ids: 'shorten', long_names: 'shorten' } as const;
-    const { result, events, odd } = await checked({ ...rules, long_properties: 'shorten', odd_times: 'received' });
+    const { result, events, unusual } = await checked({ ...rules, long_properties: 'shorten', odd_times: 'received' });
     expect([result.totals.rejected, result.totals.events_read, events.length]).toEqual([0, 11, 11]);
     expect(new Set(events.map(({ distinct_id: id }) => id)).size).toBe(5);
     expect(events.filter(({ distinct_id: id, event }) => id.length > 200 || event.length > 200)).toEqual([]);
     expect(events.filter(({ timestamp }) => !timestamp.startsWith('2024-01-01'))).toEqual([]);
-    expect([...odd.values()].map(({ of, rule, count }) => [of, rule, count])).toEqual([
+    expect([...unusual.values()].map(({ of, rule, count }) => [of, rule, count])).toEqual([
       ['padded_ids', 'trim', 2],
       ['long_ids', 'shorten', 3],
       ['long_names', 'shorten', 1],
