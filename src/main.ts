@@ -1,4 +1,4 @@
-/** The service, for whoever starts it: parses nothing, opens nothing, hands the settings to service/. */
+/** Entry point of the service: passes the settings to service/. */
 import type { Settings } from './server/config/settings.ts';
 import { createService, type Service } from './server/service/start.ts';
 import { createLog, stderrLines, type Log } from './server/telemetry/log.ts';
@@ -10,7 +10,7 @@ export interface Millrace extends Service {
   readonly log: Log;
 }
 
-/** Throws ConfigError when the settings contradict each other. */
+/** @throws ConfigError if settings contradict each other */
 export function createMillrace(settings: Settings): Millrace {
   const metrics = createMetrics();
   const log = createLog(

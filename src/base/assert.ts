@@ -1,4 +1,4 @@
-/** A broken promise of our own code, never a fault of the input. */
+/** An error in our own code, never caused by input. */
 export class AssertionError extends Error {
   override name = 'AssertionError';
 }

@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe('calls between threads', () => {
-  it('each gets its own answer, an error its message; other messages pass by', async () => {
+  it('return their own answers and errors; other messages are ignored', async () => {
     answerOver(port2, {
       double: async (value: number) => value * 2,
       slow: async (ms: number) => new Promise((resolve) => setTimeout(() => resolve('late'), ms)),
@@ -28,13 +28,13 @@ describe('calls between threads', () => {
     await expect(call('constructor')).rejects.toThrow('expected one of the calls double, slow, fail, got: constructor');
   });
 
-  it('an error keeps its name and code, so that nobody has to read its message', async () => {
+  it('an error keeps its name and code, so that callers need not match its message', async () => {
     const own = new MessageChannel();
     answerOver(own.port2, {
       full: async () => {
         throw new ApiError('unavailable', 'The live lane is full.');
       },
-      odd: async () => {
+      failing: async () => {
         throw Object.assign(new RangeError('beyond'), { code: 7 });
       },
     });
@@ -42,11 +42,14 @@ describe('calls between threads', () => {
     const error: unknown = await call('full').catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(CallError);
     expect(error).toMatchObject({ name: 'ApiError', code: 'unavailable', message: 'The live lane is full.' });
-    expect(await call('odd').catch((reason: unknown) => reason)).toMatchObject({ name: 'RangeError', code: undefined });
+    expect(await call('failing').catch((reason: unknown) => reason)).toMatchObject({
+      name: 'RangeError',
+      code: undefined,
+    });
     own.port1.close();
   });
 
-  it('an answer or an argument that cannot be cloned fails its call alone', async () => {
+  it('an answer or an argument that cannot be cloned only fails its own call', async () => {
     const own = new MessageChannel();
     const rawNumber: unknown = parseExact('12345678901234567890');
     answerOver(own.port2, { big: async () => rawNumber, small: async () => 1 });

@@ -1,7 +1,6 @@
 /**
- * Calls from one thread to another, and their answers, over the port between them. Messages of other kinds on the same port are
- * left alone. Arguments and results are copied (structured clone), which refuses numbers kept digit by digit (exact-json.ts): values of
- * records cross as JSON text.
+ * Calls and answers between threads over a port. Other messages on the port are ignored. Arguments and results are copied by
+ * structured clone, which refuses numbers kept digit by digit (exact-json.ts): record values are passed as JSON text.
  */
 export interface CallPort {
   postMessage(message: unknown): void;
@@ -15,14 +14,14 @@ interface AnswerMessage {
   readonly answer: { readonly id: number; readonly value?: unknown; readonly error?: Fault };
 }
 
-/** What is told of an error. */
+/** The part of an error that is sent. */
 interface Fault {
   readonly name: string;
   readonly message: string;
   readonly code: string | undefined;
 }
 
-/** An error of the other side: with its message, and the name and code by which its class is known there. */
+/** An error of the other side, with its message, class name and code. */
 export class CallError extends Error {
   readonly code: string | undefined;
 
@@ -37,7 +36,7 @@ export type Call = (name: string, ...args: readonly unknown[]) => Promise<unknow
 
 export type Answers = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
-/** The side that asks. A call rejects with a CallError. */
+/** Returns the calling side. A call rejects with a CallError. */
 export function callOver(port: CallPort): Call {
   const open = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
@@ -64,7 +63,7 @@ export function callOver(port: CallPort): Call {
   };
 }
 
-/** The side that answers. */
+/** Answers calls of the other side. */
 export function answerOver(port: CallPort, answers: Answers): void {
   port.on('message', async (message) => {
     if (!isCall(message)) return;
@@ -73,7 +72,7 @@ export function answerOver(port: CallPort, answers: Answers): void {
     try {
       port.postMessage({ answer: { id, ...answer } } satisfies AnswerMessage);
     } catch (error) {
-      // The value cannot be cloned: that fails this call, not the thread with all its calls.
+      // The value cannot be cloned: this call fails, and the thread continues.
       port.postMessage({ answer: { id, error: faultOf(error) } } satisfies AnswerMessage);
     }
   });
@@ -85,7 +84,7 @@ async function answerOf(answers: Answers, name: string, args: readonly unknown[]
     if (handler === undefined) {
       throw new TypeError(`expected one of the calls ${Object.keys(answers).join(', ')}, got: ${name}`);
     }
-    // Both ends are this program; the names and their arguments are declared together where the threads are made.
+    // Both ends are this program; names and arguments are declared together where threads are created.
     return { value: await handler(...(args as never[])) };
   } catch (error) {
     return { error: faultOf(error) };

@@ -2,7 +2,7 @@ import { canonicalDecimal } from './decimals.ts';
 import { exactNumber } from './exact-json.ts';
 import { isObject } from './json.ts';
 
-/** The same text for the same value whatever the order of its members and the spelling of its numbers. For values whose depth has been checked. */
+/** Returns the same text for equal values, regardless of member order and number spelling. The depth must have been checked. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (!isObject(value))

@@ -1,11 +1,11 @@
-/** Limits on a process of ours that works on what others have written: who has started it looks at it, and kills it. */
+/** Limits for a child process that processes untrusted input; the parent checks them and kills it. */
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const pollMs = 50;
 const pageBytes = 4096;
 
-/** Resident memory of a process; 0: it has just ended, or the system does not tell. */
+/** Resident memory of a process. 0 if it has ended or the system does not provide it. */
 export function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1] ?? 0) * pageBytes;
@@ -15,8 +15,8 @@ export function residentBytes(pid: number): number {
 }
 
 /**
- * Calls `exceed` once when the process has more than `bytesMax` of memory, of whatever kind. The limit of a heap knows neither buffers
- * nor what native code takes.
+ * Calls `exceed` once when the process has more than `bytesMax` of memory of any kind. A heap limit covers neither buffers nor
+ * native allocations.
  */
 export function watchMemory(child: ChildProcess, bytesMax: number, exceed: () => void): void {
   const { pid } = child;
@@ -30,12 +30,12 @@ export function watchMemory(child: ChildProcess, bytesMax: number, exceed: () =>
   child.once('exit', () => clearInterval(timer));
 }
 
-/** Where memory runs out before a limit is reached, the system ends this process and not the one that has started it. */
+/** Makes the system kill this process first when memory runs out, not its parent. */
 export function offerToOutOfMemory({ pid }: ChildProcess): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
   } catch {
-    // It has just ended, or the system has nothing of the kind.
+    // The process has ended, or the system does not support it.
   }
 }
 

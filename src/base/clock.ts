@@ -1,16 +1,16 @@
-/** Where the time comes from, so that tests can set it. Milliseconds since the epoch, UTC. */
+/** Source of the time, replaceable in tests. Milliseconds since the epoch, UTC. */
 export interface Clock {
   now(): number;
 }
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** Whether what was noted at `at` is younger than `ttlMs`. A clock that went back says nothing about age: then it is not. */
+/** Whether a value noted at `at` is younger than `ttlMs`. False if the clock went back, since the age is then unknown. */
 export function isFresh(at: number, ttlMs: number, now: number): boolean {
   return now >= at && now - at < ttlMs;
 }
 
-/** ISO 8601 in UTC with microseconds, as the API shows times: `2026-11-20T10:00:00.123000Z`. */
+/** ISO 8601 in UTC with microseconds, as in the API: `2026-11-20T10:00:00.123000Z`. */
 export function isoMicros(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;
 }

@@ -1,8 +1,8 @@
 const pattern = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * One spelling for each value of a JSON number: `12.50`, `1.25e1` and `12.5` are all `125e-1`. Negative zero is `-0`, which no
- * other number is. A text that is no JSON number is given back as it is.
+ * Returns one spelling per value of a JSON number: `12.50`, `1.25e1` and `12.5` become `125e-1`. Negative zero becomes `-0`,
+ * distinct from all others. Text that is not a JSON number is returned unchanged.
  */
 export function canonicalDecimal(text: string): string {
   const match = pattern.exec(text);

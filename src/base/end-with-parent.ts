@@ -1,4 +1,4 @@
-/** For a process that is killed by who has started it: it must not stay when that one is gone, whatever it is at. */
+/** Ends a child process when its parent is gone, whatever it is doing. */
 import { Worker } from 'node:worker_threads';
 
 export function endWithParent(): void {
@@ -12,7 +12,7 @@ export function endWithParent(): void {
   }).unref();
 }
 
-/** Before it ends by itself. */
+/** Called before the process exits on its own. */
 export function leaveParent(): void {
   process.off('disconnect', endNow);
   process.disconnect();

@@ -16,7 +16,7 @@ it.each([
   expect(epochUnit(value)).toBe(unit);
 });
 
-it('live and imported events read the same number as the same time; an import refuses what could be two', () => {
+it('live and imported events read a number as the same time; an import refuses ambiguous ones', () => {
   for (const value of [1_600_000_000, 1_600_000_000_000, 1_600_000_000_000_000]) {
     expect(Date.parse(epochTime(value) ?? '') * 1000).toBe(epochMicros(value));
   }

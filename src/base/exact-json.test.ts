@@ -6,19 +6,19 @@ import { isObject } from './json.ts';
 
 const through = (text: string): string => JSON.stringify(parseExact(text));
 
-describe('numbers that pass through', () => {
+describe('exact numbers', () => {
   it.each([
     '{"big":123456789012345678901234567890}',
     '{"beyond":9007199254740993,"below":-9007199254740993}',
     '[1e999,-1e999,1E+2,2e-400]',
     '{"digits":0.12345678901234567890123,"nested":[{"a":[18446744073709551615]}]}',
     '1e5000',
-  ])('%s leaves as it came', (text) => {
+  ])('%s is written unchanged', (text) => {
     expect(through(text)).toBe(text);
   });
 
   it.each(['1795175940000000', '8999999999999999', '9007199254740993', '9999999999999999', '1234567890123456.5'])(
-    'and %s does, wherever it stands',
+    'and so is %s, in any position',
     (number) => {
       for (const text of [`{"t":${number}}`, `[${number},1]`, `{"a":{"b":[${number}]}}`, `{"t":${number},"k":"set"}`]) {
         expect(through(text)).toBe(text);
@@ -26,7 +26,7 @@ describe('numbers that pass through', () => {
     },
   );
 
-  it.each(['{"a":1.0,"b":-1.50,"c":[2.00]}', '[1.10,0.0]'])('%s is the same beside a number that is kept', (text) => {
+  it.each(['{"a":1.0,"b":-1.50,"c":[2.00]}', '[1.10,0.0]'])('%s is the same next to a number that is kept', (text) => {
     const beside = `[${text},12345678901234567890]`;
     expect(through(beside)).toBe(`[${through(text)},12345678901234567890]`);
   });
@@ -42,7 +42,7 @@ describe('numbers that pass through', () => {
     expect(Object.hasOwn(Object.prototype, 'n')).toBe(false);
   });
 
-  it('everything that JavaScript can hold is what JSON.parse gives', () => {
+  it('everything that JavaScript can represent equals the result of JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const text = JSON.stringify(value);
@@ -53,7 +53,7 @@ describe('numbers that pass through', () => {
   });
 });
 
-describe('numbers that are looked into', () => {
+describe('exact number values', () => {
   it.each([
     ['1.50', 1.5],
     ['1e3', 1000],
@@ -75,7 +75,7 @@ describe('numbers that are looked into', () => {
     '1e400',
     '-1e-400',
     '0.12345678901234567890',
-  ])('%s is kept as it is written, and is no object', (text) => {
+  ])('%s is kept as written and is not an object', (text) => {
     for (const line of [`{"a":${text}}`, `{"a": ${text} }`, `{"a":[1,${text}]}`, `{"a":"1","b":${text}}`]) {
       expect(JSON.stringify(parseExactValues(line))).toBe(line.replaceAll(' ', ''));
     }
@@ -83,7 +83,7 @@ describe('numbers that are looked into', () => {
     expect(isObject(parseExactValues(text))).toBe(false);
   });
 
-  it('whatever number is written, its value to the last digit is what comes out', () => {
+  it('every number keeps its value to the last digit', () => {
     const sign = fc.constantFrom('', '-');
     const whole = fc.bigInt({ min: 0n, max: 10n ** 40n }).map(String);
     const fraction = fc.option(fc.stringMatching(/^\.\d{1,30}$/), { nil: '' });

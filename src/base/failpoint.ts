@@ -1,6 +1,6 @@
 /**
- * A place where a test makes the whole process die as by kill -9, or loop until it is killed. Armed only by settings that production leaves
- * off. `spec` is `name`, `name:n` (the nth time that the place is reached), or `name:n:loop`.
+ * A place where a test kills the process as kill -9 would, or loops until it is killed. Only armed by settings that production
+ * leaves off. `spec` is `name`, `name:n` (the nth time the place is reached) or `name:n:loop`.
  */
 export type Failpoint = (name: string) => void;
 
@@ -19,7 +19,7 @@ function killSelf(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Nothing but a kill ends it, as nothing else ends work that never gives way. */
+/** Ends only with a kill, like other work that never yields. */
 function loop(): never {
   for (;;);
 }

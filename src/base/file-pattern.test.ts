@@ -14,19 +14,19 @@ describe('braces in a path', () => {
     ['{a,b', ['{a,b']],
     ['{x}{a,b}', ['{x}a', '{x}b']],
     ['a}b', ['a}b']],
-  ])('%s stands for %j', (pattern, paths) => {
+  ])('%s expands to %j', (pattern, paths) => {
     expect(expandBraces(pattern)).toEqual(paths);
   });
 
   it.each(['{1..20000}', '{a,b}'.repeat(16), '{0..999999999}', `{${'x,'.repeat(1001)}}`, '{1..100}{1..100}'])(
-    '%s is refused before it is written out',
+    '%s is refused before expansion',
     (pattern) => {
       expect(() => expandBraces(pattern)).toThrow(PatternError);
       expect(() => expandBraces(pattern)).toThrow(String(alternativesMax));
     },
   );
 
-  it('many that are never closed cost no time, and a pattern has a length', () => {
+  it('many unclosed ones take no time, and the length of a pattern is limited', () => {
     expect(expandBraces('{'.repeat(4000))).toHaveLength(1);
     expect(() => expandBraces('a'.repeat(4097))).toThrow('4096');
   });

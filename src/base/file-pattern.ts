@@ -1,26 +1,26 @@
 /**
- * Patterns of file names: `*`, `?`, `[a-z]`, `{a,b}`, `{01..12}`, and `**` for any directories. Whatever a pattern says, the work
- * that it causes is bounded: braces by the number of paths that they stand for, a name by its length times that of the pattern.
+ * File name patterns: `*`, `?`, `[a-z]`, `{a,b}`, `{01..12}`, and `**` for any directories. The work per pattern is bounded:
+ * braces by the number of expanded paths, a name by its length times that of the pattern.
  */
 
-/** Paths that the braces of one pattern may stand for. */
+/** Maximum of paths that the braces of a pattern expand to. */
 export const alternativesMax = 1000;
 const patternCharsMax = 4096;
 
-/** Matches names of files; `/` separates names and is no part of them. */
+/** Matches file names; `/` separates names and is not part of them. */
 export type NameMatcher = (name: string) => boolean;
 
-/** The message says what is wrong with the pattern. */
+/** The message describes the problem with the pattern. */
 export class PatternError extends Error {
   override name = 'PatternError';
 }
 
-/** Whether a name of a path stands for more than itself. */
+/** Whether a path segment is a pattern. */
 export function isNamePattern(name: string): boolean {
   return /[*?[]/.test(name);
 }
 
-/** The patterns without braces that one with braces stands for. Throws PatternError when they are too many. */
+/** Expands braces. @throws PatternError if there are too many results */
 export function expandBraces(pattern: string): string[] {
   if (pattern.length > patternCharsMax) {
     throw new PatternError(`expected a pattern of at most ${patternCharsMax} characters, got ${pattern.length}`);
@@ -40,8 +40,8 @@ function expanded(text: string): string[] {
 
 function refuseTooMany(count: number): void {
   if (count <= alternativesMax) return;
-  const advice = 'use * for what they have in common, or give several patterns';
-  throw new PatternError(`expected braces that stand for at most ${alternativesMax} paths, got more: ${advice}`);
+  const advice = 'use * for the common part, or give several patterns';
+  throw new PatternError(`expected braces that expand to at most ${alternativesMax} paths, got more: ${advice}`);
 }
 
 interface NumberRange {
@@ -50,15 +50,15 @@ interface NumberRange {
 }
 
 interface Braces {
-  /** Of the opening brace. */
+  /** Position of the opening brace. */
   readonly start: number;
-  /** Of the closing one. */
+  /** Position of the closing brace. */
   readonly end: number;
   readonly choices: readonly string[];
   readonly range: NumberRange | undefined;
 }
 
-/** The first braces that hold a comma or a range of numbers; others are part of the name. */
+/** Finds the first braces with a comma or a number range; others are part of the name. */
 function findBraces(text: string): Braces | undefined {
   for (let start = text.indexOf('{'); start >= 0; start = text.indexOf('{', start + 1)) {
     const commas: number[] = [];
@@ -74,7 +74,7 @@ function findBraces(text: string): Braces | undefined {
   return undefined;
 }
 
-/** Notes where the commas between its choices are. -1: it is never closed. */
+/** Collects the positions of commas between choices. Returns -1 if the brace is not closed. */
 function closingBrace(text: string, start: number, commas: number[]): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {
@@ -85,7 +85,7 @@ function closingBrace(text: string, start: number, commas: number[]): number {
   return -1;
 }
 
-/** With as many digits as the longer end, where one begins with a zero. */
+/** Pads with zeros to the length of the longer end if one starts with a zero. */
 function numbersOf({ from, to }: NumberRange): string[] {
   const [first, last] = [Number(from), Number(to)];
   const count = Math.abs(last - first) + 1;
@@ -97,7 +97,7 @@ function numbersOf({ from, to }: NumberRange): string[] {
 
 type Token = 'any' | 'one' | ((char: string) => boolean);
 
-/** As a shell does it: a hidden name (`.x`) is matched only by a pattern that begins with a dot. */
+/** Matches like a shell: a hidden name (`.x`) only matches a pattern that starts with a dot. */
 export function createNameMatcher(pattern: string): NameMatcher {
   const chars = Array.from(pattern);
   const tokens = tokensOf(chars);
@@ -121,7 +121,7 @@ function tokensOf(chars: readonly string[]): Token[] {
   return tokens;
 }
 
-/** Of a class that opens at `start`; -1: it is never closed. A bracket that comes first in it is one of its characters. */
+/** Returns the end of a class that opens at `start`, or -1 if it is not closed. A leading bracket is one of its characters. */
 function classEnd(chars: readonly string[], start: number): number {
   const isNegated = chars[start + 1] === '!' || chars[start + 1] === '^';
   return chars.indexOf(']', start + (isNegated ? 3 : 2));
@@ -140,7 +140,7 @@ function classOf(chars: readonly string[]): (char: string) => boolean {
   return (char) => ranges.some(([from, to]) => from <= char && char <= to) !== isNegated;
 }
 
-/** Only the last `*` can have taken too little: no other one is ever looked at again. */
+/** Only the last `*` can have matched too little; earlier ones are never reconsidered. */
 function matches(tokens: readonly Token[], name: readonly string[]): boolean {
   let token = 0;
   let at = 0;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeFrame, frameBytesMax, FrameReader, writeFrame } from './frames.ts';
 
 describe('frames', () => {
-  it('whatever is sent arrives whole, however it was cut on the way', () => {
+  it('arrive complete, however they were split on the way', () => {
     const message = record({
       header: dictionary(string(), jsonValue()),
       body: string({ unit: 'binary' }),
@@ -61,14 +61,14 @@ describe('frames', () => {
   const bodies = [Buffer.alloc(0), Buffer.from('ü\n'), Buffer.alloc(5000, 7)];
   const wire = Buffer.concat(bodies.map((body, id) => encodeFrame({ id, ok: true }, body)));
 
-  it.each([1, 2, 3, 5, 7, 64, 4999, 100_000])('bytes come out whole when they come in pieces of %i', (size) => {
+  it.each([1, 2, 3, 5, 7, 64, 4999, 100_000])('bytes received in chunks of %i are complete', (size) => {
     const reader = new FrameReader<unknown>();
     const found = [];
     for (let at = 0; at < wire.length; at += size) found.push(...reader.push(wire.subarray(at, at + size)));
     expect(found).toEqual(bodies.map((body, id) => ({ header: { id, ok: true }, body })));
   });
 
-  it('refuses a length that no frame has', () => {
+  it('an impossible length is refused', () => {
     for (const length of [0, 3, frameBytesMax + 1, 2 ** 32 - 1]) {
       const head = Buffer.alloc(4);
       head.writeUInt32LE(length);
@@ -76,7 +76,7 @@ describe('frames', () => {
     }
   });
 
-  it('a peer that speaks something else is refused', () => {
+  it('a peer with another protocol is refused', () => {
     const reader = new FrameReader<unknown>();
     expect(() => reader.push(Buffer.from('HTTP/1.1 200 OK'))).toThrow(/expected a frame/);
   });

@@ -1,19 +1,19 @@
 import type { Writable } from 'node:stream';
 
 /**
- * Frames between two processes of this program over a socket: u32 length of what follows, u32 length of the header, header
- * (JSON), body (text or bytes). Little-endian.
+ * A frame between two processes of this program over a socket: u32 length of the rest, u32 length of the header, header (JSON),
+ * body (text or bytes). Little-endian.
  */
 export interface Frame<Header> {
   readonly header: Header;
   readonly body: Buffer;
 }
 
-/** A batch of events, or the answer to a query, stays far below. */
+/** Event batches and query results are far below this. */
 export const frameBytesMax = 512 * 1024 * 1024;
 const longestAscii = frameBytesMax / 4;
 
-/** @throws RangeError when it is larger than a frame may be. */
+/** @throws RangeError if it exceeds the maximum frame size */
 export function encodeFrame(header: object, body: string | Uint8Array = ''): Buffer {
   const head = JSON.stringify(header);
   const headLength = Buffer.byteLength(head);
@@ -29,19 +29,19 @@ export function encodeFrame(header: object, body: string | Uint8Array = ''): Buf
   return frame;
 }
 
-/** From here on a body is worth more than one write. */
+/** Bodies of at least this length are written separately. */
 const longBody = 4096;
 
 /**
- * Sends a frame. Long texts go to the socket as they are: as buffers they would be memory that counts as the heap's, and have it
- * collected again and again. @throws RangeError when it is larger than a frame may be.
+ * Sends a frame. Long texts are passed to the socket as strings: buffers would count as heap memory and trigger frequent
+ * collections. @throws RangeError if it exceeds the maximum frame size
  */
 export function writeFrame(socket: Writable, header: object, body = ''): void {
   if (body.length < longBody || body.length > longestAscii || Buffer.byteLength(body) !== body.length) {
     socket.write(encodeFrame(header, body));
     return;
   }
-  // The head of a frame whose body is still to come.
+  // Head of a frame whose body follows.
   const head = encodeFrame(header);
   head.writeUInt32LE(head.length - 4 + body.length, 0);
   socket.cork();
@@ -50,7 +50,7 @@ export function writeFrame(socket: Writable, header: object, body = ''): void {
   socket.uncork();
 }
 
-/** Takes bytes as they come and gives whole frames. Throws when the peer does not speak frames. */
+/** Assembles frames from received bytes. @throws RangeError if the peer does not send frames */
 export class FrameReader<Header> {
   #chunks: Buffer[] = [];
   #size = 0;
@@ -86,7 +86,7 @@ export class FrameReader<Header> {
 
 function decodeFrame<Header>(frame: Buffer): Frame<Header> {
   const headLength = frame.readUInt32LE(4);
-  // Both ends are this program in the same version, so the header has the form that encodeFrame was given.
+  // Both ends are the same version of this program, so the header has the type given to encodeFrame.
   const header = JSON.parse(frame.toString('utf8', 8, 8 + headLength)) as Header;
   return { header, body: frame.subarray(8 + headLength) };
 }

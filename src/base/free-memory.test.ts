@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { freeMemory } from './free-memory.ts';
 
-it('the memory of a large view is given back at once, shared memory stays', () => {
+it('the memory of a large view is freed immediately, shared memory is kept', () => {
   const large = Buffer.alloc(1 << 20);
   const batch = new Int32Array(3000);
   const shared = new Uint8Array(new SharedArrayBuffer(1 << 20));
@@ -17,7 +17,7 @@ it('small buffers, which share one pool, keep their bytes', () => {
   expect(medium.map(([first]) => first)).toEqual(medium.map((_, index) => index));
 });
 
-it('memory that is gone already is no error', () => {
+it('memory that is already freed is not an error', () => {
   const view = Buffer.alloc(1 << 20);
   freeMemory(view);
   expect(() => freeMemory(view)).not.toThrow();

@@ -1,25 +1,25 @@
 import { SourceMap, type SourceMapPayload } from 'node:module';
 
-/** What esbuild writes, for one file. */
+/** Source map of one file, as written by esbuild. */
 export interface FileMap {
   readonly sources: readonly string[];
   readonly names: readonly string[];
   readonly mappings: string;
 }
 
-/** Text that begins a line of a script, and where it comes from; undefined: from nowhere that anybody has written. */
+/** Text at the start of a script line, and its origin. `undefined` if it was not written in a file. */
 export interface MappedText {
   readonly text: string;
   readonly map?: FileMap | undefined;
 }
 
 const comment = '\n//# sourceMappingURL=data:application/json;base64,';
-/** Much larger scripts are bundles already: reading their map would hold up whoever reads it. */
+/** Larger scripts are bundles already: reading their map would block the caller. */
 const mappedLengthMax = 1_000_000;
 const mapLengthMax = 4_000_000;
 const nowhere: FileMap = { sources: [], names: [], mappings: 'A' };
 
-/** The texts in a row, with a source map of all of them in a comment at the end. Each but the last ends with a line break. */
+/** Concatenates texts with a combined source map in a trailing comment. Each but the last ends with a line break. */
 export function joinMapped(parts: readonly MappedText[]): string {
   const script = parts.map(({ text }) => text).join('');
   if (script.length > mappedLengthMax) return script;
@@ -32,21 +32,21 @@ export function joinMapped(parts: readonly MappedText[]): string {
   return `${script}${comment}${Buffer.from(JSON.stringify({ version: 3, sections })).toString('base64')}`;
 }
 
-/** Each line is the same line of the file. */
+/** Maps each line to the same line of the file. */
 export function mapOfLines(path: string, text: string): FileMap {
   return { sources: [path], names: [], mappings: `AAAA${';AACA'.repeat(text.split('\n').length - 1)}` };
 }
 
-/** The script alone. */
+/** Returns the script without its map. */
 export function withoutMap(script: string): string {
   const at = script.lastIndexOf(comment);
   return at === -1 ? script : script.slice(0, at);
 }
 
-/** Where a place of the script was written. Lines and columns count from 1. Undefined: nobody knows. */
+/** Returns where a position of the script was written, or `undefined` if unknown. Lines and columns count from 1. */
 export type FindOrigin = (line: number, column: number) => string | undefined;
 
-/** Undefined: the script has no map, or one of its author's own that cannot be read. */
+/** `undefined` if the script has no map, or one of its author's that cannot be read. */
 export function originsOf(script: string): FindOrigin | undefined {
   const at = script.lastIndexOf(comment);
   if (at === -1 || script.length - at > mapLengthMax) return undefined;
@@ -56,7 +56,7 @@ export function originsOf(script: string): FindOrigin | undefined {
     const entry = map.findEntry(line - 1, column - 1);
     if (!('originalSource' in entry) || !entry.originalSource) return undefined;
     const { originalSource: file, originalLine, originalColumn, generatedColumn } = entry;
-    // Lines that stayed are mapped from their beginning; what was translated, word by word.
+    // Unchanged lines are mapped from their beginning, translated ones word by word.
     const behind = generatedColumn === 0 && originalColumn === 0 ? column - 1 : 0;
     return `${file}:${originalLine + 1}:${originalColumn + behind + 1}`;
   };
@@ -66,7 +66,7 @@ function readMap(base64: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(Buffer.from(base64, 'base64').toString('utf8')) as SourceMapPayload);
   } catch {
-    // Whoever wrote the script may have written anything there: places in it are told as they are.
+    // The author may have written anything there: positions are reported unchanged.
     return undefined;
   }
 }

@@ -4,11 +4,11 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { createInterruption } from './interruption.ts';
 
-/** Collects what nobody can reach any more. The flag goes again: tests of other files make contexts in this process. */
+/** Collects unreachable objects. The flag is unset again, since tests of other files create contexts in this process. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc');
   try {
-    // Sound: the flag makes it.
+    // Sound: the flag provides it.
     return runInNewContext('gc') as () => void;
   } finally {
     setFlagsFromString('--no-expose-gc');
@@ -16,13 +16,13 @@ function collector(): () => void {
 }
 
 describe('an interruption', () => {
-  it('leaves work alone that ends before it', async () => {
+  it('does not affect work that ends before it', async () => {
     const interruption = createInterruption();
     expect(await interruption.race(Promise.resolve(1))).toBe(1);
     await expect(interruption.race(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  it('ends all work that is under way, and all that begins later, with the first reason', async () => {
+  it('ends current and later work with the first reason', async () => {
     const interruption = createInterruption();
     const never = new Promise<void>(() => {});
     const underWay = [interruption.race(never), interruption.race(never)];
@@ -33,7 +33,7 @@ describe('an interruption', () => {
     }
   });
 
-  it('hears of no failure that comes after it', async () => {
+  it('ignores failures after it', async () => {
     const interruption = createInterruption();
     const late = Promise.withResolvers<void>();
     const work = interruption.race(late.promise);
@@ -42,7 +42,7 @@ describe('an interruption', () => {
     await expect(work).rejects.toThrow('first');
   });
 
-  it('keeps no result of what is over', async () => {
+  it('keeps no result of ended work', async () => {
     const interruption = createInterruption();
     const collect = collector();
     const results: WeakRef<object>[] = [];

@@ -1,11 +1,11 @@
 /**
- * Something that may end all work under way, or never come. Whoever waits for a piece of work hears of it; Promise.race with a
- * promise that stays open would keep the result of every piece in memory for as long as that.
+ * A signal that may end all current work, or never fire. Promise.race with a promise that stays open would keep every result in
+ * memory as long as that promise; this notifies each waiting race instead.
  */
 export interface Interruption {
-  /** The first one stands. */
+  /** Only the first call counts. */
   interrupt(reason: unknown): void;
-  /** As the work ends, or with the reason. What the work gives after that is nobody's. */
+  /** Settles like the work, or rejects with the reason. Later results of the work are ignored. */
   race<Result>(work: Promise<Result>): Promise<Result>;
 }
 

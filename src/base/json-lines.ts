@@ -3,7 +3,7 @@ const comma = 0x2c;
 const openArray = 0x5b;
 const closeArray = 0x5d;
 
-/** JSON values, one a line, as a JSON array in memory of its own. */
+/** Converts JSON values, one per line, to a JSON array in newly allocated memory. */
 export function arrayOfLines(lines: Uint8Array): Buffer<ArrayBuffer> {
   const end = lines.at(-1) === newline ? lines.length - 1 : lines.length;
   const array = Buffer.allocUnsafeSlow(end + 2);
@@ -14,7 +14,7 @@ export function arrayOfLines(lines: Uint8Array): Buffer<ArrayBuffer> {
   return array;
 }
 
-/** In place: JSON on one line has no newline inside. */
+/** Works in place: JSON on one line contains no newline. */
 export function commasForNewlines(json: Buffer): void {
   for (let at = json.indexOf(newline); at >= 0; at = json.indexOf(newline, at + 1)) json[at] = comma;
 }

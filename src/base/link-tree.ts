@@ -2,10 +2,9 @@ import { constants, copyFileSync, linkSync, mkdirSync, readdirSync, readlinkSync
 import { join } from 'node:path';
 
 /**
- * Gives every file below `from` a second name below `to`, which is made: as quick as it is small, and what is there stays there
- * whatever becomes of `from`, except for files that are written in place. Copies where the file system knows no second names. Symbolic
- * links are made anew.
- * @returns false: something was removed meanwhile, and is not there
+ * Hard-links every file below `from` into `to`, which is created. Fast, and the content stays whatever happens to `from`,
+ * except for files that are written in place. Copies if the file system does not support links. Symbolic links are recreated.
+ * @returns false if something was removed in the meantime and is missing
  */
 export function linkTree(from: string, to: string): boolean {
   let isWhole = true;
@@ -21,7 +20,7 @@ export function linkTree(from: string, to: string): boolean {
   return isThere && isWhole;
 }
 
-/** Does `work` with a file that others may remove meanwhile. @returns false: it is gone */
+/** Runs `work` on a file that others may remove concurrently. @returns false if it is gone */
 export function unlessGone(work: () => void): boolean {
   try {
     work();
@@ -32,7 +31,7 @@ export function unlessGone(work: () => void): boolean {
   }
 }
 
-/** EMLINK: the file has as many names as it can have. */
+/** EMLINK: the file has the maximum number of links. */
 const cannotLink = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'EMLINK', 'ENOSYS']);
 
 function linkFile(source: string, copy: string): void {

@@ -1,9 +1,9 @@
 import { dayMs } from './time.ts';
 
 /**
- * How far the clocks of a zone are ahead of UTC when they show `localMs` (ms since the epoch, as if they showed UTC); in ms. A time
- * that comes twice when clocks go back is the first of the two; one that is skipped is counted from before the change. `zone`: an
- * IANA name. Throws RangeError for an unknown one.
+ * Returns how far a zone is ahead of UTC, in ms, when its clocks show `localMs` (ms since the epoch, as if they showed UTC). A
+ * time that occurs twice is the first of the two; a skipped one uses the offset before the change. `zone` is an IANA name.
+ * @throws RangeError for an unknown zone
  */
 export function createLocalOffset(zone: string): (localMs: number) => number {
   const clock = new Intl.DateTimeFormat('en-US', {
@@ -30,13 +30,13 @@ export function createLocalOffset(zone: string): (localMs: number) => number {
   };
 }
 
-/** The zone as the tz database spells it; undefined: there is none of this name. Offsets such as +01:00 are no zones. */
+/** Returns the zone's spelling in the tz database, or `undefined` if unknown. Offsets such as +01:00 are not zones. */
 export function knownZone(name: string): string | undefined {
   if (!/^[A-Za-z]/.test(name)) return undefined;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   } catch {
-    // RangeError: no such zone.
+    // RangeError: unknown zone.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The word that was probably meant: few letters differ. Undefined: none is near. */
+/** Returns the word that was probably meant, or `undefined` if none is similar. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const farthest = Math.max(1, Math.floor(word.length / 3));
   const near = known
@@ -8,7 +8,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return near[0]?.each;
 }
 
-/** Levenshtein: letters to add, remove or replace. */
+/** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...a].entries()) {

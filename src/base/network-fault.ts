@@ -1,4 +1,4 @@
-/** The innermost reason of a failed request, e.g. `ECONNREFUSED`. */
+/** Innermost reason of a failed request, e.g. `ECONNREFUSED`. */
 export function networkFault(error: unknown): string {
   let cause = error;
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;

@@ -1,4 +1,4 @@
-/** A thread that ends its process when the one that has started it is gone. Started by end-with-parent.ts. */
+/** Thread that ends its process when the parent is gone. Started by end-with-parent.ts. */
 import { workerData } from 'node:worker_threads';
 
 const pollMs = 500;

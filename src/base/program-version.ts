@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** As package.json has it. */
+/** Version in package.json. */
 export function programVersion(): string {
   const path = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { repeat } from './repeat.ts';
 
-it('goes on after a failure, tells the first of a row, and ends when it is told to', async () => {
+it('continues after a failure, reports the first of a row, and ends on abort', async () => {
   const stop = new AbortController();
   const troubles: unknown[] = [];
   let times = 0;

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface RepeatDeps {
-  /** Aborting ends it after the time that is under way. */
+  /** Aborting ends the loop after the current iteration. */
   readonly signal: AbortSignal;
-  /** The first of failures in a row. */
+  /** Called with the first of consecutive failures. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Does something again and again, `ms` after it was done. Never rejects: after a failure it is tried again. */
+/** Repeats `work`, `ms` after it ends. Never rejects: failures are retried. */
 export async function repeat(ms: number, work: () => Promise<void>, { signal, onTrouble }: RepeatDeps): Promise<void> {
   let troubles = 0;
   while (!signal.aborted) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { backoffMs, createRetry, sleep, type RetryDeps } from './retry.ts';
 
-/** Time that only waiting moves. */
+/** A clock that only waiting advances. */
 function timeline() {
   let now = 0;
   const waited: number[] = [];
@@ -46,19 +46,19 @@ describe('back-off', () => {
 });
 
 describe('retry', () => {
-  it('does the work again until it goes well, with growing waits', async () => {
+  it('repeats the work until it succeeds, with growing waits', async () => {
     const { retry, waited } = retryWith();
     expect(await retry(failing(4))).toBe('done');
     expect(waited).toEqual([100, 200, 400, 500]);
   });
 
-  it('waits as long as the judge says', async () => {
+  it('waits as long as `judge` returns', async () => {
     const { retry, waited } = retryWith({ judge: () => ({ reason: 'busy', waitMs: 7 }) });
     await retry(failing(2));
     expect(waited).toEqual([7, 7]);
   });
 
-  it('throws what the judge calls final, or what it throws instead', async () => {
+  it('throws permanent errors, or what `judge` throws instead', async () => {
     await expect(retryWith({ judge: () => undefined }).retry(failing(1))).rejects.toThrow('busy');
     const givesUp = retryWith({
       judge: (_error, { failures }) => {
@@ -70,13 +70,13 @@ describe('retry', () => {
     expect(givesUp.waited).toEqual([1, 1]);
   });
 
-  it('counts anew when the work came further', async () => {
+  it('resets the count when the work made progress', async () => {
     const { retry, waited } = retryWith({ grew: () => true });
     await retry(failing(3));
     expect(waited).toEqual([100, 100, 100]);
   });
 
-  it('works that fail together are one failure and wait together', async () => {
+  it('works that fail together count as one failure and wait together', async () => {
     const shown: unknown[] = [];
     const { retry, waited } = retryWith({ onWait: (wait) => shown.push(wait) });
     await Promise.all([retry(failing(1)), retry(failing(1)), retry(failing(1))]);

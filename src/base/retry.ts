@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { systemClock, type Clock } from './clock.ts';
 
-/** Resolves after `ms`; rejects as soon as the signal is aborted. Tests give one that does not wait. */
+/** Resolves after `ms`; rejects as soon as the signal is aborted. Tests use one that does not wait. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
 export const sleep: Sleep = (ms, signal) => setTimeout(ms, undefined, { signal });
@@ -13,44 +13,44 @@ export function backoffMs(attempt: number, firstMs: number, maxMs: number, rando
 }
 
 export interface Wait {
-  /** What is waited for, for people. */
+  /** Reason for the wait, shown to users. */
   readonly reason: string;
   readonly waitMs: number;
 }
 
-/** A wait that has begun; `until`: ms since the epoch. */
+/** A wait in progress; `until` is in ms since the epoch. */
 export interface BegunWait extends Wait {
   readonly until: number;
 }
 
 export interface RetryDeps {
-  /** The back-off after the first failure in a row, and the longest. */
+  /** Back-off after the first consecutive failure, and its maximum. */
   readonly firstWaitMs: number;
   readonly waitMsMax: number;
-  /** Ends waiting; nothing is tried after it is aborted. */
+  /** Ends waiting; nothing is retried once it is aborted. */
   readonly signal: AbortSignal;
   /**
-   * How long to wait after a failure: the back-off, what the other side asks for, or more. Undefined: the error is for good and
-   * goes up; or throws what goes up instead. `failures`: those in a row before this one.
+   * Returns the wait after a failure: the back-off, what the other side requests, or more. `undefined` means a permanent error,
+   * which is rethrown; may also throw another error instead. `failures` is the number of consecutive failures before this one.
    */
   readonly judge: (
     error: unknown,
     before: { readonly failures: number; readonly backoffMs: number },
   ) => Wait | undefined;
-  /** Asked after a failure: whether the work came further than before; then counting begins anew. */
+  /** Called after a failure. True if the work made progress since the last one, which resets the count. */
   readonly grew?: () => boolean;
-  /** Told at the beginning of each wait; null: the work went well after one. */
+  /** Called at the beginning of each wait, and with null once the work succeeds after one. */
   readonly onWait?: (wait: BegunWait | null) => void;
   readonly clock?: Clock | undefined;
   readonly sleep?: Sleep | undefined;
-  /** Random numbers of the back-off, 0 to 1. */
+  /** Random numbers for the back-off, 0 to 1. */
   readonly random?: (() => number) | undefined;
 }
 
-/** Does the work until it goes well or fails for good. Rejects with the signal's reason once it is aborted. */
+/** Runs the work until it succeeds or fails permanently. Rejects with the signal's reason once it is aborted. */
 export type Retry = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Works under one retry share its waits and its count: what fails together is one failure. */
+/** Works under one retry share waits and failure count: failing together counts as one failure. */
 export function createRetry(deps: RetryDeps): Retry {
   const { signal, judge, grew, onWait, clock = systemClock } = deps;
   const rest = deps.sleep ?? sleep;

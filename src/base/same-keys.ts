@@ -8,7 +8,7 @@ const closeArray = 0x5d;
 const colon = 0x3a;
 const startOfNull = 0x6e;
 
-/** Where the JSON text of an object stands. */
+/** Position of an object's JSON text. */
 export interface JsonSpan {
   readonly json: Uint8Array;
   readonly from: number;
@@ -16,8 +16,8 @@ export interface JsonSpan {
 }
 
 /**
- * Whether two objects have the same keys, spelled alike and in the same order, and null at the same ones. Both are valid JSON.
- * Says no when it is not sure: of two forms of white space.
+ * Whether two objects have the same keys with the same spelling and order, and null for the same ones. Both are valid JSON.
+ * Returns false if unsure, e.g. with different white space.
  */
 export function haveSameKeys(one: JsonSpan, other: JsonSpan): boolean {
   const a = one.json;
@@ -38,7 +38,7 @@ export function haveSameKeys(one: JsonSpan, other: JsonSpan): boolean {
       byte = a[++i] as number;
       if (byte !== b[++j]) return false;
     } while (byte !== quote);
-    // White space before a colon: not sure.
+    // White space before a colon: unsure.
     if (a[++i] !== colon || b[++j] !== colon) return false;
     i++;
     j++;
@@ -53,7 +53,7 @@ export function haveSameKeys(one: JsonSpan, other: JsonSpan): boolean {
   }
 }
 
-/** After a value that is known to be valid; white space before it counts as part of it. */
+/** Returns the end of a value known to be valid, including leading white space. */
 function valueEnd(json: Uint8Array, from: number): number {
   let at = from;
   let open = 0;

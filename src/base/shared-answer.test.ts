@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sharedAnswer } from './shared-answer.ts';
 
-it('everybody who asks within the time gets the answer that the first one got', async () => {
+it('all callers within the time get the answer of the first', async () => {
   let now = 0;
   let asked = 0;
   const answer = sharedAnswer(
@@ -16,7 +16,7 @@ it('everybody who asks within the time gets the answer that the first one got', 
   expect(await answer()).toBe(2);
 });
 
-it('a failure is told to those who wait, and the next one asks again', async () => {
+it('a failure is passed to waiting callers, and the next one calls again', async () => {
   let asked = 0;
   const answer = sharedAnswer(100, async () => {
     asked += 1;

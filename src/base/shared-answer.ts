@@ -1,4 +1,4 @@
-/** Asks once for all who want to know within `ms` of the first of them. A failure goes to those who wait for it, and is not kept. */
+/** Shares one call among all callers within `ms` of the first. A failure is passed to the waiting callers and not cached. */
 export function sharedAnswer<T>(
   ms: number,
   ask: () => Promise<T>,

@@ -1,30 +1,30 @@
 import { backup, DatabaseSync } from 'node:sqlite';
 
-/** A SQLite file as it was at one moment, however others change it since. */
+/** A SQLite file at one moment, regardless of later changes. */
 export interface SqliteSnapshot extends Disposable {
-  /** Writes it into a new file. */
+  /** Writes it to a new file. */
   copyTo(path: string): Promise<void>;
 }
 
-/** So that others of this process get their turn in between. */
+/** Small enough to let other work of this process run in between. */
 const pagesAtOnce = 2048;
 const busyWaitMs = 5000;
 
 /**
- * The moment is that of the call: a read transaction begins in it and lasts until the snapshot is let go of. In WAL mode nobody waits
- * for it; the write-ahead log grows meanwhile. Throws what node:sqlite throws.
+ * Takes the snapshot at the time of the call: a read transaction starts and lasts until the snapshot is released. In WAL mode
+ * it blocks no writer; the write-ahead log grows in the meantime. Throws errors of node:sqlite.
  */
 export function openSqliteSnapshot(path: string): SqliteSnapshot {
   const db = new DatabaseSync(path, { readOnly: true, timeout: busyWaitMs });
   try {
-    // Only a read begins it.
+    // The transaction only starts with a read.
     db.exec('begin; select count(*) from sqlite_master');
   } catch (error) {
     db.close();
     throw error;
   }
   return {
-    // SQLite copies within the transaction that is open, so what others commit neither shows nor makes it begin anew.
+    // SQLite copies within the open transaction, so later commits are not visible and do not restart it.
     copyTo: async (copy) => void (await backup(db, copy, { rate: pagesAtOnce })),
     [Symbol.dispose]: () => db.close(),
   };

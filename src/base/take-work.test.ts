@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { takeWork } from './take-work.ts';
 
-it('does what there is, so many at once, looks again when some has ended, and waits for the rest at the end', async () => {
+it('works on the given number concurrently, polls again when work ends, and waits for the rest at the end', async () => {
   const stop = new AbortController();
   const waiting = ['a', 'b', 'c'];
   const done: string[] = [];
@@ -27,7 +27,7 @@ it('does what there is, so many at once, looks again when some has ended, and wa
   expect(done.toSorted()).toEqual(['a', 'b', 'c']);
 });
 
-it('tells of the first of failures in a row, and goes on', async () => {
+it('reports the first of consecutive failures, and continues', async () => {
   const stop = new AbortController();
   const troubles: unknown[] = [];
   const answers = [new Error('away'), new Error('away'), 'work', new Error('away again'), undefined];

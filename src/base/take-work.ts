@@ -2,22 +2,22 @@ import { setTimeout } from 'node:timers/promises';
 import { backoffMs } from './retry.ts';
 
 export interface TakeWorkDeps<Claim> {
-  /** Undefined: there is nothing to do. */
+  /** Returns `undefined` if there is nothing to do. */
   readonly claim: () => Promise<Claim | undefined>;
   /** Never rejects. */
   readonly work: (claim: Claim) => Promise<void>;
   readonly atOnceMax: number;
-  /** How often to look for work; also looked for when some has ended. */
+  /** Interval of polling for work; it is also checked whenever some has ended. */
   readonly pollMs: number;
-  /** Aborting stops taking work; what is under way is waited for. */
+  /** Aborting stops claiming; current work is awaited. */
   readonly signal: AbortSignal;
-  /** The first of claims in a row that failed. */
+  /** Called with the first of consecutive failed claims. */
   readonly onTrouble: (error: unknown) => void;
 }
 
 const troubleMsMax = 10_000;
 
-/** Takes work as long as there is some, several at once. */
+/** Claims and runs work, several items concurrently. */
 export async function takeWork<Claim>(deps: TakeWorkDeps<Claim>): Promise<void> {
   const { signal, pollMs, atOnceMax } = deps;
   const underWay = new Set<Promise<void>>();

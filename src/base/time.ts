@@ -4,7 +4,7 @@ export const minuteMs = 60 * secondMs;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-/** Midnight, UTC, of the day that a time lies in; both ms since the epoch. */
+/** Midnight UTC of the day that contains a time; both in ms since the epoch. */
 export function startOfDay(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;
 }

@@ -1,4 +1,4 @@
-/** Where the eight digits of each word stand, dashes left out. */
+/** Positions of the eight digits of each word, without dashes. */
 const places = [
   [0, 1, 2, 3, 4, 5, 6, 7],
   [9, 10, 11, 12, 14, 15, 16, 17],
@@ -11,7 +11,7 @@ for (let value = 0; value < 16; value += 1) {
   digitValues[value.toString(16).toUpperCase().charCodeAt(0)] = value;
 }
 
-/** Reads a UUID, 36 characters in either case, into the first four of `words`, its first digits into the first one. */
+/** Reads a UUID of 36 characters in either case into the first four `words`, most significant first. */
 export function readUuidWords(uuid: string, words: Uint32Array): void {
   for (let index = 0; index < 4; index += 1) {
     const at = places[index] as Uint8Array;

@@ -31,7 +31,7 @@ describe('a UUID', () => {
     null,
     undefined,
     { canonical },
-  ])('%j is none', (value) => {
+  ])('%j is not one', (value) => {
     expect(canonicalUuid(value)).toBeUndefined();
   });
 });

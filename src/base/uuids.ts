@@ -1,8 +1,8 @@
 const canonicalForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * A UUID as people and libraries write it: dashed or as 32 digits, either behind `urn:uuid:` or in braces, in any case, with white space
- * around it. Without a flag, since it is also part of a JSON Schema.
+ * Matches a UUID as users and libraries write it: dashed or as 32 digits, optionally with `urn:uuid:` or braces, in any case,
+ * with surrounding white space. Without a flag, since it is also part of a JSON Schema.
  */
 export const uuidPattern = (() => {
   const hex = (digits: number): string => `[0-9a-fA-F]{${digits}}`;
@@ -14,7 +14,7 @@ const digitsMin = 32;
 /** `urn:uuid:{…}` with dashes. */
 const spellingCharsMax = 47;
 
-/** The one spelling in which a UUID is stored and shown: dashed, in lower case. Undefined: the value is none. */
+/** Returns the canonical spelling of a UUID: dashed, in lower case. `undefined` if the value is not a UUID. */
 export function canonicalUuid(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length < digitsMin) return undefined;
   if (value.length === 36 && canonicalForm.test(value)) return value;

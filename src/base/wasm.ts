@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Of the platform: the types of Node have them only together with those of browsers. */
+/** Node's types only include these together with browser types. */
 interface WasmPlatform {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Memory: new (size: { readonly initial: number }) => WasmMemory;
@@ -8,9 +8,9 @@ interface WasmPlatform {
 }
 
 export interface WasmMemory {
-  /** Another one after `grow`. */
+  /** A new buffer after `grow`. */
   readonly buffer: ArrayBuffer;
-  /** By pages of 64 KiB. */
+  /** `pages` of 64 KiB. */
   grow(pages: number): number;
 }
 
@@ -18,25 +18,25 @@ export const wasmPageBytes = 65_536;
 
 const platform = (globalThis as unknown as { readonly WebAssembly: WasmPlatform }).WebAssembly;
 
-/** By the file that declares them. */
+/** Grouped by the file that declares them. */
 export type WasmImports = Readonly<Record<string, Readonly<Record<string, (...args: number[]) => number>>>>;
 
-/** Functions of a module of assembly/, and the memory that they work on. */
+/** Exports of a module of assembly/ and its memory. */
 export interface Wasm<Exports> {
   readonly exports: Exports;
   readonly memory: WasmMemory;
 }
 
 /**
- * A module of assembly/ with `pages` of memory, as the build has made it (tools/build-assembly.js); undefined: it has not.
- * `Exports`: what its source exports. `imports`: the functions that it declares.
+ * Opens a module of assembly/ with `pages` of memory, as built by tools/build-assembly.js, or returns `undefined` if it is not
+ * built. `Exports` are the exports of its source, `imports` the functions that it declares.
  */
 export function openWasm<Exports>(name: string, pages: number, imports: WasmImports = {}): Wasm<Exports> | undefined {
   const file = new URL(`../../dist/${name}.wasm`, import.meta.url);
   return existsSync(file) ? openWasmFile<Exports>(file, pages, imports) : undefined;
 }
 
-/** The same of a file that is there. */
+/** Opens a module whose file exists. */
 export function openWasmFile<Exports>(file: URL | string, pages: number, imports: WasmImports = {}): Wasm<Exports> {
   const memory = new platform.Memory({ initial: pages });
   const abort = (): never => {
@@ -44,6 +44,6 @@ export function openWasmFile<Exports>(file: URL | string, pages: number, imports
   };
   const module = new platform.Module(readFileSync(file));
   const instance = new platform.Instance(module, { env: { memory, abort }, ...imports });
-  // Sound: both are made of the same source.
+  // Sound: both are built from the same source.
   return { exports: instance.exports as Exports, memory };
 }

@@ -1,4 +1,4 @@
-/** `dataDir` → `data-dir` or `data_dir`, by what stands between the words. */
+/** `dataDir` → `data-dir` or `data_dir`, depending on the separator. */
 export function inWords(name: string, between: '-' | '_'): string {
   return name.replace(/[A-Z]/g, (letter) => `${between}${letter.toLowerCase()}`);
 }

@@ -98,7 +98,7 @@ describe('config show', () => {
 
   it.each([
     ['a flag', ['--port', 'many'], {}, 'expected a whole number from 0 to 65535, got: "many"'],
-    ['an unknown variable', [], { MILLRACE_PROT: '1' }, 'MILLRACE_PROT: no such setting'],
+    ['an unknown variable', [], { MILLRACE_PROT: '1' }, 'MILLRACE_PROT: unknown setting'],
   ])('%s that is wrong ends with code 78', async (_name, args, env: Record<string, string>, expected) => {
     const { code, stderr } = await runCommand(['config', 'show', ...args], { env });
     expect(stderr).toContain(expected);

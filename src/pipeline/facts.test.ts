@@ -8,7 +8,7 @@ import { decodeRows } from '../../test/support/event-store-double.ts';
 import { isoOfMicros } from '../base/clock.ts';
 import { parseExactValues } from '../base/exact-json.ts';
 import type { JsonObject } from '../base/json.ts';
-import { isNobody } from '../base/nobody-ids.ts';
+import { isPlaceholderId } from '../base/placeholder-ids.ts';
 import { otherIdIn } from '../wire/batch/other-id.ts';
 import { groupEvents } from '../wire/contract/profile-events.ts';
 import type { RowsStored } from '../log/eventlog.ts';
@@ -190,7 +190,8 @@ function byComponent(events: readonly SourceEvent[]): SourceEvent[] {
   const components = createComponents();
   for (const { event, distinctId, says } of events) {
     const other = otherIdIn(event, parseExactValues(says) as JsonObject);
-    if (other !== undefined && !isNobody(distinctId) && !isNobody(other)) components.unite(distinctId, other);
+    if (other !== undefined && !isPlaceholderId(distinctId) && !isPlaceholderId(other))
+      components.unite(distinctId, other);
   }
   const [pairs = []] = components.pairs(1000);
   const componentOf = new Map(Array.from({ length: pairs.length / 2 }, (_, at) => [pairs[2 * at], pairs[2 * at + 1]]));

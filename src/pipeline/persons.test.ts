@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nobodyIds, nobodyUuid } from '../base/nobody-ids.ts';
+import { placeholderIds, placeholderUuid } from '../base/placeholder-ids.ts';
 import { findGroup, listGroupTypes } from './persons/read-groups.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
@@ -73,7 +73,16 @@ describe('merging', () => {
     expect((await bench.person('anon2'))?.distinct_ids).toEqual(['anon1', 'anon2', 'one', 'two']);
   });
 
-  const nobodies = [...nobodyIds, nobodyUuid, nobodyUuid.replaceAll('-', ''), '"null"', 'NIL', { a: 1 }, ['x'], true];
+  const nobodies = [
+    ...placeholderIds,
+    placeholderUuid,
+    placeholderUuid.replaceAll('-', ''),
+    '"null"',
+    'NIL',
+    { a: 1 },
+    ['x'],
+    true,
+  ];
 
   it('a refused $identify marks its user as identified, so that a third one at the device does not take it over', async () => {
     await send(

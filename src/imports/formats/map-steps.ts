@@ -56,7 +56,7 @@ function doing(act: (draft: Draft) => unknown): Run {
 }
 
 function addPerson(draft: Draft, gather: Run): void {
-  if (draft.identity.isNobody === true) draft.properties['$process_person_profile'] = false;
+  if (draft.identity.isPlaceholderId === true) draft.properties['$process_person_profile'] = false;
   else {
     gather(draft);
     addPersonOfEvent(draft.properties, draft.set, draft.setOnce);

@@ -181,7 +181,7 @@ function finisher(map: RecordMap): (draft: Draft, event: string) => WireEvent | 
   return (draft, event) => {
     addProperties(draft);
     const { uuid, identity, timestamp, properties } = draft;
-    if (identity.isNobody === true) properties['$process_person_profile'] = false;
+    if (identity.isPlaceholderId === true) properties['$process_person_profile'] = false;
     if (isSettled !== true) settleProperties(properties);
     if (source !== undefined) {
       properties['$geoip_disable'] = true;

@@ -1,6 +1,6 @@
 import { exactNumber, exactNumberFrom, parseExactValues } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
-import { isNobody } from '../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../base/placeholder-ids.ts';
 
 /** What comes from a record is unknown until one of these has looked at it. None of them throws. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -142,7 +142,7 @@ export function valueOfPair(value: unknown): unknown {
 export function personId(...values: readonly unknown[]): string | undefined {
   for (const value of values) {
     const id = idOf(value);
-    if (id !== undefined && !isNobody(id)) return id;
+    if (id !== undefined && !isPlaceholderId(id)) return id;
   }
   return undefined;
 }

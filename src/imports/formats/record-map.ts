@@ -135,7 +135,7 @@ export interface Identity {
   /** Undefined: the event's uuid, which nothing else has. */
   readonly distinctId: string | undefined;
   /** The id means nobody: the event makes no person. */
-  readonly isNobody?: boolean;
+  readonly isPlaceholderId?: boolean;
   readonly user?: string | undefined;
   readonly device?: string | undefined;
   /** The source itself has not tied them together. */

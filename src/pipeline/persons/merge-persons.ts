@@ -1,5 +1,5 @@
 import type { WarningOccurrence } from '../../wire/contract/warnings.ts';
-import { isNobody } from '../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../base/placeholder-ids.ts';
 import type { Person } from './person.ts';
 import { mergeRegisters } from './registers.ts';
 import type { PersonStore } from './person-store.ts';
@@ -38,7 +38,7 @@ export function mergePersons(
 ): WarningOccurrence | null {
   const { projectId, targetId, otherId, micros } = request;
   if (targetId === otherId) return null;
-  const illegal = isNobody(targetId) ? targetId : isNobody(otherId) ? otherId : null;
+  const illegal = isPlaceholderId(targetId) ? targetId : isPlaceholderId(otherId) ? otherId : null;
   if (illegal !== null) return illegalWarning(illegal, request);
   const target = store.find(projectId, targetId);
   const other = store.find(projectId, otherId);

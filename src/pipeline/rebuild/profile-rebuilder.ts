@@ -26,7 +26,7 @@ import { groupProfileEvents, mergePairs, type Arrival } from '../../stores/event
 import { GroupStore } from '../persons/group-store.ts';
 import { storedDraft } from './stored-draft.ts';
 import { storedId } from '../../wire/batch/stored-id.ts';
-import { isNobody } from '../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../base/placeholder-ids.ts';
 
 /** Ids, or groups, of one step: what live events have to wait for. */
 const keysPerStep = 500;
@@ -312,7 +312,7 @@ async function tiedIds(
   const tied = new Set<string>();
   for (const [distinctId, given] of await mergePairs(store, projectId, of)) {
     const other = storedId(given);
-    if (isNobody(distinctId) || isNobody(other)) continue;
+    if (isPlaceholderId(distinctId) || isPlaceholderId(other)) continue;
     for (const id of [distinctId, other]) if (!known.has(id)) tied.add(id);
   }
   return [...tied];

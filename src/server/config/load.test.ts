@@ -25,7 +25,7 @@ function problemsOf(load: () => unknown): readonly string[] {
 }
 
 describe('loadSettings', () => {
-  it('gives every setting its default and says so', () => {
+  it('gives every setting its default and reports it', () => {
     const { settings, origins } = loadSettings({ env: {} });
     expect(settings.host).toBe('127.0.0.1');
     expect(settings.port).toBe(8000);
@@ -44,21 +44,21 @@ describe('loadSettings', () => {
     ]);
   });
 
-  it('reads a secret from the file that NAME_FILE names', () => {
+  it('reads a secret from the file in NAME_FILE', () => {
     const path = file('secret', 'postgres://u:p@localhost/db\n');
     const { settings, origins } = loadSettings({ env: { DATABASE_URL_FILE: path } });
     expect(settings.databaseUrl).toBe('postgres://u:p@localhost/db');
     expect(origins.databaseUrl).toBe('environment (DATABASE_URL_FILE)');
   });
 
-  it('a role of older versions stands for those that took its place, and the note says so', () => {
+  it('a role of older versions is replaced by its successors, with a note', () => {
     const { settings, notes } = loadSettings({ env: { MILLRACE_ROLES: 'capture, worker,api' } });
     expect(settings.roles).toEqual(['capture', 'pipeline', 'jobs', 'api']);
-    expect(notes).toEqual(['MILLRACE_ROLES: "worker" is called "pipeline,jobs" now; change it when you can']);
+    expect(notes).toEqual(['MILLRACE_ROLES: "worker" was renamed to "pipeline,jobs"; update the setting']);
     expect(loadSettings({ env: {} }).notes).toEqual([]);
   });
 
-  it('reports every problem at once and says what was expected', () => {
+  it('reports all problems with what was expected', () => {
     const env = {
       MILLRACE_PORT: '70000',
       MILLRACE_TRUST_PROXY: 'perhaps',
@@ -78,7 +78,7 @@ describe('loadSettings', () => {
     expect(problems[0]).toContain('expected a readable file');
   });
 
-  it('refuses a variable or a file entry that nobody reads', () => {
+  it('refuses unknown variables and file entries', () => {
     const path = file('typo.json', '{"prot": 1}');
     expect(problemsOf(() => loadSettings({ env: { MILLRACE_PROT: '1' }, file: path }))).toHaveLength(2);
   });

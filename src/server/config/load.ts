@@ -5,13 +5,13 @@ import { inWords } from '../../base/words.ts';
 export type Origin = 'flag' | 'environment' | 'file' | 'default';
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Where each value came from, e.g. `environment (MILLRACE_PORT)`. */
+  /** Origin of each value, e.g. `environment (MILLRACE_PORT)`. */
   readonly origins: Readonly<Record<SettingName, string>>;
-  /** What works and should be changed, one sentence each. */
+  /** Deprecations, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Every problem of a configuration at once, one sentence each. */
+/** All problems of a configuration, one sentence each. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
   readonly problems: readonly string[];
@@ -25,13 +25,13 @@ export interface ConfigSources {
   /** Values of command-line flags by setting name, as typed. */
   readonly flags?: Readonly<Partial<Record<SettingName, string>>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A JSON file: `{"port": 8001}`. */
+  /** Path of a JSON file: `{"port": 8001}`. */
   readonly file?: string | undefined;
 }
 
 const names = Object.keys(settingDefinitions) as SettingName[];
 
-/** Throws ConfigError with every problem found. */
+/** Reads and validates all settings. @throws ConfigError with every problem */
 export function loadSettings(sources: ConfigSources): LoadedSettings {
   const { env } = sources;
   const problems: string[] = [];
@@ -51,14 +51,14 @@ export function loadSettings(sources: ConfigSources): LoadedSettings {
   return { settings: values as Settings, origins: origins as Record<SettingName, string>, notes };
 }
 
-/** A list with what stands today for words of older versions. */
+/** Replaces list items of older versions with their current names. */
 function replaceRenamed({ env, renamed }: SettingDefinition, text: string, notes: string[]): string {
   if (renamed === undefined) return text;
   return text
     .split(',')
     .map((item) => {
       const now = renamed[item.trim()]?.join(',');
-      if (now !== undefined) notes.push(`${env}: "${item.trim()}" is called "${now}" now; change it when you can`);
+      if (now !== undefined) notes.push(`${env}: "${item.trim()}" was renamed to "${now}"; update the setting`);
       return now ?? item;
     })
     .join(',');
@@ -94,7 +94,7 @@ export function flagName(name: SettingName): string {
   return `--${inWords(name, '-')}`;
 }
 
-/** `dataDir` → `data_dir`: as a file of settings and `config show --json` have it. */
+/** `dataDir` → `data_dir`, as in settings files and `config show --json`. */
 export function fileName(name: SettingName): string {
   return inWords(name, '_');
 }
@@ -136,7 +136,7 @@ function readConfigFile(path: string | undefined, problems: string[]): Record<st
     for (const [key, value] of Object.entries(parsed as Record<string, unknown>)) {
       const name = names.find((each) => fileName(each) === key);
       if (name !== undefined) texts[name] = Array.isArray(value) ? value.join(',') : String(value);
-      else problems.push(`${path}: unknown setting "${key}"; the known ones are ${names.map(fileName).join(', ')}`);
+      else problems.push(`${path}: unknown setting "${key}"; expected one of ${names.map(fileName).join(', ')}`);
     }
   } catch (cause) {
     problems.push(`${path}: expected a JSON object of settings (${(cause as Error).message})`);
@@ -157,7 +157,7 @@ function refuseUnknownVariables(env: ConfigSources['env'], problems: string[]): 
   }
   for (const name of Object.keys(env)) {
     if (name.startsWith('MILLRACE_') && !known.has(name)) {
-      problems.push(`${name}: no such setting; "millrace config show" lists the known ones`);
+      problems.push(`${name}: unknown setting; "millrace config show" lists all settings`);
     }
   }
 }

@@ -1,17 +1,17 @@
-/** Notices that the service sends: docs/guides/notices.md. */
+/** Settings of notifications: docs/guides/notices.md. */
 export const noticeSettings = {
   smtpUrl: {
     env: 'MILLRACE_SMTP_URL',
     type: 'string',
     default: '',
     secret: true,
-    help: 'Mail server for notices (smtp://user:password@host:587, smtps://…). Empty: no e-mail is sent.',
+    help: 'Mail server for notifications (smtp://user:password@host:587, smtps://…). Empty disables e-mail.',
   },
   smtpFrom: {
     env: 'MILLRACE_SMTP_FROM',
     type: 'string',
     default: '',
-    help: 'Sender of notices by e-mail, such as `Millrace <millrace@example.com>`.',
+    help: 'Sender of e-mail notifications, e.g. `Millrace <millrace@example.com>`.',
   },
   noticeDeadLetters: {
     env: 'MILLRACE_NOTICE_DEAD_LETTERS',
@@ -19,7 +19,7 @@ export const noticeSettings = {
     default: 100,
     min: 0,
     max: 10_000,
-    help: 'Notices tell when more events of a project than this could not be stored within an hour.',
+    help: "Number of a project's events that could not be stored within an hour, above which a notification is sent.",
   },
   noticeLagSeconds: {
     env: 'MILLRACE_NOTICE_LAG_SECONDS',
@@ -27,6 +27,6 @@ export const noticeSettings = {
     default: 300,
     min: 1,
     max: 86_400,
-    help: 'Notices tell when a live event has waited longer than this to be stored.',
+    help: 'Waiting time of a live event above which a notification is sent.',
   },
 } as const;

@@ -1,4 +1,4 @@
-/** How much the pipeline and the store take at a time, and in memory. */
+/** Batch sizes and memory limits of the pipeline and the store. */
 export const processingSettings = {
   windowEventsMax: {
     env: 'MILLRACE_WINDOW_EVENTS_MAX',
@@ -6,7 +6,7 @@ export const processingSettings = {
     default: 100_000,
     min: 1,
     max: 1_000_000,
-    help: 'Events taken from the log in one go.',
+    help: 'Maximum number of events read from the log at once.',
   },
   personCacheBytes: {
     env: 'MILLRACE_PERSON_CACHE_BYTES',
@@ -14,7 +14,7 @@ export const processingSettings = {
     default: 402_653_184,
     min: 1_048_576,
     max: 1_099_511_627_776,
-    help: 'Memory for persons that events came of lately, about 400 bytes for one without properties; from two thirds of it on, those that have been away longest are forgotten, and where hardly anybody is asked for again, as soon as 100,000 others have come. They are read again when they return.',
+    help: 'Memory for recently active persons, about 400 bytes for one without properties. From two thirds on, the least recently active are evicted; if few persons return, already after 100,000 others. Evicted persons are read again on return.',
   },
   storeMemoryBytesMax: {
     env: 'MILLRACE_STORE_MEMORY_BYTES_MAX',
@@ -22,7 +22,7 @@ export const processingSettings = {
     default: 1_073_741_824,
     min: 268_435_456,
     max: 1_099_511_627_776,
-    help: 'Memory that the embedded event store may take.',
+    help: 'Memory limit of the embedded event store.',
   },
   queryTimeoutMs: {
     env: 'MILLRACE_QUERY_TIMEOUT_MS',
@@ -30,6 +30,6 @@ export const processingSettings = {
     default: 30_000,
     min: 100,
     max: 600_000,
-    help: 'Longest time of one query of stored events.',
+    help: 'Time limit of a query of stored events.',
   },
 } as const;

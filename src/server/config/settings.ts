@@ -4,8 +4,8 @@ import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
 
 /**
- * Every setting, declared once. Types, validation, `--help`, `millrace config show` and docs/reference/settings.md follow
- * from this table. Precedence: flag > environment > file > default. Every secret can also come as `NAME_FILE`.
+ * Every setting, declared once. Types, validation, `--help`, `millrace config show` and docs/reference/settings.md are
+ * generated from this table. Precedence: flag > environment > file > default. Every secret can also be given as `NAME_FILE`.
  */
 export const settingDefinitions = {
   host: { env: 'MILLRACE_HOST', type: 'string', default: '127.0.0.1', help: 'Address to listen on.' },
@@ -17,18 +17,23 @@ export const settingDefinitions = {
     max: 65_535,
     help: 'Port to listen on; 0 picks a free one.',
   },
-  dataDir: { env: 'MILLRACE_DATA_DIR', type: 'string', default: './data', help: 'Directory of the embedded stores.' },
+  dataDir: {
+    env: 'MILLRACE_DATA_DIR',
+    type: 'string',
+    default: './data',
+    help: 'Data directory of the embedded stores.',
+  },
   siteUrl: {
     env: 'MILLRACE_SITE_URL',
     type: 'string',
     default: '',
-    help: 'Public address of this service, for links. Empty: http://HOST:PORT.',
+    help: 'Public address of this service, for links. Empty for http://HOST:PORT.',
   },
   allowedHosts: {
     env: 'MILLRACE_ALLOWED_HOSTS',
     type: 'string',
     default: '',
-    help: 'Hosts, comma-separated, that API and pages answer under besides the one of MILLRACE_SITE_URL, loopback and MILLRACE_HOST; `*` for any. Capture answers under every name.',
+    help: 'Comma-separated hosts under which API and console answer, in addition to those of MILLRACE_SITE_URL, loopback and MILLRACE_HOST; `*` for any. Capture answers under every host.',
   },
   roles: {
     env: 'MILLRACE_ROLES',
@@ -37,7 +42,7 @@ export const settingDefinitions = {
     choices: ['capture', 'pipeline', 'api', 'jobs'],
     renamed: { worker: ['pipeline', 'jobs'] },
     help:
-      'What this process does. Fewer than all of them need stores that processes share: KAFKA_BROKERS, DATABASE_URL, ' +
+      'Roles of this process. With fewer than all roles, processes must share stores: KAFKA_BROKERS, DATABASE_URL, ' +
       'CLICKHOUSE_URL and, for api and jobs, a bucket in MILLRACE_IMPORT_STAGING.',
   },
   databaseUrl: {
@@ -45,7 +50,7 @@ export const settingDefinitions = {
     type: 'string',
     default: '',
     secret: true,
-    help: 'PostgreSQL for the metadata. Empty: SQLite in the data directory.',
+    help: 'PostgreSQL for the metadata. Empty for SQLite in the data directory.',
   },
   databaseConnections: {
     env: 'MILLRACE_DATABASE_CONNECTIONS',
@@ -53,20 +58,20 @@ export const settingDefinitions = {
     default: 20,
     min: 4,
     max: 1000,
-    help: 'Connections to PostgreSQL that this process may hold, its threads together.',
+    help: 'Maximum number of PostgreSQL connections of this process, including its threads.',
   },
   clickhouseUrl: {
     env: 'CLICKHOUSE_URL',
     type: 'string',
     default: '',
     secret: true,
-    help: 'ClickHouse server for events (http://user:password@host:8123/database). Empty: embedded chDB.',
+    help: 'ClickHouse server for events (http://user:password@host:8123/database). Empty for embedded chDB.',
   },
   kafkaBrokers: {
     env: 'KAFKA_BROKERS',
     type: 'string',
     default: '',
-    help: 'Kafka for the event log: host:port, comma-separated. Empty: files in the data directory, for one process.',
+    help: 'Kafka for the event log: host:port, comma-separated. Empty for files in the data directory, for one process.',
   },
   ...clickhouseClusterSettings,
   bootstrapPersonalApiKey: {
@@ -74,21 +79,21 @@ export const settingDefinitions = {
     type: 'string',
     default: '',
     secret: true,
-    help: 'Personal API key (phx_…) with all scopes to make on first start.',
+    help: 'Personal API key (phx_…) with all scopes, created on first start.',
   },
   bootstrapProjectApiKey: {
     env: 'MILLRACE_BOOTSTRAP_PROJECT_API_KEY',
     type: 'string',
     default: '',
     secret: true,
-    help: 'Project key (phc_…) of the first project, instead of a random one.',
+    help: 'Project key (phc_…) of the first project. Empty for a random one.',
   },
   historicalAgreement: {
     env: 'MILLRACE_HISTORICAL_AGREEMENT',
     type: 'choice',
     default: 'optional',
     choices: ['optional', 'required'],
-    help: 'Whether historical batches above 10,000 events/min or 20 million in all need an approved agreement.',
+    help: 'Whether historical batches above 10,000 events/min or 20 million in total require an approved agreement.',
   },
   apiRateLimit: {
     env: 'MILLRACE_API_RATE_LIMIT',
@@ -102,20 +107,20 @@ export const settingDefinitions = {
     default: 0,
     min: 0,
     max: 60_000,
-    help: 'Time after SIGTERM in which requests are still taken while /readyz answers 503, so that load balancers look elsewhere.',
+    help: 'Time after SIGTERM during which requests are still accepted while /readyz returns 503, so that load balancers stop routing to this process.',
   },
   logLevel: {
     env: 'MILLRACE_LOG_LEVEL',
     type: 'choice',
     default: 'info',
     choices: ['debug', 'info', 'warn', 'error', 'silent'],
-    help: 'How much to log.',
+    help: 'Log level.',
   },
   trustProxy: {
     env: 'MILLRACE_TRUST_PROXY',
     type: 'boolean',
     default: false,
-    help: 'Take the sender address from X-Forwarded-For: the last one in it that is not of a private network.',
+    help: 'Take the client address from X-Forwarded-For: the last one that is not in a private network.',
   },
   captureBodyBytesMax: {
     env: 'MILLRACE_CAPTURE_BODY_BYTES_MAX',
@@ -123,7 +128,7 @@ export const settingDefinitions = {
     default: 20_971_520,
     min: 1024,
     max: 268_435_456,
-    help: 'Largest capture body as received, in bytes.',
+    help: 'Maximum size of a capture body as received, in bytes.',
   },
   captureInflatedBytesMax: {
     env: 'MILLRACE_CAPTURE_INFLATED_BYTES_MAX',
@@ -131,7 +136,7 @@ export const settingDefinitions = {
     default: 104_857_600,
     min: 1024,
     max: 1_073_741_824,
-    help: 'Largest capture body after decompression, in bytes.',
+    help: 'Maximum size of a capture body after decompression, in bytes.',
   },
   captureEventBytesMax: {
     env: 'MILLRACE_CAPTURE_EVENT_BYTES_MAX',
@@ -139,7 +144,7 @@ export const settingDefinitions = {
     default: 1_000_000,
     min: 1024,
     max: 20_971_520,
-    help: 'Largest single event, in bytes of JSON.',
+    help: 'Maximum size of an event, in bytes of JSON.',
   },
   captureBodyTimeoutMs: {
     env: 'MILLRACE_CAPTURE_BODY_TIMEOUT_MS',
@@ -147,7 +152,7 @@ export const settingDefinitions = {
     default: 30_000,
     min: 100,
     max: 600_000,
-    help: 'Time for a whole body to arrive; half of it without a byte ends the request too.',
+    help: 'Time limit for receiving a body. Half of it without any bytes also ends the request.',
   },
   backlogEventsMax: {
     env: 'MILLRACE_BACKLOG_EVENTS_MAX',
@@ -155,7 +160,7 @@ export const settingDefinitions = {
     default: 5_000_000,
     min: 1000,
     max: 10_000_000_000,
-    help: 'Events that may wait per lane before capture answers 503; of one project four times as many as there is still room for.',
+    help: 'Events waiting per lane above which capture returns 503. A single project is limited to four times the remaining capacity.',
   },
   backlogBytesMax: {
     env: 'MILLRACE_BACKLOG_BYTES_MAX',
@@ -163,7 +168,7 @@ export const settingDefinitions = {
     default: 10_737_418_240,
     min: 1_048_576,
     max: 1_099_511_627_776,
-    help: 'Body bytes that may wait per lane before capture answers 503; of one project four times as many as there is still room for.',
+    help: 'Body bytes waiting per lane above which capture returns 503. A single project is limited to four times the remaining capacity.',
   },
   ...processingSettings,
   slots: {
@@ -172,13 +177,13 @@ export const settingDefinitions = {
     default: 64,
     min: 1,
     max: 4096,
-    help: 'With KAFKA_BROKERS: pieces that the projects are shared out in, one partition each. Fixed once the topics are made.',
+    help: 'With KAFKA_BROKERS, the number of slots that projects are distributed over, one partition each. Fixed once the topics are created.',
   },
   kafkaTopicPrefix: {
     env: 'MILLRACE_KAFKA_TOPIC_PREFIX',
     type: 'string',
     default: 'millrace',
-    help: 'Beginning of the names of the two topics of the event log: PREFIX.live and PREFIX.historical.',
+    help: 'Prefix of the two topics of the event log: PREFIX.live and PREFIX.historical.',
   },
   kafkaReplication: {
     env: 'MILLRACE_KAFKA_REPLICATION',
@@ -186,7 +191,7 @@ export const settingDefinitions = {
     default: 3,
     min: 1,
     max: 100,
-    help: 'Brokers that hold each record. Topics that are there with fewer are refused.',
+    help: 'Replication factor of the topics. Existing topics with a lower one are refused.',
   },
   kafkaMinInsync: {
     env: 'MILLRACE_KAFKA_MIN_INSYNC',
@@ -194,38 +199,38 @@ export const settingDefinitions = {
     default: 2,
     min: 1,
     max: 100,
-    help: 'Brokers that must have a record before a batch is answered with 200. Topics that ask for fewer are refused.',
+    help: 'Brokers that must have stored a record before capture returns 200. Existing topics that require fewer are refused.',
   },
   kafkaTls: {
     env: 'MILLRACE_KAFKA_TLS',
     type: 'choice',
     default: 'auto',
     choices: ['auto', 'verify', 'no verify', 'off'],
-    help: '`auto`: as `verify` with a user, an authority or a certificate, else `off`. `no verify` encrypts without a look at the certificate.',
+    help: '`auto` is `verify` if a user, an authority or a certificate is set, otherwise `off`. `no verify` encrypts without checking the certificate.',
   },
   kafkaTlsCa: {
     env: 'MILLRACE_KAFKA_TLS_CA',
     type: 'string',
     default: '',
-    help: 'File with the authority (PEM) that signed the certificates of the brokers. Empty: the usual ones.',
+    help: 'File with the authority (PEM) that signed the certificates of the brokers. Empty for the default authorities.',
   },
   kafkaTlsCertificate: {
     env: 'MILLRACE_KAFKA_TLS_CERTIFICATE',
     type: 'string',
     default: '',
-    help: 'File with the certificate (PEM) to show, where brokers ask for one; with MILLRACE_KAFKA_TLS_KEY.',
+    help: 'File with the client certificate (PEM), if brokers require one. Requires MILLRACE_KAFKA_TLS_KEY.',
   },
   kafkaTlsKey: {
     env: 'MILLRACE_KAFKA_TLS_KEY',
     type: 'string',
     default: '',
-    help: 'File with the key (PEM) of MILLRACE_KAFKA_TLS_CERTIFICATE.',
+    help: 'File with the private key (PEM) of MILLRACE_KAFKA_TLS_CERTIFICATE.',
   },
   kafkaUser: {
     env: 'MILLRACE_KAFKA_USER',
     type: 'string',
     default: '',
-    help: 'User at the brokers (SASL). Empty: nobody logs in.',
+    help: 'SASL user for the brokers. Empty for no authentication.',
   },
   kafkaPassword: {
     env: 'MILLRACE_KAFKA_PASSWORD',
@@ -239,25 +244,25 @@ export const settingDefinitions = {
     type: 'choice',
     default: 'SCRAM-SHA-512',
     choices: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
-    help: 'How MILLRACE_KAFKA_USER logs in.',
+    help: 'SASL mechanism of MILLRACE_KAFKA_USER.',
   },
   geoipDatabase: {
     env: 'MILLRACE_GEOIP_DATABASE',
     type: 'string',
     default: '',
-    help: 'MaxMind City database (.mmdb) for the GeoIP transformation and for plugins. Read again when the file changes.',
+    help: 'MaxMind City database (.mmdb) for the GeoIP transformation and for plugins. Reloaded when the file changes.',
   },
   outboundAllow: {
     env: 'MILLRACE_OUTBOUND_ALLOW',
     type: 'string',
     default: '',
-    help: 'Private addresses that plugins and installations may reach: hosts, host:port or CIDR ranges, comma-separated.',
+    help: 'Comma-separated private addresses that plugins and installations may reach: hosts, host:port or CIDR ranges.',
   },
   outboundCa: {
     env: 'MILLRACE_OUTBOUND_CA',
     type: 'string',
     default: '',
-    help: 'File with certificates (PEM) to trust besides the usual ones in requests of plugins and installations.',
+    help: 'File with certificates (PEM) to trust in requests of plugins and installations, in addition to the default ones.',
   },
   outboundTimeoutMs: {
     env: 'MILLRACE_OUTBOUND_TIMEOUT_MS',
@@ -265,7 +270,7 @@ export const settingDefinitions = {
     default: 10_000,
     min: 100,
     max: 120_000,
-    help: "Longest time of one request of a plugin's.",
+    help: "Time limit of a plugin's request.",
   },
   outboundBytesMax: {
     env: 'MILLRACE_OUTBOUND_BYTES_MAX',
@@ -273,14 +278,14 @@ export const settingDefinitions = {
     default: 20_971_520,
     min: 1024,
     max: 1_073_741_824,
-    help: "Largest answer to a request of a plugin's, in bytes.",
+    help: "Maximum response size of a plugin's request, in bytes.",
   },
   ...noticeSettings,
   npmRegistry: {
     env: 'MILLRACE_NPM_REGISTRY',
     type: 'string',
     default: '',
-    help: 'npm registry that plugins are installed from; empty: the one that npm is configured with.',
+    help: 'npm registry for plugins. Empty for the one that npm is configured with.',
   },
   sandboxMemoryBytesMax: {
     env: 'MILLRACE_SANDBOX_MEMORY_BYTES_MAX',
@@ -288,7 +293,7 @@ export const settingDefinitions = {
     default: 134_217_728,
     min: 16_777_216,
     max: 4_294_967_296,
-    help: "Memory of one config's plugin.",
+    help: "Memory limit of a config's plugin instance.",
   },
   sandboxProcessBytesMax: {
     env: 'MILLRACE_SANDBOX_PROCESS_BYTES_MAX',
@@ -296,7 +301,7 @@ export const settingDefinitions = {
     default: 1_610_612_736,
     min: 268_435_456,
     max: 1_099_511_627_776,
-    help: 'Memory of one process of plugins; beyond it the process is ended and made anew.',
+    help: 'Memory limit of a plugin process. Beyond it, the process is restarted.',
   },
   sandboxCpuMs: {
     env: 'MILLRACE_SANDBOX_CPU_MS',
@@ -304,7 +309,7 @@ export const settingDefinitions = {
     default: 250,
     min: 10,
     max: 60_000,
-    help: 'Longest time that a plugin may compute on one event without waiting.',
+    help: "Limit of a plugin's computing time for one event.",
   },
   sandboxWaitMs: {
     env: 'MILLRACE_SANDBOX_WAIT_MS',
@@ -312,7 +317,7 @@ export const settingDefinitions = {
     default: 10_000,
     min: 100,
     max: 600_000,
-    help: 'Longest time that a plugin may take for one event, waiting included.',
+    help: 'Time limit of a plugin for one event, including waiting.',
   },
   sandboxTaskMs: {
     env: 'MILLRACE_SANDBOX_TASK_MS',
@@ -320,7 +325,7 @@ export const settingDefinitions = {
     default: 60_000,
     min: 1000,
     max: 3_600_000,
-    help: "Longest time of one run of a plugin's job, schedule, setup or export, waiting included.",
+    help: "Time limit of a plugin's job, schedule, setup or export, including waiting.",
   },
   sandboxInstancesMax: {
     env: 'MILLRACE_SANDBOX_INSTANCES_MAX',
@@ -328,7 +333,7 @@ export const settingDefinitions = {
     default: 256,
     min: 1,
     max: 10_000,
-    help: 'Plugins kept in memory at once per process; those idle longest make room.',
+    help: 'Maximum number of plugin instances per process. The longest idle ones are unloaded first.',
   },
   sandboxIdleMs: {
     env: 'MILLRACE_SANDBOX_IDLE_MS',
@@ -336,7 +341,7 @@ export const settingDefinitions = {
     default: 600_000,
     min: 1000,
     max: 86_400_000,
-    help: 'Time without work after which a plugin leaves the memory; it comes back when there is some.',
+    help: 'Idle time after which a plugin is unloaded, until it is needed again.',
   },
   pluginLogDays: {
     env: 'MILLRACE_PLUGIN_LOG_DAYS',
@@ -344,27 +349,27 @@ export const settingDefinitions = {
     default: 7,
     min: 1,
     max: 365,
-    help: 'Days that logs and errors of plugins are kept.',
+    help: 'Days that plugin logs and errors are kept.',
   },
   ...importSettings,
   failAt: {
     env: 'MILLRACE_FAIL_AT',
     type: 'string',
     default: '',
-    help: 'For tests: name of a failpoint at which the process kills itself, or loops. Needs MILLRACE_ALLOW_FAILPOINTS=true.',
+    help: 'For tests: name of a failpoint at which the process kills itself or loops. Requires MILLRACE_ALLOW_FAILPOINTS=true.',
   },
   allowFailpoints: {
     env: 'MILLRACE_ALLOW_FAILPOINTS',
     type: 'boolean',
     default: false,
-    help: 'For tests: arm MILLRACE_FAIL_AT and obey MILLRACE_SLOT_FENCE. Never in production.',
+    help: 'For tests: enables MILLRACE_FAIL_AT and MILLRACE_SLOT_FENCE. Never use it in production.',
   },
   slotFence: {
     env: 'MILLRACE_SLOT_FENCE',
     type: 'boolean',
     default: true,
     help:
-      'For tests: false lets a process write that has lost its slot of the event log, to show what is wrong then. Needs ' +
+      'For tests: false lets a process write after losing its slot of the event log, to prove the fence. Requires ' +
       'MILLRACE_ALLOW_FAILPOINTS=true.',
   },
 } as const satisfies Record<string, SettingDefinition>;
@@ -375,7 +380,7 @@ export interface SettingDefinition {
   readonly default: string | number | boolean | readonly string[];
   readonly help: string;
   readonly choices?: readonly string[];
-  /** Of a list: what used to be a choice, and what stands for it now. */
+  /** Former choices of a list and their replacements. */
   readonly renamed?: Readonly<Record<string, readonly string[]>>;
   readonly min?: number;
   readonly max?: number;

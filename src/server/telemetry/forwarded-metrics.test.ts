@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { applyForwarded, forwardMetrics, type MetricMessage } from './forwarded-metrics.ts';
 import { createMetrics } from './metrics.ts';
 
-it('what a thread counts arrives once in the registry of the main thread', async () => {
+it('values of a thread arrive once in the registry of the main thread', async () => {
   const sent: MetricMessage[] = [];
   const thread = forwardMetrics({
     postMessage: (message: { metrics: MetricMessage[] }) => void sent.push(...message.metrics),

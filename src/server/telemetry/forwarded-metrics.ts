@@ -1,6 +1,6 @@
 import type { MetricName, Metrics } from './metrics.ts';
 
-/** What a thread tells the main thread, which alone holds the registry. */
+/** Message from a thread to the main thread, which holds the registry. */
 export type MetricMessage =
   | {
       readonly kind: 'count' | 'set';
@@ -17,7 +17,7 @@ export type MetricMessage =
 
 const flushEveryMs = 500;
 
-/** Metrics of a worker thread: counted here, sent on in bundles. */
+/** Returns metrics for a worker thread that are aggregated and sent in batches. */
 export function forwardMetrics(port: { postMessage(message: unknown): void }): Metrics & { flush(): void } {
   const sums = new Map<string, MetricMessage>();
   let observations: MetricMessage[] = [];
@@ -44,9 +44,9 @@ export function forwardMetrics(port: { postMessage(message: unknown): void }): M
   };
 }
 
-/** Applies what a thread sent. */
+/** Applies messages from a thread. */
 export function applyForwarded(metrics: Metrics, messages: readonly MetricMessage[]): void {
-  // Sound: forwardMetrics has the same typed surface, so name, kind and labels fit together.
+  // Sound: forwardMetrics has the same typed signatures, so name, kind and labels match.
   const untyped = metrics as unknown as Record<
     'count' | 'set' | 'observe',
     (name: string, labels: Record<string, string>, value: number) => void

@@ -1,14 +1,14 @@
 import { createLabelCells, type Labels } from './label-cells.ts';
 
-/** How often a value lay in which range: for each combination of labels an array made once, so that to observe makes nothing. */
+/** A histogram with one preallocated array per combination of labels, so that observing allocates nothing. */
 export interface Histogram {
   observe(labels: Labels, value: number): void;
-  /** Prometheus text format, without a line break at the end. */
+  /** Returns the Prometheus text format without a trailing newline. */
   text(): string;
 }
 
 interface Cell {
-  /** By upper bound, the last one without any. */
+  /** Counts by upper bound; the last bucket has none. */
   readonly counts: Float64Array;
   sum: number;
 }

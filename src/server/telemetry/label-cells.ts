@@ -1,6 +1,6 @@
 export type Labels = Readonly<Record<string, string>>;
 
-/** One cell for each combination of labels that came, found by walking maps: no key has to be put together. */
+/** One cell per combination of labels, found through nested maps without building keys. */
 export interface LabelCells<Cell> {
   of(labels: Labels): Cell;
   all(): readonly { readonly labels: Labels; readonly cell: Cell }[];
@@ -24,7 +24,7 @@ export function createLabelCells<Cell extends object>(names: readonly string[], 
       let level = root;
       for (const name of before) {
         const value = labels[name] ?? '';
-        // Sound: cells lie in the maps of the last name only.
+        // Sound: only maps of the last name contain cells.
         let next = level.get(value) as Level<Cell> | undefined;
         if (next === undefined) level.set(value, (next = new Map()));
         level = next;

@@ -9,7 +9,7 @@ import { createLog, stderrLines } from './log.ts';
 const dir = mkdtempSync(join(tmpdir(), 'millrace-log-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-it.skipIf(!existsSync('/dev/full'))('a line that a full disk does not take is dropped and counted', () => {
+it.skipIf(!existsSync('/dev/full'))('a line that does not fit on a full disk is dropped and counted', () => {
   const fd = openSync('/dev/full', 'w');
   let dropped = 0;
   const log = createLog(
@@ -21,7 +21,7 @@ it.skipIf(!existsSync('/dev/full'))('a line that a full disk does not take is dr
   closeSync(fd);
 });
 
-it.skipIf(!mayMount)('the log goes on when there is room again, each line on a line of its own', () => {
+it.skipIf(!mayMount)('the log continues when there is space again, with complete lines', () => {
   const disk = join(dir, 'disk');
   using _disk = smallDisk(disk, 1);
   const file = join(disk, 'log');
@@ -43,7 +43,7 @@ it.skipIf(!mayMount)('the log goes on when there is room again, each line on a l
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ msg: 'last' });
 });
 
-it('a reader that does not read costs lines, not the service', () => {
+it('a blocked reader loses lines and does not block the service', () => {
   const pipe = join(dir, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);

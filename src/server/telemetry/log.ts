@@ -4,13 +4,13 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 export type Log = Logger;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** How long a line waits for a reader of stderr that is behind, and between two looks at it. */
+/** Time limit for a slow reader of stderr, and the interval of retries. */
 const readerMsMax = 200;
 const pollMs = 5;
 
 /**
- * Stderr of the process, from any thread. A line that it does not take (a file on a full disk, a reader that has stopped) is
- * dropped, and told. Past process.stderr, which ends the process on such an error, and in a thread goes through the main one's.
+ * Writes lines to the process's stderr from any thread. Lines that it does not accept (full disk, stopped reader) are dropped and
+ * counted. Bypasses process.stderr, which ends the process on such errors and in a thread goes through the main thread.
  */
 export function stderrLines(onDropped: () => void, fd = 2): DestinationStream {
   let isTorn = false;
@@ -33,7 +33,7 @@ export function stderrLines(onDropped: () => void, fd = 2): DestinationStream {
   };
 }
 
-/** A pipe that is full says so instead of waiting when Node has opened it, too. */
+/** Writes without blocking: a full pipe that Node opened returns EAGAIN. */
 function writeSome(fd: number, bytes: Uint8Array, until: number): number {
   for (;;) {
     try {
@@ -46,8 +46,8 @@ function writeSome(fd: number, bytes: Uint8Array, until: number): number {
 }
 
 /**
- * JSON lines on stderr (stdout belongs to what a person asked for). What could carry a secret is removed by name here,
- * and never logged in the first place. Levels: error = an operator must act; warn = look soon; info = life cycle; debug = the rest.
+ * JSON lines on stderr; stdout is reserved for command output. Fields that could contain secrets are removed by name here and
+ * never logged anyway. Levels: error = operator must act; warn = check soon; info = life cycle; debug = the rest.
  */
 export function createLog(level: LogLevel, destination: DestinationStream = process.stderr): Log {
   return pino(
@@ -78,7 +78,7 @@ export function createLog(level: LogLevel, destination: DestinationStream = proc
   );
 }
 
-/** Where to tell an operator; a telemetry Log is one. */
+/** The part of Log that most components need. */
 export interface WarnLog {
   warn(about: object, message: string): void;
 }

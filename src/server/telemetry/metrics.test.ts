@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from './metrics.ts';
 
-it('what is set only when asked for is in the text; one that cannot be found out costs none of the others', async () => {
+it('values set on demand are in the text; one that fails does not affect the others', async () => {
   const metrics = createMetrics();
   let waiting = 1;
   metrics.beforeText(async () => {
@@ -13,7 +13,7 @@ it('what is set only when asked for is in the text; one that cannot be found out
   expect(await metrics.text()).toContain('millrace_import_runs_waiting 2');
 });
 
-it('counts and times are told by their labels; the buckets of a histogram add up', async () => {
+it('counts and times are separated by labels; the buckets of a histogram add up', async () => {
   const metrics = createMetrics();
   expect(await metrics.text()).toContain('millrace_slots_lost_total 0');
   for (const status of ['200', '404', '200']) {

@@ -3,156 +3,156 @@ import { createHistogram, type Histogram } from './histogram.ts';
 import { createLabelCells, type LabelCells } from './label-cells.ts';
 
 /**
- * Every metric, declared once: name, kind, labels, meaning. docs/reference/metrics.md follows from this table.
- * Names follow Vector's: `component_*`; `intentional` tells a filter from a loss.
+ * Every metric, declared once. docs/reference/metrics.md is generated from this table. Names follow Vector's `component_*`;
+ * `intentional` separates filters from losses.
  */
 export const metricDefinitions = {
   millrace_component_received_events_total: {
     kind: 'counter',
     labels: ['component', 'lane'],
-    help: 'Events that a component took in.',
+    help: 'Events received by a component.',
   },
   millrace_component_received_bytes_total: {
     kind: 'counter',
     labels: ['component', 'lane'],
-    help: 'Body bytes that a component took in, as received.',
+    help: 'Body bytes received by a component, before decompression.',
   },
   millrace_component_sent_events_total: {
     kind: 'counter',
     labels: ['component', 'lane'],
-    help: 'Events that a component handed on.',
+    help: 'Events passed on by a component.',
   },
   millrace_component_discarded_events_total: {
     kind: 'counter',
     labels: ['component', 'lane', 'reason', 'intentional'],
-    help: 'Events that went no further. intentional="true": somebody configured it.',
+    help: 'Events discarded by a component. intentional="true" if configured by a user.',
   },
   millrace_component_errors_total: {
     kind: 'counter',
     labels: ['component', 'error_type'],
-    help: 'Errors, by type.',
+    help: 'Errors by type.',
   },
   millrace_ingestion_warnings_total: {
     kind: 'counter',
     labels: ['type'],
-    help: 'Ingestion warnings, by type.',
+    help: 'Ingestion warnings by type.',
   },
   millrace_buffer_events: { kind: 'gauge', labels: ['lane'], help: 'Events waiting in the event log.' },
   millrace_buffer_bytes: { kind: 'gauge', labels: ['lane'], help: 'Body bytes waiting in the event log.' },
   millrace_buffer_oldest_seconds: {
     kind: 'gauge',
     labels: ['lane'],
-    help: 'Time that the oldest record in the event log has waited, since the start of the service at most.',
+    help: 'Age of the oldest record in the event log, at most since the start of the service.',
   },
   millrace_log_slot_records: {
     kind: 'gauge',
     labels: ['lane', 'slot'],
-    help: 'With Kafka: records that wait in each slot, as every process sees them.',
+    help: 'Records waiting in each slot of the event log. Every process reports the same value.',
   },
   millrace_slots_held: {
     kind: 'gauge',
     labels: [],
-    help: 'Slots of the event log that this process works on; 1 where the log is its own.',
+    help: 'Event log slots held by this process; 1 without Kafka.',
   },
   millrace_slots_lost_total: {
     kind: 'counter',
     labels: [],
-    help: 'With Kafka: slots that this process held longer than their leases; what it had not stored is stored by another.',
+    help: 'Event log slots that this process lost when leases expired. Another process stores what it had not.',
   },
   millrace_profile_conflicts_total: {
     kind: 'counter',
     labels: [],
-    help: 'Transactions done again because another slot of a project that is spread had changed the same persons or groups.',
+    help: 'Transactions retried because another slot of a spread project had changed the same persons or groups.',
   },
   millrace_log_append_seconds: {
     kind: 'histogram',
     labels: ['lane'],
-    help: 'With Kafka: time of one request that appends, with all that travels in it.',
+    help: 'Duration of a Kafka produce request.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   millrace_log_read_records_total: {
     kind: 'counter',
     labels: ['lane'],
-    help: 'With Kafka: records that this process read.',
+    help: 'Kafka records read by this process.',
   },
   millrace_log_read_bytes_total: {
     kind: 'counter',
     labels: ['lane'],
-    help: 'With Kafka: body bytes that this process read.',
+    help: 'Body bytes read from Kafka by this process.',
   },
   millrace_log_failures_total: {
     kind: 'counter',
     labels: ['operation'],
-    help: 'With Kafka: tries that failed; most are made again. operation: append, backlog, read, wait, delete.',
+    help: 'Failed Kafka operations, most of which are retried. operation: append, backlog, read, wait, delete.',
   },
   millrace_source_lag_seconds: {
     kind: 'gauge',
     labels: ['lane'],
-    help: 'Time from arrival to stored of the newest window.',
+    help: 'Time from arrival to storage of the most recent window.',
   },
   millrace_ingest_ack_seconds: {
     kind: 'histogram',
     labels: ['lane'],
-    help: 'Time from the last body byte to the durable answer.',
+    help: 'Time from the last body byte to the response.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   },
   millrace_store_insert_seconds: {
     kind: 'histogram',
     labels: [],
-    help: 'Time of one insert into the event store.',
+    help: 'Duration of an insert into the event store.',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   millrace_log_lines_dropped_total: {
     kind: 'counter',
     labels: [],
-    help: 'Log lines that were lost because stderr took none, e.g. a file on a full disk.',
+    help: 'Log lines lost because stderr was not writable, e.g. on a full disk.',
   },
   millrace_store_restarts_total: { kind: 'counter', labels: [], help: 'Restarts of the embedded event store.' },
   millrace_sandbox_instances: {
     kind: 'gauge',
     labels: ['thread'],
-    help: 'Plugins in memory, by the thread whose process holds them.',
+    help: 'Loaded plugin instances by the thread that uses their process.',
   },
   millrace_sandbox_memory_bytes: {
     kind: 'gauge',
     labels: ['thread'],
-    help: 'Memory of the process that plugins run in; 0 while there is none.',
+    help: 'Memory of the plugin process; 0 while it is not running.',
   },
   millrace_sandbox_restarts: {
     kind: 'gauge',
     labels: ['thread'],
-    help: 'Times that the process of plugins ended and was made anew since the service started.',
+    help: 'Plugin process restarts.',
   },
-  millrace_import_runs: { kind: 'gauge', labels: ['state'], help: 'Import runs, by state.' },
+  millrace_import_runs: { kind: 'gauge', labels: ['state'], help: 'Import runs by state.' },
   millrace_import_runs_waiting: {
     kind: 'gauge',
     labels: [],
-    help: 'Import runs that are at work and wait: for a rate limit, a server that is away, room on the disk. The run says which.',
+    help: 'Running imports that are waiting, e.g. for a rate limit, an unavailable server or disk space.',
   },
   millrace_import_stalled_seconds: {
     kind: 'gauge',
     labels: [],
-    help: 'Time since the run at work that has waited longest came any further; 0: none is at work.',
+    help: 'Time since the last progress of the longest stalled running import; 0 if none is running.',
   },
   millrace_notices_total: {
     kind: 'counter',
     labels: ['kind', 'outcome'],
-    help: 'Attempts to send a notice, by kind of destination. outcome="failed": it was given up.',
+    help: 'Attempts to send a notification by kind of destination. outcome="failed" if there are no more attempts.',
   },
   millrace_import_records_total: {
     kind: 'counter',
     labels: ['stage'],
-    help: 'What import runs got through: records of the source in export and check, events in the stages that follow.',
+    help: 'Records (export, check) and events (later stages) processed by import runs.',
   },
   millrace_http_requests_total: {
     kind: 'counter',
     labels: ['route', 'method', 'status'],
-    help: 'Answered HTTP requests.',
+    help: 'HTTP requests.',
   },
   millrace_http_request_seconds: {
     kind: 'histogram',
     labels: ['route', 'method'],
-    help: 'Time to answer, by route.',
+    help: 'HTTP response time by route.',
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
   },
 } as const satisfies Record<string, MetricDefinition>;
@@ -176,7 +176,7 @@ type LabelsOf<N extends MetricName> = Readonly<Record<Definitions[N]['labels'][n
 export interface Metrics {
   count<N extends NamesOf<'counter'>>(name: N, labels: LabelsOf<N>, by?: number): void;
   set<N extends NamesOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void;
-  /** Seconds. */
+  /** `seconds` is the observed duration. */
   observe<N extends NamesOf<'histogram'>>(name: N, labels: LabelsOf<N>, seconds: number): void;
 }
 
@@ -185,13 +185,13 @@ export interface MetricValue {
   readonly value: number;
 }
 
-/** Where the values are kept: one per process, in the main thread. */
+/** Holds the values. There is one per process, in the main thread. */
 export interface MetricsRegistry extends Metrics {
-  /** Called before every `text`, to set what is known only when asked for. One that fails leaves the values as they were. */
+  /** Adds a callback that sets values before each `text`. If it fails, values stay as they were. */
   beforeText(refresh: () => void | Promise<void>): void;
-  /** What a counter or a gauge stands at, by its labels; gauges that are set for `text` as they were then. */
+  /** Returns the current values of a counter or gauge. Gauges set by `beforeText` are as of the last `text`. */
   values(name: CounterName | GaugeName): Promise<readonly MetricValue[]>;
-  /** Prometheus text format. */
+  /** Returns the Prometheus text format. */
   text(): Promise<string>;
 }
 
@@ -234,7 +234,7 @@ interface Count {
   value: number;
 }
 
-/** Counted in cells of our own, several times a request; the registry is told when it is asked. */
+/** Counts in our own cells, several times per request; the registry collects them on demand. */
 function registerCounter(base: ConstructorParameters<typeof Counter>[0]): LabelCells<Count> {
   const cells = createLabelCells<Count>(base.labelNames ?? [], () => ({ value: 0 }));
   const counter: Counter = new Counter({

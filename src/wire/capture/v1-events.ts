@@ -1,5 +1,5 @@
 import { canonicalUuid } from '../../base/uuids.ts';
-import { isNobody } from '../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../base/placeholder-ids.ts';
 import { scanProblems, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo, isNullAt, isObjectAt, isStringAt, stringAt } from '../batch/spans.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
@@ -58,7 +58,7 @@ function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEven
   if (added === undefined) return refuse('invalid_options');
   addLibrary(added, event['properties'], sdk);
   const distinctId = String(event['distinct_id']).trim();
-  const isIllegal = isNobody(distinctId) || roleIds.has(distinctId.toLowerCase());
+  const isIllegal = isPlaceholderId(distinctId) || roleIds.has(distinctId.toLowerCase());
   if (isIllegal) added['$process_person_profile'] = false;
   const head = { event: event['event'], distinct_id: distinctId, uuid: stored, timestamp: event['timestamp'] };
   return {

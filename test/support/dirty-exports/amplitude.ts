@@ -62,7 +62,7 @@ interface Head {
 }
 
 function drawHead(draw: Draw, { n, time }: At, { user, device, stored }: Who): Head {
-  const isNobody = draw.chance(0.01);
+  const isPlaceholderId = draw.chance(0.01);
   const other = '2022-02-02 02:02:02.222000';
   const times = draw.pick([
     { event_time: time.text },
@@ -72,9 +72,9 @@ function drawHead(draw: Draw, { n, time }: At, { user, device, stored }: Who): H
   ]);
   // In every spelling.
   const ids = { uuid: spelled(draw, draw.uuid()), ...times, device_id: device };
-  const known = isNobody ? undefined : user;
+  const known = isPlaceholderId ? undefined : user;
   return {
-    text: `${JSON.stringify(ids).slice(1, -1)},"user_id":${idJson(draw, isNobody ? draw.pick(nobodies) : user)}`,
+    text: `${JSON.stringify(ids).slice(1, -1)},"user_id":${idJson(draw, isPlaceholderId ? draw.pick(nobodies) : user)}`,
     expect: (event, probe, setsTime) => ({
       is: 'stored',
       event: { event, distinctId: stored(known ?? device), ms: time.ms, probe, identity: String(n), setsTime },

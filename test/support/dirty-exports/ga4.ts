@@ -59,12 +59,12 @@ function row(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord 
   // No time is 0 here: it stands for none.
   const ms = drawTime(draw).ms || Date.UTC(2023, 0, 1);
   const micros = String(ms * 1000);
-  const isNobody = draw.chance(0.01);
+  const isPlaceholderId = draw.chance(0.01);
   const hasPlace = draw.chance(0.8);
   const at = hasPlace
     ? `"batch_page_id":"${n}","batch_ordering_id":"1","batch_event_index":${draw.pick(['"3"', '3'])},`
     : '';
-  const userId = isNobody ? draw.pick(nobodies) : user;
+  const userId = isPlaceholderId ? draw.pick(nobodies) : user;
   const members = [
     `"event_timestamp":${draw.pick([micros, `"${micros}"`])}`,
     `"event_name":${name}`,
@@ -80,13 +80,13 @@ function row(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord 
       is: 'stored',
       event: {
         event,
-        distinctId: stored(isNobody ? device : (user ?? device)),
+        distinctId: stored(isPlaceholderId ? device : (user ?? device)),
         ms,
         probe,
         identity: String(n),
         isCounted: !hasPlace,
       },
-      ...(!isNobody && user !== undefined && { link: { device, user: stored(user), ms } }),
+      ...(!isPlaceholderId && user !== undefined && { link: { device, user: stored(user), ms } }),
     },
   };
 }

@@ -39,11 +39,11 @@ function drawUser(draw: Draw): Pick<Row, 'heapId' | 'identity' | 'known'> {
   const number = Number(device.slice('d-'.length));
   const isShared = number % 10 === 0;
   const heapId = isShared && user !== undefined ? `71${digitsOf(user)}` : `48100607206000${1000 + number}`;
-  const isNobody = draw.chance(0.01);
+  const isPlaceholderId = draw.chance(0.01);
   return {
     heapId,
-    identity: isNobody ? draw.pick(nobodies) : user,
-    known: isNobody || user === undefined ? undefined : stored(user),
+    identity: isPlaceholderId ? draw.pick(nobodies) : user,
+    known: isPlaceholderId || user === undefined ? undefined : stored(user),
   };
 }
 

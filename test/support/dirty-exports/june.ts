@@ -16,10 +16,10 @@ function row(draw: Draw, n: number, zone: string | undefined): DirtyRecord {
   const [name, event] = draw.pick([...eventNames, ['"page"', 'page'] as const]);
   const [probe, storedProbe] = drawProbe(draw, n);
   const time = drawMoment(draw, zone);
-  const isNobody = draw.chance(0.01);
-  const known = isNobody ? undefined : user;
+  const isPlaceholderId = draw.chance(0.01);
+  const known = isPlaceholderId ? undefined : user;
   const hasId = draw.chance(0.3);
-  const ids = `"user_id":${idText(draw, isNobody ? draw.pick(nobodies) : user)},"anonymous_id":${JSON.stringify(device)}`;
+  const ids = `"user_id":${idText(draw, isPlaceholderId ? draw.pick(nobodies) : user)},"anonymous_id":${JSON.stringify(device)}`;
   const own = `{"n":${n},"probe":${probe}}`;
   const id = hasId ? `,"message_id":"m-${n}"` : '';
   return {

@@ -40,8 +40,8 @@ function drawRow(draw: Draw, n: number, write: Write): DirtyRecord {
   const { user, device, stored } = drawWho(draw, { isPadded: true });
   const [what, event] = draw.pick(eventNames);
   const [probe, storedProbe] = drawProbe(draw, n);
-  const isNobody = draw.chance(0.01);
-  const who = isNobody ? draw.pick(nobodies) : user;
+  const isPlaceholderId = draw.chance(0.01);
+  const who = isPlaceholderId ? draw.pick(nobodies) : user;
   const { localMs, ms } = clockAt(draw, zone, Math.floor(drawMs(draw, zone) / 1000) * 1000);
   const row: Row = {
     what,
@@ -56,8 +56,8 @@ function drawRow(draw: Draw, n: number, write: Write): DirtyRecord {
   const id = stored(who ?? device);
   const good: Expected = {
     is: 'stored',
-    event: { event, distinctId: id, ms, probe: storedProbe, identity: String(n), isNobodys: isNobody },
-    ...(!isNobody && user !== undefined && { link: { device, user: id, ms } }),
+    event: { event, distinctId: id, ms, probe: storedProbe, identity: String(n), isNobodys: isPlaceholderId },
+    ...(!isPlaceholderId && user !== undefined && { link: { device, user: id, ms } }),
   };
   const record = { text: write(draw, row, n), expected: good };
   if (draw.chance(0.95)) return record;

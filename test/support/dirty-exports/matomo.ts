@@ -52,13 +52,13 @@ function visit(
   { n, site, isSilent }: { readonly n: number; readonly site: Site; readonly isSilent: boolean },
   { user, device, stored }: Who,
 ): DirtyRecord {
-  const isNobody = draw.chance(0.01);
-  const id = isNobody ? draw.pick(nobodies) : user;
+  const isPlaceholderId = draw.chance(0.01);
+  const id = isPlaceholderId ? draw.pick(nobodies) : user;
   const [zone, changes] = site;
   const drawn = drawTimes(draw, changes);
   const clock = drawn.map((at) => at + aheadSeconds(zone, at));
   const times = isSilent ? takenFor(drawn, zone) : drawn;
-  const distinctId = stored(isNobody ? device : (user ?? device));
+  const distinctId = stored(isPlaceholderId ? device : (user ?? device));
   const actions = drawn.map((at, place) =>
     action(draw, {
       n,
@@ -84,7 +84,7 @@ function visit(
   const link = { device, user: stored(user ?? ''), ms: (times[0] ?? 0) * 1000 };
   return {
     text,
-    expected: { is: 'stored', event: first, others, ...(!isNobody && user !== undefined && { link }) },
+    expected: { is: 'stored', event: first, others, ...(!isPlaceholderId && user !== undefined && { link }) },
   };
 }
 

@@ -58,11 +58,11 @@ function withOtherContent({ text, expected }: DirtyRecord): DirtyRecord {
 function event(draw: Draw, { n, time }: At, { user, device, stored }: Who): DirtyRecord {
   const [name, storedName] = draw.pick(eventNames);
   const [probe, storedProbe] = drawProbe(draw, n);
-  const isNobody = draw.chance(0.01);
-  const id = isNobody ? draw.pick(nobodies) : (user ?? device);
+  const isPlaceholderId = draw.chance(0.01);
+  const id = isPlaceholderId ? draw.pick(nobodies) : (user ?? device);
   // Since 2023 Mixpanel marks ids of devices.
   const distinctId = id === device && draw.chance(0.3) ? `$device:${device}` : id;
-  const ids = isNobody ? '' : `"$user_id":${idJson(draw, user)},"$device_id":${JSON.stringify(device)},`;
+  const ids = isPlaceholderId ? '' : `"$user_id":${idJson(draw, user)},"$device_id":${JSON.stringify(device)},`;
   const hasId = !draw.chance(0.03);
   // The same id of another event of another person is another event.
   const insertId = draw.chance(0.01) ? `same-${draw.int(3)}` : `i${n}`;
@@ -79,9 +79,9 @@ function event(draw: Draw, { n, time }: At, { user, device, stored }: Who): Dirt
         identity:
           hasId && insertId.startsWith('same') ? sameIdentity(insertId, storedName, stored(id), time.ms) : String(n),
         isCounted: !hasId,
-        isNobodys: isNobody,
+        isNobodys: isPlaceholderId,
       },
-      ...(!isNobody && user !== undefined && { link: { device, user: stored(user), ms: time.ms } }),
+      ...(!isPlaceholderId && user !== undefined && { link: { device, user: stored(user), ms: time.ms } }),
     },
   };
 }

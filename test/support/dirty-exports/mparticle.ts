@@ -34,8 +34,8 @@ const withoutValue = (text: string, member: string): string => withValue(text, m
 
 function batch(draw: Draw, n: number): DirtyRecord {
   const { user, device, stored } = drawWho(draw);
-  const isNobody = draw.chance(0.01);
-  const known = isNobody ? undefined : user;
+  const isPlaceholderId = draw.chance(0.01);
+  const known = isPlaceholderId ? undefined : user;
   const number = Number(device.slice('d-'.length));
   const hasMpid = draw.chance(0.9);
   const mpid = `600467778066078${1000 + number}`;
@@ -46,7 +46,7 @@ function batch(draw: Draw, n: number): DirtyRecord {
   const distinctId = stored(known ?? id);
   const items = moments.map((time, place) => item(draw, { n, place, time, distinctId }));
   const [first, ...others] = items.flatMap(({ event }) => event ?? []);
-  const identity = idText(draw, isNobody ? draw.pick(nobodies) : user);
+  const identity = idText(draw, isPlaceholderId ? draw.pick(nobodies) : user);
   const who = `"mpid":${hasMpid ? idText(draw, mpid) : draw.pick(['0', '"0"', 'null'])},"device_info":{"device_application_stamp":"${device}"}`;
   const identities = `"user_identities":[{"identity_type":"customer_id","identity":${identity}}]`;
   const text = `{"batch_id":${1_000_000 + n},${who},${identities},"events":[${items.map((each) => each.text).join(',')}]}`;

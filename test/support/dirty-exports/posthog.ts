@@ -57,9 +57,15 @@ function event(
     [JSON.stringify(new Date(inUtc.ms).toISOString()), inUtc],
     [`"${byClock.text}"`, byClock],
   ] as const);
-  const isNobody = draw.chance(0.01);
-  const id = isNobody ? draw.pick(nobodies) : (user ?? device);
-  const { name, event, more = '', tied, isPersonless = false } = kindOf(draw, device, isNobody ? undefined : user);
+  const isPlaceholderId = draw.chance(0.01);
+  const id = isPlaceholderId ? draw.pick(nobodies) : (user ?? device);
+  const {
+    name,
+    event,
+    more = '',
+    tied,
+    isPersonless = false,
+  } = kindOf(draw, device, isPlaceholderId ? undefined : user);
   const hasId = !draw.chance(0.03);
   const uuid = hasId ? JSON.stringify(spelled(draw, draw.uuid())) : 'null';
   const properties = `{${more}"n":${n},"probe":${probe}}`;
@@ -77,7 +83,7 @@ function event(
         identity: String(n),
         isCounted: !hasId,
         // As in PostHog, what is about a profile makes one, also of such an id.
-        isNobodys: isPersonless || (isNobody && !aboutProfiles.has(event)),
+        isNobodys: isPersonless || (isPlaceholderId && !aboutProfiles.has(event)),
       },
       ...(tied !== undefined && { link: { device: tied, user: stored(id), ms: time.ms } }),
     },

@@ -50,13 +50,13 @@ interface Body {
 function message(draw: Draw, n: number, { user, device, stored }: Who): DirtyRecord {
   const [probe, storedProbe] = drawProbe(draw, n);
   const time = timestamp(draw);
-  const isNobody = draw.chance(0.01);
-  const userId = isNobody ? draw.pick(nobodies) : user;
-  const id = stored(isNobody ? device : (user ?? device));
+  const isPlaceholderId = draw.chance(0.01);
+  const userId = isPlaceholderId ? draw.pick(nobodies) : user;
+  const id = stored(isPlaceholderId ? device : (user ?? device));
   const { members, event, tied } = body(draw, {
     data: `{"n":${n},"probe":${probe}}`,
     device,
-    user: isNobody ? undefined : user,
+    user: isPlaceholderId ? undefined : user,
   });
   const ids = { anonymousId: device, messageId: `m-${n}`, timestamp: time.text };
   const head = `"userId":${idJson(draw, userId)},${JSON.stringify(ids).slice(1, -1)}`;

@@ -65,9 +65,9 @@ interface Ids {
 
 /** Cookies of the site or of the network, zeros where a visitor did not agree to any, or nothing at all. */
 function drawIds(draw: Draw, { user, device, stored }: Who, eventId: string): Ids {
-  const isNobody = draw.chance(0.02);
-  const userCell = isNobody ? draw.pick(nobodies) : (user ?? '');
-  const known = isNobody ? undefined : user;
+  const isPlaceholderId = draw.chance(0.02);
+  const userCell = isPlaceholderId ? draw.pick(nobodies) : (user ?? '');
+  const known = isPlaceholderId ? undefined : user;
   if (draw.chance(0.05)) {
     const isSession = draw.chance(0.5);
     const cells = {

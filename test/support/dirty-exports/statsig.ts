@@ -24,15 +24,15 @@ function event(draw: Draw, n: number, zone: string | undefined): DirtyRecord {
   const [name, storedName] = draw.pick([...eventNames, ['"auto_capture::page_view"', '$pageview'] as const]);
   const [probe, storedProbe] = drawProbe(draw, n);
   const time = drawMoment(draw, zone);
-  const isNobody = draw.chance(0.01);
-  const known = isNobody ? undefined : user;
+  const isPlaceholderId = draw.chance(0.01);
+  const known = isPlaceholderId ? undefined : user;
   const hasId = draw.chance(0.7);
   const devices = draw.pick([
     `"deviceID":"${device}","stableID":"s"`,
     `"deviceID":"undefined","stableID":"${device}"`,
     `"stableID":"${device}"`,
   ]);
-  const who = `"userID":${idText(draw, isNobody ? draw.pick(nobodies) : user)},${devices}`;
+  const who = `"userID":${idText(draw, isPlaceholderId ? draw.pick(nobodies) : user)},${devices}`;
   const own = `{"n":${n},"probe":${probe}}`;
   const id = hasId ? `"id":"e-${n}",` : '';
   return {

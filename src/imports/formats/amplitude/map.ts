@@ -98,7 +98,7 @@ function identityOf({ user_id: userId, device_id: deviceId, amplitude_id: amplit
   const person = user ?? device ?? personId(amplitudeId);
   const distinctId = person ?? idOf(userId) ?? idOf(deviceId);
   if (distinctId === undefined) return unreadable('expected an id in user_id, device_id or amplitude_id');
-  return { distinctId, isNobody: person === undefined, user, device };
+  return { distinctId, isPlaceholderId: person === undefined, user, device };
 }
 
 function uuidMaker(writer: EventWriter): (draft: Draft) => string {

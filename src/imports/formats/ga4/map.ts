@@ -97,7 +97,7 @@ function identityOf(
   const distinctId = user ?? device;
   if (distinctId !== undefined) return { distinctId, user, device };
   return importsAnonymous
-    ? { distinctId, isNobody: true }
+    ? { distinctId, isPlaceholderId: true }
     : skipped('neither user_id nor user_pseudo_id: sent without consent');
 }
 

@@ -1,4 +1,4 @@
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { namespaceOf, partsSeparator } from '../derived-uuids.ts';
 import { skipped, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable } from '../format.ts';
@@ -120,9 +120,11 @@ function idsOf({ distinctId, anonymousId }: Rules): IdRule {
       const found = distinctId.read(record);
       const id = idOf(found);
       if (id === undefined) return unreadable(`distinct_id: expected an id, got ${kindOf(found)}`);
-      if (isNobody(id)) return { distinctId: id, isNobody: true };
+      if (isPlaceholderId(id)) return { distinctId: id, isPlaceholderId: true };
       const device = idOf(anonymousId?.read(record));
-      return device === undefined || isNobody(device) ? { distinctId: id } : { distinctId: id, user: id, device };
+      return device === undefined || isPlaceholderId(device)
+        ? { distinctId: id }
+        : { distinctId: id, user: id, device };
     },
   };
 }

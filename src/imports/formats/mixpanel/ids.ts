@@ -1,5 +1,5 @@
 import { idOf, type Json } from '../read-values.ts';
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 
 const devicePrefix = '$device:';
 
@@ -11,9 +11,9 @@ function bare(id: string): string {
 /** The id that says who did it; undefined when the record has none at all. */
 export function distinctIdOf(source: Json): string | undefined {
   const given = idOf(source['distinct_id']);
-  if (given !== undefined && !isAnonymous(given) && !isNobody(given)) return given;
+  if (given !== undefined && !isAnonymous(given) && !isPlaceholderId(given)) return given;
   const before = idOf(source['$distinct_id_before_identity']);
-  if (before !== undefined && !isNobody(before)) return bare(before);
+  if (before !== undefined && !isPlaceholderId(before)) return bare(before);
   const other = userOf(source) ?? deviceOf(source);
   if (other !== undefined) return other;
   return given === undefined ? undefined : bare(given);
@@ -21,12 +21,12 @@ export function distinctIdOf(source: Json): string | undefined {
 
 export function userOf(source: Json): string | undefined {
   const id = idOf(source['$user_id']);
-  return id === undefined || isNobody(id) ? undefined : id;
+  return id === undefined || isPlaceholderId(id) ? undefined : id;
 }
 
 export function deviceOf(source: Json): string | undefined {
   const id = idOf(source['$device_id']);
-  return id === undefined || isNobody(id) ? undefined : bare(id);
+  return id === undefined || isPlaceholderId(id) ? undefined : bare(id);
 }
 
 export const failureKey = '$identity_failure_reason';

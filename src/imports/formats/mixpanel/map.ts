@@ -1,4 +1,4 @@
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { imported, unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
 import type { NameTable, RecordResult } from '../format.ts';
 import { propertiesBy } from '../map-steps.ts';
@@ -77,7 +77,7 @@ function identityOf(source: Json): Identity | NoEvents {
   if (distinctId === undefined) return unreadable('expected an id in distinct_id, $user_id or $device_id');
   return {
     distinctId,
-    isNobody: isNobody(distinctId),
+    isPlaceholderId: isPlaceholderId(distinctId),
     user: userOf(source),
     device: deviceOf(source),
     isUnlinked: isFailedLink(source),
@@ -195,7 +195,7 @@ function mergeOf(value: unknown): Verb {
 }
 
 function linked(event: string, id: string, others: readonly string[], property: string): Verb {
-  if (isNobody(id) || others.some(isNobody)) {
+  if (isPlaceholderId(id) || others.some(isPlaceholderId)) {
     return { kind: 'skipped', reason: `${event} with an id that means nobody` };
   }
   const useful = others.filter((other) => other !== id);

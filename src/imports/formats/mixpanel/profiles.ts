@@ -5,7 +5,7 @@ import { FormatOptionsError, type FormatOptions, type NameTable, type RecordResu
 import { plainIdOf } from './ids.ts';
 import { namesOf, rename } from '../names.ts';
 import { idOf, kindOf, type Json, type Properties, setMember } from '../read-values.ts';
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { anyTime, kindOfTimes, textTime, type Zone } from '../times.ts';
 
 /** Whether a record is the profile of a user or a group: they name whom they are about with a `$`, events never do. */
@@ -55,7 +55,7 @@ function valuesOf(record: Json): Json {
 function userProfile(record: Json, timestamp: string, set: Properties, writer: EventWriter): RecordResult {
   const distinctId = plainIdOf(record['$distinct_id']);
   if (distinctId === undefined) return unreadable(`expected $distinct_id, got ${kindOf(record['$distinct_id'])}`);
-  if (isNobody(distinctId)) return { kind: 'skipped', reason: 'profile of an id that means nobody' };
+  if (isPlaceholderId(distinctId)) return { kind: 'skipped', reason: 'profile of an id that means nobody' };
   const idParts = ['$set', distinctId, canonicalJson(set) ?? ''];
   return imported([writer.generated(idParts, '$set', distinctId, timestamp, { $set: set })]);
 }

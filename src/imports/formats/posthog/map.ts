@@ -1,4 +1,4 @@
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { canonicalUuid } from '../../../base/uuids.ts';
 import { profileEvents } from '../../../wire/contract/profile-events.ts';
 import { unreadable, type EventWriter, type NoEvents } from '../event-writer.ts';
@@ -87,7 +87,7 @@ function openProperties(draft: Draft): NoEvents | undefined {
 function identityOf(record: Json): Identity | NoEvents {
   const distinctId = idOf(record['distinct_id']) ?? idInProperties(objectOfJson(record['properties']));
   if (distinctId === undefined) return unreadable('expected distinct_id, in the record or its properties');
-  return { distinctId, isNobody: isNobody(distinctId) };
+  return { distinctId, isPlaceholderId: isPlaceholderId(distinctId) };
 }
 
 function idInProperties(properties: Json = {}): string | undefined {
@@ -97,7 +97,7 @@ function idInProperties(properties: Json = {}): string | undefined {
 /** The pipeline refuses links by an id that means nobody; they are about persons all the same. */
 function keepProfileEvents(draft: Draft): undefined {
   const { event, identity } = draft;
-  if (identity.isNobody === true && profileEvents.has(event ?? ''))
+  if (identity.isPlaceholderId === true && profileEvents.has(event ?? ''))
     draft.identity = { distinctId: identity.distinctId };
 }
 

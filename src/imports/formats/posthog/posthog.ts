@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { imported, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type RecordResult, type Evidence } from '../format.ts';
 import { formatByMap } from '../format-by-map.ts';
@@ -210,7 +210,7 @@ function readPerson(record: Json, { writer, person, zone, links }: PersonParts):
   const link = writer.generated(['$merge_dangerously', distinctId, personId], '$merge_dangerously', distinctId, since, {
     alias: personId,
   });
-  const isLink = distinctId !== personId && !isNobody(distinctId) && !isNobody(personId);
+  const isLink = distinctId !== personId && !isPlaceholderId(distinctId) && !isPlaceholderId(personId);
   const isNew = links !== undefined && isLink && links.isNew(link.uuid, Date.parse(since) * 1000);
   return imported([
     ...(isNew ? [link] : []),

@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { namespaceOf } from '../derived-uuids.ts';
 import { leftOut, skipped, unreadable, type NoEvents } from '../event-writer.ts';
@@ -177,7 +177,7 @@ const identities: Hook = {
     else if (Object.keys(ofPerson).length > 0) properties['$set'] = { ...ofPerson };
     if (record['type'] === 'group') addGroup(textOf(record['groupId']) ?? '', traits, properties);
     const alias = record['type'] === 'alias' ? textOf(record['previousId']) : undefined;
-    if (alias !== undefined && !isNobody(alias)) properties['alias'] = alias;
+    if (alias !== undefined && !isPlaceholderId(alias)) properties['alias'] = alias;
     return true;
   },
 };
@@ -217,7 +217,7 @@ interface MessageIds {
 /** `userId`, else `anonymousId`; an id that means nobody only where there is no other. Undefined: no id at all. */
 function messageIds(userId: unknown, anonymousId: unknown): MessageIds | undefined {
   const given = [textOf(userId), textOf(anonymousId)] as const;
-  const [user, anonymous] = given.map((id) => (id === undefined || isNobody(id) ? undefined : id));
+  const [user, anonymous] = given.map((id) => (id === undefined || isPlaceholderId(id) ? undefined : id));
   const distinctId = user ?? anonymous ?? given[0] ?? given[1];
   if (distinctId === undefined) return undefined;
   return { distinctId, anonymousId: user !== undefined && anonymous !== user ? anonymous : undefined };

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isNobody, nobodyUuid } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId, placeholderUuid } from '../../../base/placeholder-ids.ts';
 import { createMapper } from '../../../../docs/guides/first-history.mjs';
 import { derivedId } from '../../../base/ids.ts';
 import type { RecordReader } from '../format.ts';
@@ -202,8 +202,8 @@ describe('the script of the guide', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('', ' ', 'a', 'b'), fc.integer(), fc.constant(null));
   // The script knows the words that mean nobody, without every way to quote them.
   const id = fc.oneof(
-    text.filter((each) => !isNobody(String(each))),
-    fc.constantFrom(0, -1, 'null', ' Guest', nobodyUuid),
+    text.filter((each) => !isPlaceholderId(String(each))),
+    fc.constantFrom(0, -1, 'null', ' Guest', placeholderUuid),
   );
   const bag = fc.dictionary(
     fc.oneof(fc.string(), fc.constantFrom('__proto__', 'name', '$os', 'groupType')),

@@ -221,7 +221,7 @@ function propertiesOf(writer: EventWriter, row: Json, unstruct: SelfDescribing |
   const properties: Properties = {};
   for (const column of Object.keys(row)) {
     if (readApart.has(column) || column === unstruct?.column) continue;
-    if (!isNobody(column, row[column])) writer.put(properties, column, cellOf(column, row[column]));
+    if (!isPlaceholderId(column, row[column])) writer.put(properties, column, cellOf(column, row[column]));
   }
   const contexts: Record<string, unknown[]> = {};
   for (const column of ['contexts', 'derived_contexts']) {
@@ -233,7 +233,7 @@ function propertiesOf(writer: EventWriter, row: Json, unstruct: SelfDescribing |
 }
 
 /** What trackers write for a device that must not be known. */
-function isNobody(column: string, value: unknown): boolean {
+function isPlaceholderId(column: string, value: unknown): boolean {
   return (column === 'domain_userid' || column === 'network_userid') && personId(value) === undefined;
 }
 

@@ -1,4 +1,4 @@
-import { isNobody } from '../../../base/nobody-ids.ts';
+import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { parseExact } from '../../../base/exact-json.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import { otherIdIn } from '../../../wire/batch/other-id.ts';
@@ -83,7 +83,7 @@ async function readComponents({ runStore, ref, retry }: Load, of: FactsOf): Prom
       // The check wrote an object.
       const other = otherIdIn(event, parseExact(properties) as JsonObject);
       // Nobody in particular is merged with anybody.
-      if (other !== undefined && !isNobody(id) && !isNobody(other)) components.unite(id, other);
+      if (other !== undefined && !isPlaceholderId(id) && !isPlaceholderId(other)) components.unite(id, other);
     }
   }
   return components;

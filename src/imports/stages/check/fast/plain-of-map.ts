@@ -73,7 +73,7 @@ function identityReader(map: RecordMap): PlainTable['ids']['read'] {
   const { ids } = map;
   return asking(map, ids.from, (record) => {
     const identity = ids.read(record);
-    if ('kind' in identity || identity.isNobody === true || identity.distinctId === undefined) return undefined;
+    if ('kind' in identity || identity.isPlaceholderId === true || identity.distinctId === undefined) return undefined;
     const { distinctId, user, device, isUnlinked } = identity;
     const properties: Properties = {};
     ids.add?.(properties, identity, record);

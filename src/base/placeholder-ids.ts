@@ -1,33 +1,33 @@
 import { canonicalUuid } from './uuids.ts';
 
-/** What stands where an id is missing: words of programs and forms for "nothing", "somebody", or the name of the field. */
-export const nobodyIds: readonly string[] = [
+/** Values used where an id is missing: words of programs and forms for "nothing", placeholders for a user, or the field's name. */
+export const placeholderIds: readonly string[] = [
   ['null', 'nil', '<nil>', 'undefined', 'none', 'nan', 'n/a', 'na', 'unknown', '0', '-1', 'true', 'false'],
   ['[object Object]', '[]', '{}'],
   ['anon', 'anonymous', 'anonymous-user', 'guest', 'not_authenticated'],
   ['distinctid', 'distinct_id', 'email', 'id'],
 ].flat();
 
-/** In any spelling of a UUID. */
-export const nobodyUuid = '00000000-0000-0000-0000-000000000000';
+/** In canonical spelling. */
+export const placeholderUuid = '00000000-0000-0000-0000-000000000000';
 
-const inLowerCase = new Set(nobodyIds.map((id) => id.toLowerCase()));
-const charsMax = Math.max(...nobodyIds.map((id) => id.length));
-/** An object or a list that was given as an id is its JSON text, cut where ids are cut. */
+const inLowerCase = new Set(placeholderIds.map((id) => id.toLowerCase()));
+const charsMax = Math.max(...placeholderIds.map((id) => id.length));
+/** An object or a list given as an id is stored as its JSON text, truncated like other ids. */
 const jsonStart = /^(?:\{\s*(?:"|\})|\[\s*(?:[[{"\]]|(?:-?\d[\d.eE+-]*|true|false|null)\s*[,\]]))/;
-/** With white space and quotes around it; longer texts are ids. */
+/** Including surrounding white space and quotes; longer texts are ids. */
 const textCharsMax = 100;
 
 /**
- * Whether an id names nobody in particular, in any case, blank, or with white space and quotes around it. Many share it, so
- * nobody is identified, linked or merged by it.
+ * Whether an id does not identify a person: ignoring case, blank, or with surrounding white space and quotes. Many users share
+ * such an id, so nothing is identified, linked or merged by it.
  */
-export function isNobody(id: string): boolean {
+export function isPlaceholderId(id: string): boolean {
   if (id.length > textCharsMax) return id.trim() === '' || jsonStart.test(id);
   const text = bare(id);
   if (jsonStart.test(text)) return true;
   if (text.length <= charsMax) return text === '' || inLowerCase.has(text.toLowerCase());
-  return text.startsWith('0', startOfDigits(text)) && canonicalUuid(text) === nobodyUuid;
+  return text.startsWith('0', startOfDigits(text)) && canonicalUuid(text) === placeholderUuid;
 }
 
 function startOfDigits(text: string): number {
