@@ -9,7 +9,8 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
 import { unusualValueFields } from './choice-fields.ts';
-import { CheckProblems } from './check-held.tsx';
+import { ChangeRulesLink, CheckProblems } from './check-held.tsx';
+import { useProject } from '../../shell/project-context.tsx';
 import type { Run } from './imports-query.ts';
 import { isHeldByCheck } from '../../components/run-state-badge.tsx';
 import { otherWarnings, type CheckResult, type UnusualFinding } from './run-results.ts';
@@ -53,7 +54,7 @@ export function CheckFindings({ check, run }: { readonly check: CheckResult; rea
           <UserText text={text} charsMax={600} />
         </Notice>
       ))}
-      <UnusualValues findings={check.odd_values ?? []} />
+      <UnusualValues findings={check.odd_values ?? []} configId={run.plugin_config} />
       {check.errors.length > 0 && <RejectedReasons errors={check.errors} />}
       <Unmapped unmapped={check.unmapped} />
       <DataTable
@@ -72,27 +73,48 @@ export function CheckFindings({ check, run }: { readonly check: CheckResult; rea
   );
 }
 
-/** Unusual values with their rules, and where to change them. */
-function UnusualValues({ findings }: { readonly findings: readonly UnusualFinding[] }) {
+interface UnusualValuesProps {
+  readonly findings: readonly UnusualFinding[];
+  readonly configId: number;
+}
+
+/** Unusual values with their rules, and a link to change them. */
+function UnusualValues({ findings, configId }: UnusualValuesProps) {
+  const { id: projectId } = useProject();
   if (findings.length === 0) return null;
   return (
     <Section
       title="Unusual values"
-      description="To change these rules, go to the preview: Selection and changes › Rules for unusual ids, names and times."
+      description="To change a rule, go to the preview: Selection and changes › Rules for unusual ids, names and times."
+      actions={<ChangeRulesLink projectId={projectId} configId={configId} />}
+      flush
     >
-      <dl className="flex flex-col gap-3 text-sm">
-        {findings.map(({ of, outcome, detail }) => (
-          <div key={of}>
-            <dt className="font-medium">{unusualValueFields[of]}</dt>
-            <dd>
-              <UserText text={outcome ?? detail} charsMax={600} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <DataTable
+        label="Unusual values"
+        columns={unusualColumns}
+        rows={findings}
+        rowId={({ of }) => of}
+        empty={<EmptyState title="No unusual values" />}
+      />
     </Section>
   );
 }
+
+const unusualColumns: readonly Column<UnusualFinding>[] = [
+  {
+    id: 'what',
+    header: 'Values',
+    width: '16rem',
+    cell: ({ of }) => <span className="font-medium">{unusualValueFields[of]}</span>,
+  },
+  { id: 'count', header: 'Count', width: '6rem', align: 'end', cell: ({ count }) => <NumberText value={count} /> },
+  { id: 'rule', header: 'Rule', width: '7rem', cell: ({ rule }) => <code className="text-xs">{rule}</code> },
+  {
+    id: 'effect',
+    header: 'Effect',
+    cell: ({ outcome, detail }) => <UserText text={outcome ?? detail} charsMax={600} />,
+  },
+];
 
 function RejectedReasons({ errors }: { readonly errors: readonly ErrorGroup[] }) {
   return (

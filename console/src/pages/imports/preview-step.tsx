@@ -4,21 +4,16 @@ import { useEffect, useMemo, useState } from 'react';
 import { configsQuery } from '../../api/configs.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
-import { JsonView } from '../../components/json-view.tsx';
 import { Loading } from '../../components/loading.tsx';
-import { Notice } from '../../components/notice.tsx';
-import { NumberText } from '../../components/number-text.tsx';
 import type { SettingValues } from '../../components/schema-values.ts';
 import { Select } from '../../components/select.tsx';
-import { StatusBadge } from '../../components/status-badge.tsx';
-import { UserText } from '../../components/user-text.tsx';
 import { ChoiceEditor } from './choice-editor.tsx';
 import { choiceWords, readChoice } from './choice-fields.ts';
 import { FormatSection } from './format-section.tsx';
 import { changeSettings, configPath, type Preview, readPreview } from './imports-query.ts';
 import { openMapping } from './mapping-rules.ts';
+import { PreviewRecords } from './preview-records.tsx';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
@@ -223,88 +218,6 @@ function TransformSelect({ projectId, value, onChange }: TransformSelectProps) {
         </>
       }
     />
-  );
-}
-
-const tones = { events: 'ok', skipped: 'neutral', rejected: 'danger' } as const;
-
-/** Records of the source, each next to its events. */
-function PreviewRecords({ preview }: { readonly preview: Preview }) {
-  if (preview.results.length === 0)
-    return <EmptyState title="No records">The source is empty. Check the connection settings.</EmptyState>;
-  const files = [...new Set(preview.results.map(({ part }) => part))];
-  return (
-    <div className="flex flex-col gap-3">
-      <Notice tone={preview.rejected > 0 ? 'warn' : preview.events > 0 ? 'ok' : 'info'}>
-        <PreviewScope preview={preview} files={files} />: <NumberText value={preview.events} /> events,{' '}
-        <NumberText value={preview.skipped} /> skipped, <NumberText value={preview.rejected} /> rejected.
-        {preview.better_format !== null && ` Format ${preview.better_format} can read them.`}
-      </Notice>
-      <ol className="flex flex-col gap-3">
-        {preview.results.map((record, index) => (
-          <li key={index} className="rounded-lg border border-line bg-surface p-3">
-            <p className="flex flex-wrap items-center gap-2 pb-2 text-sm">
-              Record {index + 1} <StatusBadge tone={tones[record.outcome]}>{record.outcome}</StatusBadge>
-              {files.length > 1 && (
-                <span className="text-soft">
-                  <UserText text={record.part} charsMax={100} short />
-                </span>
-              )}
-              {record.reason !== null && <UserText text={record.reason} />}
-              {record.left_out.some((why) => why !== record.reason) && (
-                <span className="text-soft">excluded: {record.left_out.join(', ')}</span>
-              )}
-            </p>
-            <div className="grid gap-3 lg:grid-cols-2">
-              <JsonView label={`Record ${index + 1}`} value={record.record ?? record.original} openDepth={1} />
-              <div className="flex min-w-0 flex-col gap-2">
-                {record.events.map(({ event, refused }, at) => (
-                  <div key={at} className="flex flex-col gap-1">
-                    {refused !== null && (
-                      <p className="text-sm text-danger">
-                        <UserText text={refused.reason} />
-                      </p>
-                    )}
-                    {event === null ? (
-                      <p className="text-sm text-soft">Dropped by the transformation.</p>
-                    ) : (
-                      <JsonView label={`Event ${at + 1} of record ${index + 1}`} value={event} openDepth={1} />
-                    )}
-                  </div>
-                ))}
-              </div>
-            </div>
-          </li>
-        ))}
-      </ol>
-    </div>
-  );
-}
-
-interface PreviewScopeProps {
-  readonly preview: Preview;
-  /** Files with previewed records. */
-  readonly files: readonly string[];
-}
-
-/** Shows which part of the source the preview covers, since a mapping that fits one file may not fit another. */
-function PreviewScope({ preview: { results, part, parts }, files }: PreviewScopeProps) {
-  if (files.length > 1) {
-    return (
-      <>
-        The first records of <NumberText value={files.length} /> of <NumberText value={parts} /> files, first to last
-      </>
-    );
-  }
-  return (
-    <>
-      The first <NumberText value={results.length} /> records of <UserText text={part} charsMax={100} short />
-      {parts > 1 && (
-        <>
-          , one of <NumberText value={parts} />
-        </>
-      )}
-    </>
   );
 }
 

@@ -7,7 +7,7 @@ import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { ErrorNote } from '../../components/error-note.tsx';
-import { formatBytes } from '../../components/format-number.ts';
+import { formatBytes, formatDuration } from '../../components/format-number.ts';
 import { plainText } from '../../components/plain-text.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
@@ -83,16 +83,26 @@ function useUploads({ projectId, paths, onPaths }: Omit<UploadFilesProps, 'onWai
   return { active, add, retry, remove };
 }
 
+/** Returns the average rate in bytes per second since the first call, `undefined` for the first two seconds. */
+function useRate(bytes: number): number | undefined {
+  const start = useRef({ bytes, ms: performance.now() });
+  const seconds = (performance.now() - start.current.ms) / 1000;
+  const rate = (bytes - start.current.bytes) / seconds;
+  return seconds > 2 && rate > 0 ? rate : undefined;
+}
+
 /** Total progress of all active uploads. */
 function TotalRow({ active }: { readonly active: readonly ActiveUpload[] }) {
   const bytes = active.reduce((sum, each) => sum + each.bytes, 0);
   const size = active.reduce((sum, { file }) => sum + file.size, 0);
+  const rate = useRate(bytes);
   return (
     <div className="flex flex-col gap-1 text-sm font-medium" role="status">
       <p className="flex justify-between gap-2">
         {active.length} files still uploading
         <span className="text-soft tabular-nums">
           {formatBytes(bytes)} of {formatBytes(size)}
+          {rate !== undefined && ` · ${formatBytes(rate)}/s · ${formatDuration(((size - bytes) / rate) * 1000)} left`}
         </span>
       </p>
       <ProgressBar label="Total upload progress" share={size === 0 ? 1 : bytes / size} />

@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject, sameJson } from '../../components/json-value.ts';
+
+/** A field of a record and the event field with the same value; one of them is null if the other has no counterpart. */
+export interface MappedField {
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly value: unknown;
+}
+
+interface Leaf {
+  readonly path: string;
+  readonly value: unknown;
+}
+
+const leavesMax = 300;
+const depthMax = 4;
+
+/**
+ * Pairs the fields of a record with those of its event by value. Fields with the same name are paired first, so that values that
+ * occur several times end up where they belong. Fields of the event come first, then the fields of the record that it lacks.
+ */
+export function mapFields(record: JsonObject, event: JsonObject): MappedField[] {
+  const free = new Set(leavesOf(record));
+  const fields = eventFields(event);
+  const pairs = new Map<Leaf, Leaf>();
+  for (const isPair of [hasSameName, () => true]) {
+    for (const field of fields) {
+      if (pairs.has(field)) continue;
+      const found = [...free].find((leaf) => isPair(leaf, field) && hasSameValue(leaf, field));
+      if (found === undefined) continue;
+      pairs.set(field, found);
+      free.delete(found);
+    }
+  }
+  return [
+    ...fields.map((field) => ({ from: pairs.get(field)?.path ?? null, to: field.path, value: field.value })),
+    ...[...free].map(({ path, value }) => ({ from: path, to: null, value })),
+  ];
+}
+
+/** Properties are named without a prefix; nested objects are one value. */
+function eventFields({ properties, ...own }: JsonObject): Leaf[] {
+  return [...Object.entries(own), ...Object.entries(isJsonObject(properties) ? properties : {})].map(
+    ([path, value]) => ({ path, value }),
+  );
+}
+
+function leavesOf(record: JsonObject): Leaf[] {
+  const leaves: Leaf[] = [];
+  const visit = (value: unknown, path: string, depth: number): void => {
+    if (leaves.length >= leavesMax) return;
+    if (!isJsonObject(value) || depth >= depthMax) leaves.push({ path, value });
+    else for (const [key, item] of Object.entries(value)) visit(item, path === '' ? key : `${path}.${key}`, depth + 1);
+  };
+  visit(record, '', 0);
+  return leaves;
+}
+
+function hasSameName(leaf: Leaf, field: Leaf): boolean {
+  return leaf.path === field.path || leaf.path.endsWith(`.${field.path}`);
+}
+
+function hasSameValue({ value: left }: Leaf, { path, value: right }: Leaf): boolean {
+  if (path === 'timestamp') return timeOf(left) !== undefined && timeOf(left) === timeOf(right);
+  return sameJson(left, right) || (typeof left === 'number' && String(left) === right);
+}
+
+/** Reads ISO 8601 and Unix time in seconds, milliseconds or microseconds, as ms. */
+function timeOf(value: unknown): number | undefined {
+  const number = typeof value === 'number' ? value : /^\d{10,16}$/.test(String(value)) ? Number(value) : Number.NaN;
+  if (Number.isNaN(number)) return typeof value === 'string' ? Date.parse(value) || undefined : undefined;
+  if (number < 1e11) return number * 1000;
+  return number < 1e14 ? number : Math.floor(number / 1000);
+}
