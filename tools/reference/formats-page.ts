@@ -11,15 +11,15 @@ import { code, json, page, table } from './markdown.ts';
 /** The index of all formats. */
 export function formatsPage(): string {
   const about =
-    'Records of other tools as events. Each format has a page with its options, its table of names and an example, which is run by the tests. ' +
+    'Formats convert records of other tools to events. Each has a page with its options, its name table and an example that the tests run. ' +
     '`millrace send history.jsonl.gz --from <slug> --historical` converts and sends a file; `--dry-run` only converts it.';
   const rows = formats
     .toSorted((a, b) => a.name.localeCompare(b.name, 'en'))
     .map((format) => [`[${format.name}](formats/${format.slug}.md)`, code(format.slug), prose(format.source)]);
   const names = [
     '## Names',
-    'The table of names says what an event, a property and a property of a person are called afterwards. `null` leaves one out; ' +
-      'what is not listed keeps its name. A value never takes the place of another: where a new name is taken, the old one stays. ' +
+    'The name table gives the new names of events, properties and person properties. `null` drops one; ' +
+      'unlisted names stay. A value never replaces another: if a new name is taken, the old one stays. ' +
       '`--print-names` prints the table; edited, it goes back with `--names <file>`.',
   ];
   return page('Formats', about, table(['Format', 'Slug', 'What it reads'], rows), ...names);
@@ -66,15 +66,15 @@ const kinds: Readonly<Record<EvidenceKind, string>> = {
 function evidence(format: Format): string[] {
   const rows = evidenceKinds.map((kind) => {
     const rule = format.evidence[kind];
-    return [kinds[kind], prose(rule.rule), restsOn(rule)];
+    return [kinds[kind], prose(rule.rule), sourceOf(rule)];
   });
-  return ['## Rules and what they rest on', table(['About', 'Rule', 'Rests on'], rows)];
+  return ['## Rules and their sources', table(['About', 'Rule', 'Source'], rows)];
 }
 
-function restsOn(rule: EvidencedRule): string {
-  if ('because' in rule) return `No statement by the vendor. ${prose(rule.because)}`;
+function sourceOf(rule: EvidencedRule): string {
+  if ('because' in rule) return `Not documented by the vendor. ${prose(rule.because)}`;
   const option = rule.option === undefined ? '' : `option ${code(rule.option)}`;
-  if ('note' in rule) return `No statement by the vendor: ${option}, and a warning of the check without it`;
+  if ('note' in rule) return `Not documented by the vendor: ${option}; the check warns if it is not set`;
   const links = rule.sources.map((url) => `[${new URL(url).host}](${url})`).join(', ');
   return option === '' ? links : `${links}; ${option}`;
 }
@@ -89,7 +89,7 @@ function names(format: Format): string[] {
   const tables = parts.flatMap(([part, title]) => {
     const entries = Object.entries(format.names[part]);
     if (entries.length === 0) return [];
-    const rows = entries.map(([name, after]) => [code(name), after === null ? 'left out' : code(after)]);
+    const rows = entries.map(([name, after]) => [code(name), after === null ? 'dropped' : code(after)]);
     return [table([title, 'Becomes'], rows)];
   });
   return tables.length === 0 ? [] : ['## Names', ...tables];
@@ -105,7 +105,7 @@ function command({ slug, example: { options: given } }: Format): string[] {
     value.length > 40 ? ` --format-option ${key}=@${key}.json` : ` --format-option ${key}=${value}`,
   );
   const line = `millrace send history.jsonl.gz --from ${slug}${named.join('')} --historical --rejected rejected.ndjson`;
-  return ['## Put it to work', ['```sh', line, '```'].join('\n')];
+  return ['## Usage', ['```sh', line, '```'].join('\n')];
 }
 
 /** Text that means what it says: `a__b` is a name, not the start of something bold. What is in backticks stays. */

@@ -70,7 +70,7 @@ function withSelector(
   };
   // A link next to other events is excluded in every part of the run that creates it, and counts once.
   const isCounted = ({ uuid }: WireEvent, reason: string): boolean =>
-    !memory.links.has(uuid) || memory.leaveOut(uuid, reason);
+    !memory.links.has(uuid) || memory.exclude(uuid, reason);
   if (preread === undefined) return (record) => take(read(record), []);
   return (record) => {
     const alone = preread(record);

@@ -1,6 +1,6 @@
 import type { Properties } from './read-values.ts';
 
-/** What an event says about the person now: properties of client libraries that they, too, write into `$set`. */
+/** Properties of an event that describe the person's current state; client libraries copy them into `$set`. */
 export const currentProperties: readonly string[] = [
   '$browser',
   '$browser_version',
@@ -17,7 +17,7 @@ export const currentProperties: readonly string[] = [
   '$geoip_country_name',
 ];
 
-/** And about how the person first came, for `$set_once`. */
+/** Properties that describe how the person first arrived, for `$set_once`. */
 export const initialProperties: readonly string[] = [
   '$initial_referrer',
   '$initial_referring_domain',
@@ -28,7 +28,7 @@ export const initialProperties: readonly string[] = [
   '$initial_utm_term',
 ];
 
-/** Copies both into `$set` and `$set_once`, where what is there already stays. */
+/** Copies both lists into `$set` and `$set_once`. Existing values stay. */
 export function addPersonOfEvent(properties: Properties, set: Properties = {}, setOnce: Properties = {}): void {
   copy(properties, currentProperties, set);
   copy(properties, initialProperties, setOnce);

@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import { millraceNamespace } from '../../base/ids.ts';
 
 /**
- * UUIDv5 as `derivedId` of src/base/ids.ts makes them, several times faster: a conversion makes one or two per record,
- * millions of times.
+ * Returns the same UUIDv5 as `derivedId` of src/base/ids.ts, several times faster: a conversion needs one or two per record, for
+ * millions of records.
  */
 export type MakeUuid = (name: string) => string;
 
 const shortNameBytes = 4096;
 
-/** `namespace`: the 16 bytes, which need not be a UUID themselves. */
+/** Creates a function for one namespace: any 16 bytes, which need not be a UUID. */
 export function createUuids(namespace: Uint8Array): MakeUuid {
   const buffer = Buffer.alloc(namespace.length + shortNameBytes);
   buffer.set(namespace);
   return (name) => {
-    // A character of UTF-16 has at most three bytes in UTF-8.
+    // A UTF-16 unit takes at most three bytes in UTF-8.
     const bytes =
       name.length * 3 <= shortNameBytes
         ? buffer.subarray(0, namespace.length + buffer.write(name, namespace.length))
@@ -26,15 +26,15 @@ export function createUuids(namespace: Uint8Array): MakeUuid {
 const ownNamespace = Buffer.from(millraceNamespace.replaceAll('-', ''), 'hex');
 const own = createUuids(ownNamespace);
 
-/** Stands between the parts of an id. */
+/** Separates the parts of an id. */
 export const partsSeparator = '\u001f';
 
-/** The namespace in which a UUID of one text is `derivedId` of these parts and the text. */
+/** Returns the namespace in which the UUID of a text equals `derivedId` of these parts and the text. */
 export function namespaceOf(...parts: readonly string[]): Uint8Array {
   return Buffer.concat([ownNamespace, Buffer.from(parts.map((part) => part + partsSeparator).join(''))]);
 }
 
-/** The same as `derivedId`. */
+/** Returns the same as `derivedId`. */
 export function fastId(...parts: readonly string[]): string {
   return own(parts.join(partsSeparator));
 }

@@ -5,24 +5,24 @@ import type { ContentUuid } from './record-map.ts';
 import type { IdCounter } from './occurrences.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
-import { settleProperties } from './settle-properties.ts';
+import { normaliseProperties } from './normalise-properties.ts';
 import { identityProperty, type WireEvent } from '../../wire/contract/wire-event.ts';
 
 /**
- * What every reader does with what it has read: translates names, derives ids, marks events as imported, and says once
- * that a device belongs to a user. One writer per reader, because it remembers.
+ * Steps shared by all readers: translates names, derives ids, marks events as imported, and links each device to its user once.
+ * Each reader has its own writer, because a writer keeps state.
  */
 export interface EventWriter {
-  /** The name of the event by the table; null: left out. */
+  /** Returns the name of an event by the name table; null skips the event. */
   eventName(sourceName: string): string | null;
-  /** Writes a property under its translated name, unless it is empty or left out by the table. */
+  /** Writes a property under its translated name, unless it is empty or the table drops it. */
   put(target: Properties, sourceName: string, value: unknown): void;
   putAll(target: Properties, source: Json): void;
-  /** The same with the table of person properties. */
+  /** Like `put`, with the table of person properties. */
   putPerson(target: Properties, sourceName: string, value: unknown): void;
-  /** An event of the source. `properties` becomes part of it. */
+  /** Returns an event of the source. `properties` becomes part of it. */
   event(uuid: string, event: string, distinctId: string, timestamp: string, properties: Properties): WireEvent;
-  /** An event that the source does not have as such; its id follows from what it says. */
+  /** Returns an event that does not exist in the source; its id is derived from `idParts`. */
   generated(
     idParts: readonly string[],
     event: string,
@@ -31,23 +31,23 @@ export interface EventWriter {
     properties: Properties,
   ): WireEvent;
   /**
-   * A device has this user: `$identify` at the first call with this pair, and at later ones with an earlier time, of which the check keeps
-   * the earliest.
+   * Links a device to a user: returns an `$identify` at the first call with this pair, and at later calls with an earlier time.
+   * The check keeps the earliest.
    */
   identify(user: string, device: string, timestamp: string): readonly WireEvent[];
-  /** The same of two ids that the source itself has made one person: `before` is no device. */
+  /** Like `identify`, for two ids that the source itself has merged; `before` is not a device. */
   join(user: string, before: string, timestamp: string): readonly WireEvent[];
-  /** The id of a record that has one of its own. */
+  /** Returns the id of an event whose record has an id. */
   id(...parts: readonly string[]): string;
-  /** An id that stays apart from the earlier ones of the same parts in the file: for records that have no id of their own. */
+  /** Returns an id that differs from earlier ones with the same parts in the file, for records without an id. */
   countedId(...parts: readonly string[]): string;
-  /** The counted id of a record by its content. */
+  /** Returns the counted id of a record by its content. */
   contentId(record: unknown): string;
-  /** What `contentId` does, for a map. */
+  /** `contentId` as a rule of a map. */
   readonly contentUuid: ContentUuid;
 }
 
-/** Devices whose last user is known without deriving an id; all pairs are remembered in less memory. */
+/** Devices whose latest user is remembered, which avoids deriving an id; all pairs are also remembered in less memory. */
 const recentMax = 50_000;
 
 export function createEventWriter(slug: string, names: NameTable, memory = createReaderMemory()): EventWriter {
@@ -58,7 +58,7 @@ export function createEventWriter(slug: string, names: NameTable, memory = creat
       return name === undefined ? sourceName : name;
     },
     event: (uuid, event, distinctId, timestamp, properties) => {
-      settleProperties(properties);
+      normaliseProperties(properties);
       return marked(slug, uuid, event, distinctId, timestamp, properties);
     },
     generated: (idParts, event, distinctId, timestamp, properties) =>
@@ -132,8 +132,8 @@ function createIdentify(
   const recent = new Map<string, { readonly user: string; readonly timestamp: string }>();
   return (user, device, timestamp) => {
     if (user === device) return [];
-    const known = recent.get(device);
-    if (known?.user === user && !isEarlier(timestamp, known.timestamp)) return [];
+    const last = recent.get(device);
+    if (last?.user === user && !isEarlier(timestamp, last.timestamp)) return [];
     const properties = { $anon_distinct_id: device, ...marks };
     const event = writer.generated(['identify', device, user], '$identify', user, timestamp, properties);
     const isNew = links.isNew(event.uuid, microsOf(timestamp));
@@ -145,27 +145,27 @@ function createIdentify(
   };
 }
 
-/** Texts of one form need not be read. */
+/** Texts in the same form compare without parsing. */
 function isEarlier(timestamp: string, than: string): boolean {
   if (timestamp.length === than.length && timestamp.endsWith('Z') && than.endsWith('Z')) return timestamp < than;
   return (microsOf(timestamp) ?? Infinity) < (microsOf(than) ?? Infinity);
 }
 
-/** Exact to the millisecond, which is enough to find the earliest. Undefined: it cannot be read. */
+/** Millisecond precision is enough to find the earliest. Returns `undefined` if the text cannot be parsed. */
 function microsOf(timestamp: string): number | undefined {
   const ms = Date.parse(timestamp);
   return Number.isNaN(ms) ? undefined : ms * 1000;
 }
 
 export const imported = (events: readonly WireEvent[]): RecordResult => ({ kind: 'events', events });
-/** A record of which no event comes. */
+/** The result of a record without events. */
 export type NoEvents = Exclude<RecordResult, { kind: 'events' }>;
 
 export const skipped = (reason: string): NoEvents => ({ kind: 'skipped', reason });
 export const unreadable = (reason: string): NoEvents => ({ kind: 'unreadable', reason });
 
-/** An event whose name the table of names leaves out. */
-export const leftOut = (sourceName: string): NoEvents => skipped(leftOutReason(sourceName));
+/** The result for an event that the name table skips. */
+export const skippedByName = (sourceName: string): NoEvents => skipped(skippedNameReason(sourceName));
 
-export const leftOutReason = (sourceName: string): string =>
-  `the table of names leaves out events called ${sourceName.slice(0, 200)}`;
+export const skippedNameReason = (sourceName: string): string =>
+  `the name table skips events called ${sourceName.slice(0, 200)}`;

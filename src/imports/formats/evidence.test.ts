@@ -81,7 +81,7 @@ describe('a time without a zone, of which the vendor does not say which one hold
       { ...record, hit_time_gmt: '1714558831', customer_perspective: '1' },
     ]);
     expect(shown?.kind).toBe('events');
-    expect(hidden).toMatchObject({ kind: 'skipped', reason: 'customer_perspective 1: a hit in the background' });
+    expect(hidden).toMatchObject({ kind: 'skipped', reason: 'customer_perspective 1: a background hit' });
   });
 });
 

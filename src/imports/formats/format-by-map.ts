@@ -6,7 +6,7 @@ import type { Json } from './read-values.ts';
 import { createReaderMemory, type ReaderMemory } from './reader-memory.ts';
 import type { RecordMap } from './record-map.ts';
 
-/** What the map of a reader follows from. */
+/** The inputs from which a format builds its map. */
 interface MapParts {
   readonly options: FormatOptions;
   readonly names: NameTable;
@@ -14,23 +14,23 @@ interface MapParts {
   readonly memory: ReaderMemory;
 }
 
-/** How records come, where they are not one event each. */
+/** Describes records that contain several events. */
 interface RecordForms {
-  /** Hook: of a record that holds several events, these, or all that becomes of it; undefined: it is one event. */
+  /** Hook: the events contained in a record, or its final result; `undefined` if the record is one event. */
   readonly held?: (record: Json) => HeldEvents | RecordResult | undefined;
 }
 
-/** See readList. */
+/** Arguments of readList. */
 export interface HeldEvents {
   readonly items: readonly unknown[];
   readonly name: string;
   readonly nothing: string;
-  /** What the map is about; left out: the item itself. */
+  /** The record passed to the map; by default the item itself. */
   readonly recordOf?: (item: Json, index: number) => Json;
   readonly noted?: (result: RecordResult) => RecordResult;
 }
 
-/** A format whose records a map says everything about. `mapOf` throws FormatOptionsError. */
+/** Builds a format that a map describes completely. `mapOf` throws FormatOptionsError. */
 export function formatByMap(
   about: Omit<Format, 'createReader' | 'example'> & { readonly example: ExampleFile },
   mapOf: (parts: MapParts) => RecordMap & RecordForms,
@@ -53,7 +53,7 @@ function readForms({ held, ...map }: RecordMap & RecordForms): RecordReader {
     if (found === undefined) return reader.read(record);
     return 'kind' in found ? found : readHeld(found, reader);
   });
-  // The converter would take a record that holds several for one.
+  // The converter would treat a record with several events as one.
   return held === undefined ? withMap(read, map) : read;
 }
 

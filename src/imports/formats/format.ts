@@ -6,7 +6,7 @@ import type { FoundNote, NoteCode } from './record-notes.ts';
 import type { RecordMap } from './record-map.ts';
 
 /**
- * How records of another tool become events. A format is code plus a table of names; the table is data that a user can print,
+ * Converts records of another tool to events. A format is code plus a table of names; the table is data that a user can print,
  * edit and pass back.
  */
 export interface Format {
@@ -14,26 +14,26 @@ export interface Format {
   readonly slug: string;
   readonly name: string;
   readonly description: string;
-  /** What the source calls the export, where to get it. */
+  /** The vendor's name for the export, and where to get it. */
   readonly source: string;
   readonly options: readonly FormatOption[];
-  /** What its rules about times, ids, links and counts rest on. */
+  /** Sources of the rules for times, ids, links and counts. */
   readonly evidence: Evidence;
-  /** Where the time of a record stands, for the rules for odd times; left out: those that need it cannot be chosen. */
+  /** Where records keep their times, for the rules for unusual times. Without it, rules that need a time cannot be chosen. */
   readonly times?: RecordTimes;
-  /** Names as they are translated by default. */
+  /** The default name table. */
   readonly names: NameTable;
-  /** Records as the source writes them, and what becomes of them; run by the tests and shown in the docs. */
+  /** Records as the source writes them and their events; run by the tests and shown in the docs. */
   readonly example: {
     readonly options: FormatOptions;
     readonly records: readonly unknown[];
     readonly events: readonly WireEvent[];
   };
-  /** One reader per file or run; it may remember what it has seen, in `memory` alone. Throws FormatOptionsError. */
+  /** Creates a reader for a file or run. It keeps state in `memory` only. Throws FormatOptionsError. */
   readonly createReader: (options: FormatOptions, names: NameTable, memory?: ReaderMemory) => RecordReader;
 }
 
-/** Paths such as `properties.time`; the first at which something stands counts. */
+/** Paths such as `properties.time`; the first with a value counts. */
 export interface RecordTimes {
   readonly own: readonly string[];
   /** When the source received the event. */
@@ -45,12 +45,12 @@ export interface FormatOption {
   readonly description: string;
   readonly default?: string;
   readonly choices?: readonly string[];
-  /** Of an option that is JSON: its JSON Schema, for whoever shows a form. */
+  /** JSON Schema of an option that takes JSON, for forms. */
   readonly schema?: JsonObject;
 }
 export type FormatOptions = Readonly<Record<string, string>>;
 
-/** Source name → name in the event. Null: left out. What is not listed keeps its name. */
+/** Source name → name in the event. Null drops it. Unlisted names stay. */
 export interface NameTable {
   readonly events: Readonly<Record<string, string | null>>;
   readonly properties: Readonly<Record<string, string | null>>;
@@ -59,12 +59,12 @@ export interface NameTable {
 
 export interface RecordReader {
   (record: unknown): RecordResult;
-  /** The map by which it reads, for the converter of the check; left out: there is none, and all records are read one by one. */
+  /** The map that the reader follows, for the converter of the check. Without it, all records are read one by one. */
   readonly map?: RecordMap;
 }
 
 export type RecordResult =
-  /** In the order in which they belong, e.g. `$identify` before the event that made it known. Empty: nothing to import, on purpose. */
+  /** In order, e.g. `$identify` before the event that revealed it. Empty if there is nothing to import, intentionally. */
   | {
       readonly kind: 'events';
       readonly events: readonly WireEvent[];
@@ -72,7 +72,7 @@ export type RecordResult =
       readonly unusual?: FoundValues;
       readonly notes?: readonly FoundNote[];
     }
-  /** Left out on purpose; counted by reason. */
+  /** Skipped intentionally; counted by reason. */
   | {
       readonly kind: 'skipped';
       readonly reason: string;
@@ -80,7 +80,7 @@ export type RecordResult =
       readonly unusual?: FoundValues;
       readonly notes?: readonly FoundNote[];
     }
-  /** One sentence: what was expected and what came. */
+  /** The reason is one sentence: what was expected and what came. */
   | {
       readonly kind: 'unreadable';
       readonly reason: string;
@@ -88,33 +88,33 @@ export type RecordResult =
       readonly notes?: readonly FoundNote[];
     };
 
-/** Odd values that rules of the choice (src/imports/choosing) were applied to. */
+/** Unusual values to which rules of the choice (src/imports/choosing) were applied. */
 export type FoundValues = readonly FoundValue[];
 export interface FoundValue {
   readonly of: UnusualValue;
   readonly value: string;
 }
 
-/** What a choice (src/imports/choosing) made of the events of a record. */
+/** The effect of a choice (src/imports/choosing) on the events of a record. */
 export interface Chosen {
-  /** Events before the choice. */
+  /** Number of events before the choice. */
   readonly read: number;
-  /** Why, for each that was left out. */
+  /** A reason for each excluded event. */
   readonly leftOut: readonly string[];
 }
 
-/** An option is missing or wrong; the message says which and what it may be. */
+/** An option is missing or invalid; the message names it and the values it may have. */
 export class FormatOptionsError extends Error {
   override name = 'FormatOptionsError';
 }
 
 /**
- * The rules of a format that decide about numbers and people, and what each of them rests on.
+ * The rules of a format that decide about counts and persons, with their sources.
  *
  * - `times`: which time an event gets
- * - `zone`: zone and unit of it
- * - `ids`: what the uuid follows from
- * - `links`: who is the person, and which ids become one
+ * - `zone`: the zone and unit of that time
+ * - `ids`: what the uuid is derived from
+ * - `links`: who the person is, and which ids are merged
  * - `counts`: what is repeated, skipped or missing
  */
 export const evidenceKinds = ['times', 'zone', 'ids', 'links', 'counts'] as const;
@@ -124,13 +124,13 @@ export type Evidence = Readonly<Record<EvidenceKind, EvidencedRule>>;
 
 export type EvidencedRule = { readonly rule: string } & (
   | {
-      /** Pages of the vendor, or files of its repository. */
+      /** Pages of the vendor or files in its repository. */
       readonly sources: readonly [string, ...string[]];
-      /** Where the vendor leaves two ways: the option that decides. */
+      /** The option that decides where the vendor allows both. */
       readonly option?: string;
     }
-  /** No statement by the vendor: an option decides, and the check warns where nothing was given. */
+  /** Not documented by the vendor: an option decides, and the check warns if it is not set. */
   | { readonly option: string; readonly note: NoteCode }
-  /** No statement by the vendor, and no choice either: why nothing can get lost or be counted twice by it. */
+  /** Not documented and not configurable: why nothing can be lost or counted twice. */
   | { readonly because: string }
 );

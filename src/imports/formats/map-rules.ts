@@ -7,14 +7,14 @@ import { timeOfTextOrMs } from './read-times.ts';
 import type { Bag, EventRule, IdPart, IdRule, TimeRule, UuidRule, TimeForm } from './record-map.ts';
 import { kindOfTime, utc, type Zone, epochTime, textTime } from './times.ts';
 
-/** Rules for records as most tools write them: each thing in a member of its own. */
+/** Rules for records in the common form, with each value in its own member. */
 
-/** Of an object whose members are put under the names of a table, unless they are empty. */
+/** Writes the members of an object under the names of a table, unless they are empty. */
 export function put(table: NameTable['properties']): Pick<Bag, 'names' | 'nothing' | 'taken'> {
   return { names: namesOf(table), nothing: [null, ''], taken: 'replaces' };
 }
 
-/** The first of the members that is an id; without one, `ofAll` if it is one. */
+/** Takes the event name from the first member that is an id, or else from `ofAll`. */
 export function nameIn(
   members: readonly string[],
   missing: (record: Json) => NoEvents,
@@ -28,7 +28,7 @@ export function nameIn(
   };
 }
 
-/** A text of ISO 8601, or milliseconds. `expected`: what is asked for where there is neither. */
+/** Reads ISO 8601 text or milliseconds. `expected` completes the reason if the member has neither. */
 export function timeIn(member: string, expected: string, zone: Zone = utc): TimeRule {
   return {
     from: [member],
@@ -37,7 +37,7 @@ export function timeIn(member: string, expected: string, zone: Zone = utc): Time
   };
 }
 
-/** The user, else the device: of each the first of its members that is an id of somebody. */
+/** Identifies the user or else the device, each by its first member with an id that is not a placeholder. */
 export function userOrDevice(users: readonly string[], devices: readonly string[], missing: NoEvents): IdRule {
   return {
     from: [...users, ...devices],
@@ -50,7 +50,10 @@ export function userOrDevice(users: readonly string[], devices: readonly string[
   };
 }
 
-/** The first of the members that is an id, where that is a UUID; else it follows from it and `more`, without one from the content. */
+/**
+ * Uses the first member that is an id as the uuid if it is one, and otherwise derives the uuid from it and `more`. Without such a
+ * member the content decides.
+ */
 export function uuidIn(
   slug: string,
   members: readonly string[],
@@ -66,7 +69,7 @@ export function uuidIn(
   };
 }
 
-/** As the writer puts parts of an id together. */
+/** Joins parts of an id as the writer does. */
 function inOneText(parts: readonly IdPart[]): readonly IdPart[] {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [{ text: partsSeparator }, part]));
 }
@@ -79,7 +82,7 @@ function firstOf(record: Json, members: readonly string[], read = idOf): string 
   return undefined;
 }
 
-/** The rule of a time that stands at one place. */
+/** Builds the rule for a time at one path. */
 export function timeAt(form: TimeForm, otherwise: TimeRule['otherwise']): TimeRule {
   const { path, zone, numbers, unit } = form;
   const valueOf = memberAt(path);

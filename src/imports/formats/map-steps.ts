@@ -12,13 +12,13 @@ import {
 import { rename, type Names } from './names.ts';
 import type { Bag, Derived, Draft, Members, Pairs, PersonStep, RecordMap, Source, Step, Taken } from './record-map.ts';
 
-/** Adds what a step says. True: no step after it is for this record. */
+/** Applies a step to the draft. Returns true to skip all later steps. */
 type Run = (draft: Draft) => boolean;
 
 type Part = 'properties' | 'set' | 'setOnce';
 const partOf = { $set: 'set', $set_once: 'setOnce' } as const;
 
-/** Writes the properties of a draft, what is said of the person among them. */
+/** Returns a function that writes the properties of a draft, including person properties. */
 export function propertyWriter({ properties, person = [], ids }: RecordMap): (draft: Draft) => void {
   const gather = all(person.map(personRun));
   return all(
@@ -31,7 +31,7 @@ export function propertyWriter({ properties, person = [], ids }: RecordMap): (dr
   );
 }
 
-/** The properties that some steps make of a record, for a hook. */
+/** Returns a function that applies some steps to a record, for a hook. */
 export function propertiesBy(steps: readonly Exclude<Step, string>[]): (draft: Draft) => Properties {
   const run = all(steps.map(runOf));
   return (draft) => {
@@ -146,10 +146,10 @@ function bagAdder(bag: Bag, part: Part): (draft: Draft) => void {
   };
 }
 
-/** What a bag may say whose members are copied as they are. */
+/** Keys of a bag whose members are copied unchanged. */
 const copied: ReadonlySet<string> = new Set(['bag', 'names', 'taken', 'into', 'mayBeText', 'view', 'keepsObjects']);
 
-/** Each name keeps others from taking it, whichever of the two it is for. */
+/** A name counts as taken in both targets. */
 function splitBag(bag: Bag, { once, nothing }: { once: (name: string) => boolean; nothing: readonly unknown[] }) {
   const objectOf = objectReader(bag);
   const isNothing = nothingTest(bag.nothing);
@@ -177,9 +177,9 @@ function objectReader({ bag, mayBeText, view }: Bag): (draft: Draft) => Json | u
   };
 }
 
-/** Undefined is nothing in any case. */
+/** `undefined` always counts as nothing. */
 function nothingTest(values: readonly unknown[] = []): (value: unknown) => boolean {
-  // So few are found faster one by one than by their hash.
+  // So few values are compared faster one by one than hashed.
   const simple = values.filter((value) => typeof value !== 'object' || value === null);
   const isSimple = (value: unknown): boolean => value === undefined || simple.some((each) => each === value);
   const hasEmptyList = values.some(Array.isArray);
@@ -212,10 +212,10 @@ function membersAdder(step: Members, part: Part): (draft: Draft) => void {
   const { members, nothing, takes, only, otherwise, fills = false } = step;
   const readers = Object.entries(members).map(([name, path]) => ({ name, read: step.read ?? memberAt(path) }));
   const isNothing = nothingTest(nothing);
-  const judge = only === undefined ? undefined : memberAt(only.path);
+  const discriminator = only === undefined ? undefined : memberAt(only.path);
   return (draft) => {
     const { record } = draft;
-    if (judge !== undefined && judge(record) !== only?.is) return;
+    if (discriminator !== undefined && discriminator(record) !== only?.is) return;
     for (const { name, read } of readers) {
       const value = read(record);
       const isTaken = !isNothing(value) && (takes === undefined || takes(value));

@@ -11,7 +11,7 @@ const renamed = (source: object, table: Record<string, string | null>): unknown 
 
 describe('names', () => {
   it.each<[string, object, Record<string, string | null>, object]>([
-    ['renamed, left out, kept', { a: 1, b: 2, c: null }, { a: 'x', b: null }, { x: 1, c: null }],
+    ['renamed, dropped, kept', { a: 1, b: 2, c: null }, { a: 'x', b: null }, { x: 1, c: null }],
     ['taken by the record', { a: 1, x: 2 }, { a: 'x' }, { a: 1, x: 2 }],
     ['taken by an earlier one', { a: 1, b: 2 }, { a: 'x', b: 'x' }, { x: 1, b: 2 }],
     ['swapped', { a: 1, b: 2 }, { a: 'b', b: 'a' }, { a: 1, b: 2 }],

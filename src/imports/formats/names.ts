@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 import { FormatOptionsError, type NameTable } from './format.ts';
 import { setMember, type Json } from './read-values.ts';
 
-/** A part of a name table, ready for many look-ups. */
+/** A part of a name table as a map. */
 export type Names = ReadonlyMap<string, string | null>;
 
 export function namesOf(table: Readonly<Record<string, string | null>>): Names {
@@ -10,8 +10,8 @@ export function namesOf(table: Readonly<Record<string, string | null>>): Names {
 }
 
 /**
- * Copies properties under their new names. A value never takes the place of another one: where the new name is taken (by
- * the record itself, or by an earlier property), a property keeps its own. Nulls of the table are left out.
+ * Copies properties under their new names. A value never replaces another: if the new name is taken by the record itself or by an
+ * earlier property, the property keeps its old name. Names mapped to null are dropped.
  */
 export function rename(source: Json, names: Names, target: Record<string, unknown>): void {
   for (const key of Object.keys(source)) {
@@ -27,8 +27,8 @@ export function rename(source: Json, names: Names, target: Record<string, unknow
 const parts = ['events', 'properties', 'person_properties'] as const;
 
 /**
- * A table as a user edited it: what is not listed keeps its name. A part that is not there at all is the format's own.
- * Throws FormatOptionsError, which says which entry is wrong.
+ * Validates a table as a user edited it. Unlisted names stay; a missing part is the format's default. Throws FormatOptionsError,
+ * which names the invalid entry.
  */
 export function parseNames(standard: NameTable, given: unknown): NameTable {
   if (!isObject(given)) {
@@ -47,11 +47,11 @@ export function parseNames(standard: NameTable, given: unknown): NameTable {
 
 function parsePart(part: string, given: unknown): Readonly<Record<string, string | null>> | undefined {
   if (given === undefined) return undefined;
-  if (!isObject(given)) throw new FormatOptionsError(`names.${part}: expected an object of old names and new ones`);
+  if (!isObject(given)) throw new FormatOptionsError(`names.${part}: expected an object from old names to new names`);
   const table: Record<string, string | null> = {};
   for (const [key, name] of Object.entries(given)) {
     if (name !== null && (typeof name !== 'string' || name === '')) {
-      throw new FormatOptionsError(`names.${part}.${key.slice(0, 60)}: expected a name, or null to leave it out`);
+      throw new FormatOptionsError(`names.${part}.${key.slice(0, 60)}: expected a name, or null to drop it`);
     }
     setMember(table, key, name);
   }

@@ -1,30 +1,29 @@
 import { readUuidWords } from '../../base/uuid-words.ts';
 
 /**
- * Counts how often an id has come, in little memory: 20 bytes a slot outside the heap (about 35 bytes per distinct id)
- * instead of a few hundred for a Map of strings, so that an archive of many million messages can be read in one go.
- *
+ * Counts occurrences of ids in little memory: 20 bytes a slot outside the heap (about 35 bytes per distinct id) instead of a few
+ * hundred in a Map of strings, so that an archive of many million messages can be read in one pass.
  * An id is given as the UUID derived from it: 122 bits of SHA-1, which no archive is large enough to confuse.
  */
 export interface Occurrences extends IdCounter {
-  /** How often it has come so far. */
+  /** Returns the count so far. */
   countOf(uuid: string): number;
-  /** None has come so far. */
+  /** Resets all counts. */
   clear(): void;
-  /** All ids with how often they came: `wordsPerId` words each. */
+  /** Returns all ids with their counts: `wordsPerId` words each. */
   save(): Uint32Array;
-  /** Adds what another one saved. */
+  /** Adds saved counts. */
   merge(saved: Uint32Array): void;
-  /** How often the id at this place of what another one saved has come here. */
+  /** Returns the count here of the id at an offset of saved counts. */
   countAt(saved: Uint32Array, at: number): number;
 }
 
 export interface IdCounter {
-  /** 1 at the first call with this UUID (36 characters), 2 at the second, and so on. */
+  /** Returns 1 at the first call with this UUID (36 characters), 2 at the second, and so on. */
   next(uuid: string): number;
 }
 
-/** Four of the id, and the count. */
+/** Four words of the id, and the count. */
 export const wordsPerId = 5;
 const countWord = 4;
 
@@ -87,12 +86,12 @@ export function createOccurrences(slotsAtFirst = 1024): Occurrences {
   };
 }
 
-/** Where the words of the id stand in the table, or the free slot where they belong. */
+/** Returns the offset of the id in the table, or of its free slot. */
 function find(table: Uint32Array, slots: number, words: Uint32Array, from: number): number {
   let slot = (words[from] ?? 0) % slots;
   for (;;) {
     const at = slot * wordsPerId;
-    // The second word holds the version of the UUID and is therefore never 0 in a used slot.
+    // The second word contains the version of the UUID and is never 0 in a used slot.
     if (table[at + 1] === 0) return at;
     if (sameWords(table, at, words, from)) return at;
     slot = (slot + 1) % slots;
@@ -104,12 +103,12 @@ function sameWords(table: Uint32Array, at: number, words: Uint32Array, from: num
   return true;
 }
 
-/** One by one: so few are copied faster than with a view on them. */
+/** So few words are copied faster one by one than through a view. */
 function copyWords(from: Uint32Array, at: number, to: Uint32Array, place: number, count: number): void {
   for (let word = 0; word < count; word += 1) to[place + word] = from[at + word] as number;
 }
 
-/** The UUID at a place of what was saved. */
+/** Returns the UUID at an offset of saved counts. */
 export function uuidAt(saved: Uint32Array, at: number): string {
   const words = Array.from({ length: countWord }, (_, word) =>
     (saved[at + word] as number).toString(16).padStart(8, '0'),

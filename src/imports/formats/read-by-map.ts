@@ -1,31 +1,31 @@
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
-import { leftOut, type NoEvents } from './event-writer.ts';
+import { skippedByName, type NoEvents } from './event-writer.ts';
 import type { RecordReader, RecordResult } from './format.ts';
 import { propertyWriter } from './map-steps.ts';
 import { type Json, memberAt, idOf } from './read-values.ts';
 import type { FoundNote } from './record-notes.ts';
 import type { Check, Draft, Identity, RecordMap, ContentUuid, IdPart, MakeUuid, UuidRule } from './record-map.ts';
-import { settleProperties } from './settle-properties.ts';
+import { normaliseProperties } from './normalise-properties.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { canonicalUuid } from '../../base/uuids.ts';
 import { createUuids, partsSeparator } from './derived-uuids.ts';
 import type { IdCounter } from './occurrences.ts';
 
-/** Reads records by the map of their format, whatever they look like. None of them is nested too deep. */
+/** Reads records by the map of their format, in any form that is not nested too deeply. */
 export interface MapReader {
   readonly read: (record: Json) => RecordResult;
-  /** The same in two steps, of one of several events of a record: nothing is remembered before it is written. */
+  /** Reads one of several events of a record in two steps: nothing is remembered before it is written. */
   readonly begin: (record: Json) => NoEvents | BegunRecord;
 }
 
 interface BegunRecord {
   readonly kind: 'readable';
   readonly result: () => RecordResult;
-  /** The events of the result. */
+  /** Returns the events of the result. */
   readonly write: () => readonly WireEvent[];
 }
 
-/** A reader together with the map by which it reads usual records. */
+/** Attaches the map to a reader that follows it for usual records. */
 export function withMap(read: (record: unknown) => RecordResult, map: RecordMap): RecordReader {
   return Object.assign((record: unknown) => read(record), { map });
 }
@@ -67,7 +67,7 @@ function begun(result: () => RecordResult): BegunRecord {
   };
 }
 
-const noOne: Identity = { distinctId: undefined };
+const noIdentity: Identity = { distinctId: undefined };
 const noNotes: Draft['notes'] = [];
 
 function draftOf(given: Json, record: Json): Draft {
@@ -78,7 +78,7 @@ function draftOf(given: Json, record: Json): Draft {
     name: '',
     event: null,
     timestamp: '',
-    identity: noOne,
+    identity: noIdentity,
     uuid: '',
     properties: {},
     ofTime: undefined,
@@ -88,12 +88,12 @@ function draftOf(given: Json, record: Json): Draft {
   };
 }
 
-/** For a hook that has something to say about the record. */
+/** Adds a note to the draft, for hooks. */
 export function note(draft: Draft, found: FoundNote): void {
   draft.notes = [...draft.notes, found];
 }
 
-/** Undefined: it has passed. */
+/** Returns `undefined` if the draft passes. */
 type Checker = (draft: Draft) => RecordResult | undefined;
 
 function checker(check: Check, map: RecordMap): Checker {
@@ -125,7 +125,7 @@ function checker(check: Check, map: RecordMap): Checker {
     case 'names':
       return (draft) => {
         draft.event = event.named(draft.name, draft.record);
-        return draft.event === null && map.keepsLinks !== true ? leftOut(draft.name) : undefined;
+        return draft.event === null && map.keepsLinks !== true ? skippedByName(draft.name) : undefined;
       };
     case 'verbs':
       return (draft) => (event.verbs?.names.has(draft.name) === true ? event.verbs.read(draft) : undefined);
@@ -144,7 +144,7 @@ function uuidChecker({ uuid }: RecordMap): Checker {
   };
 }
 
-/** Writes the events of a draft that has passed all checks. */
+/** Writes the events of a draft that passed all checks. */
 function eventWriter(map: RecordMap): (draft: Draft) => RecordResult {
   const makeUuid = map.order.includes('uuid') ? undefined : uuidChecker(map);
   const eventsBefore = earlierEvents(map);
@@ -152,7 +152,7 @@ function eventWriter(map: RecordMap): (draft: Draft) => RecordResult {
   return (draft) => {
     if (draft.event === null) {
       const events = eventsBefore(draft);
-      return events.length === 0 ? leftOut(draft.name) : { kind: 'events', events };
+      return events.length === 0 ? skippedByName(draft.name) : { kind: 'events', events };
     }
     const refused = makeUuid?.(draft);
     if (refused !== undefined) return refused;
@@ -163,26 +163,26 @@ function eventWriter(map: RecordMap): (draft: Draft) => RecordResult {
   };
 }
 
-/** Links, and what stands beside the event. */
-function earlierEvents({ links, beside }: RecordMap): (draft: Draft) => readonly WireEvent[] {
+/** Returns the links and additional events that precede the event. */
+function earlierEvents({ links, additional }: RecordMap): (draft: Draft) => readonly WireEvent[] {
   return (draft) => {
     const { user, device, isUnlinked } = draft.identity;
     const isLinked = links !== undefined && user !== undefined && device !== undefined && isUnlinked !== true;
     const linking = isLinked ? links(user, device, draft.timestamp) : [];
-    if (beside === undefined || beside.isIdle(draft.record)) return linking;
-    return [...linking, ...beside.events(draft)];
+    if (additional === undefined || additional.isIdle(draft.record)) return linking;
+    return [...linking, ...additional.events(draft)];
   };
 }
 
 /** Writes the event itself. */
 function finisher(map: RecordMap): (draft: Draft, event: string) => WireEvent | NoEvents {
-  const { finish, source, isSettled } = map;
+  const { finish, source, isNormalised } = map;
   const addProperties = propertyWriter(map);
   return (draft, event) => {
     addProperties(draft);
     const { uuid, identity, timestamp, properties } = draft;
     if (identity.isPlaceholderId === true) properties['$process_person_profile'] = false;
-    if (isSettled !== true) settleProperties(properties);
+    if (isNormalised !== true) normaliseProperties(properties);
     if (source !== undefined) {
       properties['$geoip_disable'] = true;
       properties['$import_source'] = source;
@@ -192,7 +192,7 @@ function finisher(map: RecordMap): (draft: Draft, event: string) => WireEvent | 
   };
 }
 
-/** How the uuid of an event is made by its rule. */
+/** Returns the function that creates an event's uuid by its rule. */
 export function uuidMaker(rule: UuidRule): MakeUuid {
   switch (rule.is) {
     case 'uuid': {
@@ -224,7 +224,7 @@ function ofContent({ namespace, occurrences, repeated, textOf = canonicalJson }:
   return ({ record }) => uuidOf(textOf(record));
 }
 
-/** The first of a text follows from it, later ones from it and their number. */
+/** Derives the first uuid of a text from the text, and later ones from the text and their number. */
 function counted(
   namespace: Uint8Array,
   occurrences: IdCounter | undefined,

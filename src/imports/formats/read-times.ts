@@ -6,40 +6,39 @@ import type { Hook } from './record-map.ts';
 import type { FoundNote } from './record-notes.ts';
 
 /**
- * Time since 1970 in a unit that the source documents. Before 1990 and from 2100 on nothing is believed: such a number is
- * of another unit, or stands in for no time.
+ * Converts an epoch time in a documented unit. Rejects times before 1990 and from 2100 on: such a number has another unit or
+ * represents no time.
  */
 export function timeOfEpoch(value: unknown, unit: EpochUnit): string | undefined {
   const time = epochTime(value, unit);
   return time !== undefined && time >= '1990' && time < '2100' ? time : undefined;
 }
 
-/** ISO 8601, in UTC or `zone` where none is written, or milliseconds since 1970: what warehouses write for a timestamp. */
+/** Reads a timestamp as warehouses write it: ISO 8601, in `zone` where none is given, or milliseconds since 1970. */
 export function timeOfTextOrMs(value: unknown, zone: Zone = utc): string | undefined {
   return textTime(value, zone) ?? timeOfEpoch(value, 'ms');
 }
 
 const anotherZone: Zone = (localMs) => localMs - 3_600_000;
 
-/** Whether a time is written without its zone, so that one has to be assumed. */
+/** Whether a time has no zone, so that one must be assumed. */
 function lacksZone(value: unknown): boolean {
   return typeof value === 'string' && textTime(value, utc) !== textTime(value, anotherZone);
 }
 
-/** Of formats whose vendor does not say in which zone times without one are. */
+/** For formats whose vendor does not document the zone of times without one. */
 export const assumedZoneOption: FormatOption = {
   key: 'time_zone',
   description:
-    'Time zone of times that are written without one, such as Europe/Berlin or UTC. Without it they are taken as UTC, which the ' +
-    'check reports',
+    'Time zone of times without one, such as Europe/Berlin or UTC. By default they are read as UTC, which the check reports',
   default: '',
 };
 
 export interface AssumedZone {
   readonly zone: Zone;
-  /** The result of a record with that time, with a note if its zone was assumed. */
+  /** Adds a note to the result if the zone of the record's time was assumed. */
   readonly noted: (result: RecordResult, time: unknown) => RecordResult;
-  /** The same as steps of a map, for the time in that member. */
+  /** Does the same as steps of a map, for the time in a member. */
   readonly notes: (member: string) => readonly Hook[];
 }
 

@@ -2,7 +2,7 @@ import { exactNumber, exactNumberFrom, parseExactValues } from '../../base/exact
 import { isObject } from '../../base/json.ts';
 import { isPlaceholderId } from '../../base/placeholder-ids.ts';
 
-/** What comes from a record is unknown until one of these has looked at it. None of them throws. */
+/** Values from records are unknown until one of these functions has checked them. None of them throws. */
 export type Json = Readonly<Record<string, unknown>>;
 export type Properties = Record<string, unknown>;
 
@@ -14,7 +14,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** An id as text: a text that is not blank, or a whole number with all of its digits. */
+/** Returns an id as text: a text that is not blank, or a whole number with all of its digits. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
   if (typeof value === 'number') return wholeNumber.test(String(value)) ? String(value) : undefined;
@@ -23,7 +23,7 @@ export function idOf(value: unknown): string | undefined {
 }
 const wholeNumber = /^(?:0|-?[1-9]\d{0,199})$/;
 
-/** The first that is an id. */
+/** Returns the first value that is an id. */
 export function firstId(...values: readonly unknown[]): string | undefined {
   for (const value of values) {
     const id = idOf(value);
@@ -32,7 +32,7 @@ export function firstId(...values: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-/** A number to calculate with, also one that the source wrote as text; undefined where it does not hold every digit. */
+/** Returns a number for calculations, also from text; `undefined` if it cannot represent every digit. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value !== 'string' || !plainNumber.test(value)) return undefined;
@@ -41,32 +41,32 @@ export function numberOf(value: unknown): number | undefined {
 }
 const plainNumber = /^-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,3})?$/;
 
-/** A number to be stored, with all of its digits, also one that the source wrote as text; undefined for anything else. */
+/** Returns a number to store, with all of its digits, also from text; `undefined` for anything else. */
 export function exactNumberOf(value: unknown): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value === 'string') return plainNumber.test(value) ? withoutZeros(value) : undefined;
   return exactNumber(value) === undefined ? undefined : value;
 }
 
-/** A number that the source wrote as text, as a number with all of its digits; anything else as it is. */
+/** Converts a number written as text to a number with all of its digits. Other values stay. */
 export function asNumber(value: unknown): unknown {
   return exactNumberOf(value) ?? value;
 }
 
-/** Of a plain number's text; JSON has no zeros at the front. */
+/** Parses the text of a plain number; JSON does not allow leading zeros. */
 function withoutZeros(text: string): unknown {
   return exactNumberFrom(text.replace(/^(-?)0+(?=\d)/, '$1'));
 }
 
-/** An object, also one that the source wrote as JSON text; undefined for anything else. */
+/** Returns an object, also from JSON text; `undefined` for anything else. */
 export function objectOfJson(value: unknown): Json | undefined {
   const parsed = valueOfJson(value);
-  // PHP's empty map.
+  // PHP encodes an empty map as an empty list.
   if (Array.isArray(parsed) && parsed.length === 0) return {};
   return isObject(parsed) ? parsed : undefined;
 }
 
-/** What a JSON text says; undefined where it is not JSON, or nested too deep. What is no text is already a value. */
+/** Parses JSON text; `undefined` if it is invalid or nested too deeply. Other values stay. */
 export function valueOfJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
@@ -77,10 +77,10 @@ export function valueOfJson(value: unknown): unknown {
   }
 }
 
-/** Deeper than any event may be, so that nothing is refused here that could have been stored. */
+/** Deeper than any event may be, so nothing is rejected here that could be stored. */
 export const depthMax = 80;
 
-/** Looks no further than the limit. */
+/** Stops at the limit. */
 export function isTooDeep(value: object, depth = 0): boolean {
   if (depth >= depthMax) return true;
   for (const each of Object.values(value) as readonly unknown[]) {
@@ -89,7 +89,7 @@ export function isTooDeep(value: object, depth = 0): boolean {
   return false;
 }
 
-/** Kind of a value, for reasons: the same fault always gives the same sentence, and no value gets into it. */
+/** Names the kind of a value in reasons: the same fault always gives the same sentence, and no value appears in it. */
 export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';
@@ -99,7 +99,7 @@ export function kindOf(value: unknown): string {
   return exactNumber(value) === undefined ? 'an object' : 'a number beyond what can be calculated with';
 }
 
-/** Writes a member under any name, also under those that objects treat specially. */
+/** Sets a member under any name, including names that objects treat specially. */
 export function setMember(target: Properties, key: string, value: unknown): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
@@ -108,7 +108,7 @@ export function setMember(target: Properties, key: string, value: unknown): void
 
 export type ReadMember = (record: Json) => unknown;
 
-/** Finds the value at a path such as `properties.time`; undefined where there is none. */
+/** Returns a function that reads the value at a path such as `properties.time`. */
 export function memberAt(path: string): ReadMember {
   const [first = '', ...rest] = path.split('.');
   const outer = memberOf(first);
@@ -120,13 +120,15 @@ export function memberAt(path: string): ReadMember {
   };
 }
 
-/** What every object inherits is no member of it. */
+/** Inherited properties are not members. */
 function memberOf(key: string): ReadMember {
   if (key in Object.prototype) return (object) => (Object.hasOwn(object, key) ? object[key] : undefined);
   return (object) => object[key];
 }
 
-/** The one of `string_value`, `int_value`, `float_value` and `double_value` that is there; JSON exports write integers as text. */
+/**
+ * Returns whichever of `string_value`, `int_value`, `float_value` and `double_value` is set; JSON exports write integers as text.
+ */
 export function valueOfPair(value: unknown): unknown {
   if (!isObject(value)) return value;
   const text = value['string_value'];
@@ -138,7 +140,7 @@ export function valueOfPair(value: unknown): unknown {
   return undefined;
 }
 
-/** The first that is an id of somebody; ids such as `anonymous` or `null`, which many share, are passed over. */
+/** Returns the first id that is not a placeholder such as `anonymous` or `null`, which many share. */
 export function personId(...values: readonly unknown[]): string | undefined {
   for (const value of values) {
     const id = idOf(value);

@@ -1,49 +1,49 @@
 import { createOccurrences, type IdCounter, type Occurrences } from './occurrences.ts';
 
 /**
- * What a reader remembers of the records before: all by which its answers depend on their order. Whoever reads records in pieces,
- * side by side, gives each piece a memory that can be added up (stages/check/segment-memory.ts).
+ * The state that a reader keeps across records, and the only reason its results depend on their order. Pieces that are read in
+ * parallel each get a memory whose contents can be combined (stages/check/segment-memory.ts).
  */
 export interface ReaderMemory {
-  /** Each call makes a table of its own, which counts in the whole run, or from 1 on in each file. */
+  /** Creates a counter that counts across the run, or from 1 in each file. */
   occurrences(within: Within): IdCounter;
-  /** Events that the reader makes once of what many records say, and those that were made already. */
+  /** Events that the reader derives from many records, with those already created. */
   readonly links: Links;
-  /** A link that the reader made is left out after it; whether for the first time, for it counts once. */
-  leaveOut(uuid: string, reason: string): boolean;
+  /** Records that a link was excluded after reading. Returns whether this is the first time, since it counts once. */
+  exclude(uuid: string, reason: string): boolean;
 }
 
-/** Of what the same ids are counted. */
+/** The scope in which equal ids are counted. */
 export type Within = 'run' | 'file';
 
 export interface Links {
   /**
-   * Whether it is the first one with this UUID, which follows from what it ties together, or the earliest so far, of which the check
-   * keeps one. `micros`: µs since the epoch, if the time of a link matters.
+   * Whether a link is the first with this UUID (derived from the ids it links), or the earliest so far; the check keeps the
+   * earliest. `micros`: µs since the epoch, if the time of a link matters.
    */
   isNew(uuid: string, micros?: number): boolean;
-  /** The same for the latest so far, of which the check keeps one. Only for events whose name is in `latestStay`. */
+  /** Like `isNew`, for the latest. Only for events whose name is in `latestStay`. */
   isLatest(uuid: string, micros: number): boolean;
-  /** Whether one with this UUID was made. */
+  /** Whether a link with this UUID was created. */
   has(uuid: string): boolean;
 }
 
-/** Names of made events of which the latest stays; of others the earliest does. */
+/** Names of derived events of which the latest is kept; of others, the earliest is. */
 export const latestStay: ReadonlySet<string> = new Set(['$groupidentify']);
 
-/** Of all records that the reader gets. */
+/** Creates a memory for all records of a reader. */
 export function createReaderMemory(): ReaderMemory {
-  return { occurrences: () => createOccurrences(), links: createLinks(), leaveOut: createLeftOutLinks().add };
+  return { occurrences: () => createOccurrences(), links: createLinks(), exclude: createExcludedLinks().add };
 }
 
-/** For a reader that shall say of each record what that says itself. */
+/** For a reader that treats each record on its own. */
 export const noMemory: ReaderMemory = {
   occurrences: () => ({ next: () => 1 }),
   links: { isNew: () => true, isLatest: () => true, has: () => false },
-  leaveOut: () => true,
+  exclude: () => true,
 };
 
-/** `before`: times of those that were made before this one begins, µs since the epoch. */
+/** `before`: times of earlier links, µs since the epoch. */
 export function createLinks(
   before: ReadonlyMap<string, { readonly earliest: number; readonly latest: number }> = new Map(),
 ): Links {
@@ -66,14 +66,14 @@ export function createLinks(
   };
 }
 
-/** Links that were left out, by reason; some 35 bytes each. */
-interface LeftOutLinks {
+/** Excluded links by reason; about 35 bytes each. */
+interface ExcludedLinks {
   /** Whether it is the first time. */
   add(uuid: string, reason: string): boolean;
   list(): readonly (readonly [reason: string, links: Occurrences])[];
 }
 
-export function createLeftOutLinks(): LeftOutLinks {
+export function createExcludedLinks(): ExcludedLinks {
   const byReason = new Map<string, Occurrences>();
   return {
     add: (uuid, reason) => {

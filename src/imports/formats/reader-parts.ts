@@ -11,21 +11,18 @@ import { isObject } from '../../base/json.ts';
 import { depthMax, isTooDeep, kindOf, type Json } from './read-values.ts';
 import { imported, skipped, unreadable, type NoEvents } from './event-writer.ts';
 
-/**
- * The options of a format with their defaults. Throws FormatOptionsError for one that the format does not have and for a
- * value that is none of its choices.
- */
+/** Returns the options of a format with their defaults. Throws FormatOptionsError for an unknown option or an invalid choice. */
 export function readOptions(slug: string, declared: readonly FormatOption[], given: FormatOptions): FormatOptions {
   const known = new Map(declared.map((option) => [option.key, option]));
   for (const [key, value] of Object.entries(given)) {
     const option = known.get(key);
     if (option === undefined) {
       const keys = [...known.keys()].join(', ') || 'none';
-      throw new FormatOptionsError(`the format ${slug} has no option ${key}; it has: ${keys}`);
+      throw new FormatOptionsError(`expected an option of the format ${slug} (${keys}), got ${key}`);
     }
     if (option.choices?.includes(value) === false) {
       throw new FormatOptionsError(
-        `option ${key} of the format ${slug} is one of ${option.choices.join(', ')}, not ${value.slice(0, 100)}`,
+        `option ${key} of the format ${slug}: expected one of ${option.choices.join(', ')}, got ${value.slice(0, 100)}`,
       );
     }
   }
@@ -33,7 +30,7 @@ export function readOptions(slug: string, declared: readonly FormatOption[], giv
   return { ...Object.fromEntries(defaults), ...given };
 }
 
-/** What `example.json` of a format holds. An option that takes JSON stands in it as a value instead of as text. */
+/** Contents of a format's `example.json`. An option that takes JSON is a value there rather than text. */
 export interface ExampleFile {
   readonly options?: Readonly<Record<string, unknown>>;
   readonly records: readonly unknown[];
@@ -47,7 +44,7 @@ export function readExample({ options = {}, records, events }: ExampleFile): For
   return { options: Object.fromEntries(texts), records, events };
 }
 
-/** Objects only, none too deep to become an event: what the reader gets has been checked for both. */
+/** Returns a reader that passes only objects within the nesting limit of events to `read`. */
 export function readObjects(read: (record: Json) => RecordResult): RecordReader {
   return (record) => {
     if (!isObject(record)) return { kind: 'unreadable', reason: `expected a JSON object, got ${kindOf(record)}` };
@@ -56,15 +53,15 @@ export function readObjects(read: (record: Json) => RecordResult): RecordReader 
   };
 }
 
-/** One event of a record that holds several. Nothing is written, and nothing remembered, before all have been read. */
+/** One event of a record with several. Nothing is written or remembered before all have been read. */
 export type Readable = { readonly kind: 'readable'; readonly write: () => readonly WireEvent[] } | NoEvents;
 
 export const readable = (write: () => readonly WireEvent[]): Readable => ({ kind: 'readable', write });
 
 /**
- * A record that holds several: the events of all of them, or none if one cannot be read, so that the record can be
- * corrected and imported as a whole. `name`: the member, for reasons such as `data[3]: expected …`; `nothing`: why an
- * empty list is left out.
+ * Reads a record with several events: returns all of them, or none if one cannot be read, so that the record can be corrected and
+ * imported as a whole. `name`: the member, for reasons such as `data[3]: expected …`; `nothing`: the reason for skipping an empty
+ * list.
  */
 export function readList(
   items: readonly unknown[],

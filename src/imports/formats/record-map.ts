@@ -8,197 +8,204 @@ import type { FoundNote } from './record-notes.ts';
 import type { Zone } from './times.ts';
 
 /**
- * What the records of a format become, declared once: names, ids, times, properties, and why a record gives no event. Two executors
- * follow it: `read-by-map.ts` for every record, and the converter in WebAssembly (`stages/check/fast`) for those of the `usual` form.
+ * Declares how records of a format become events: names, ids, times, properties, and why a record gives no event. Two executors
+ * follow it: `read-by-map.ts` for every record, and the converter in WebAssembly (`stages/check/fast`) for records of the
+ * `usual` form.
  *
- * To declare a format: say what names an event (`event`), when it was (`time`), who did it (`ids`), what makes its uuid (`uuid`), in
- * which `order` a record is checked, and with `properties` what its members become, one step after the other. Records that are something
- * else than one event go through the hooks `instead` and `reshape`; what no step can say is a `Derived` or a `Hook` among the steps.
- * `mixpanel.ts` is one to read first.
+ * To declare a format: define the event name (`event`), its time (`time`), its person (`ids`), its uuid (`uuid`), the `order` in
+ * which a record is checked, and the steps that turn its other members into `properties`. Records that are not exactly one event
+ * go through the hooks `instead` and `reshape`; what no step can express is a `Derived` or a `Hook` among the steps. Start with
+ * `mixpanel.ts`.
  *
- * A function that comes with `from` reads those members of the record and no others, and gives the same answer for the same values: the
- * converter calls it with a record of these members alone, and remembers the answer. Paths lead into objects: `properties.time`.
+ * A function with `from` reads only those members of the record and returns the same result for the same values: the converter
+ * calls it with a record of these members alone and remembers the result. Paths lead into objects: `properties.time`.
  */
 export interface RecordMap {
-  /** What events say in `$import_source`; undefined: they carry no marks of an import. */
+  /** Value of `$import_source`; `undefined` omits the marks of an import. */
   readonly source: string | undefined;
-  /** Hook: all that becomes of a record that is no event, such as a profile; undefined: it is one. */
+  /** Hook: the result of a record that is not an event, such as a profile; `undefined` for an event. */
   readonly instead?: (record: Json) => RecordResult | undefined;
-  /** Hook: the record as the source's own export has it, of a row of a warehouse for example; undefined: it is one already. */
+  /**
+   * Hook: converts the record, e.g. a warehouse row, to the form of the source's own export; `undefined` if it already has that
+   * form.
+   */
   readonly reshape?: (record: Json) => Json | undefined;
   readonly event: EventRule;
   readonly time: TimeRule;
   readonly ids: IdRule;
   readonly uuid: UuidRule;
-  /** What a record is checked for, in this order: the first that fails says why there is no event. */
+  /** Checks in order: the first that fails gives the reason for no event. */
   readonly order: readonly Check[];
-  /** What becomes of the other members, in the order in which it stands in the properties. */
+  /** Steps that write the other members, in the order of the properties. */
   readonly properties: readonly Step[];
-  /** What is said of the person. */
+  /** Steps that write person properties. */
   readonly person?: readonly PersonStep[];
-  /** Devices are linked to their users by it, before the event; left out: they are not. */
+  /** Links a device to its user before the event; omit it to never link. */
   readonly links?: (user: string, device: string, timestamp: string) => readonly WireEvent[];
-  /** Hook: other events that the record gives, before its own. */
-  readonly beside?: Condition & { readonly events: (draft: Draft) => readonly WireEvent[] };
-  /** Links and events beside it stay of an event that the table of names skips. */
+  /** Hook: additional events of the record, before its own. */
+  readonly additional?: Condition & { readonly events: (draft: Draft) => readonly WireEvent[] };
+  /** Keeps links and additional events if the name table skips the event. */
   readonly keepsLinks?: true;
-  /** Hook: the finished event, or why there is none. */
+  /** Hook: changes the finished event, or returns why there is no event. */
   readonly finish?: (event: WireEvent) => WireEvent | NoEvents;
-  /** Values stay as they are: settleProperties is not for this format. */
-  readonly isSettled?: true;
-  /** Left out: the converter takes no record. */
+  /** Skips normaliseProperties: values stay as they are. */
+  readonly isNormalised?: true;
+  /** Without it, the converter handles no records. */
   readonly usual?: Usual;
 }
 
-/** What a record of the source's own export looks like, of which `instead` and `reshape` make nothing: the converter takes no other. */
+/**
+ * Describes the records that the converter handles: those of the source's own export, for which `instead` and `reshape` return
+ * nothing.
+ */
 export interface Usual {
-  /** Paths of the objects and lists that it has. */
+  /** Paths of required objects and lists. */
   readonly has?: readonly string[];
-  /** Members that it lacks, though an object takes all of them. */
+  /** Members that must be absent, even where a bag would accept them. */
   readonly lacks?: ReadonlySet<string>;
-  /** Members that become nothing. One of which the map does not speak makes a record unusual; `all`: none does. */
+  /** Members that are dropped. Any other member unknown to the map makes a record unusual, unless this is `all`. */
   readonly ignores?: ReadonlySet<string> | 'all';
-  /** Paths of objects that may also be a text of JSON, or an empty one. */
+  /** Paths of objects that may also be JSON text or empty text. */
   readonly texts?: readonly string[];
-  /** Texts that stand for no value where a member of the record is one, which `reshape` then takes away. */
+  /** Texts that represent a missing value; `reshape` removes such members. */
   readonly nothing?: ReadonlySet<string>;
 }
 
-/** A record on its way to an event. What is not yet known is empty. */
+/** A record being converted to an event. Fields are empty until they are known. */
 export interface Draft {
-  /** As it came, and as `reshape` has it. */
+  /** The original record, and the record after `reshape`. */
   readonly given: Json;
   readonly record: Json;
-  /** What a check keeps of the record for the steps. */
+  /** Data that a check keeps for the steps. */
   source: Json | undefined;
-  /** As the source calls the event, and as it is called here; null: the table of names skips it. */
+  /** The name in the source and the name of the event; null if the name table skips it. */
   name: string;
   event: string | null;
   timestamp: string;
   identity: Identity;
   uuid: string;
   properties: Properties;
-  /** What stands in the properties where the map says `time`. */
+  /** Properties written by the step `time`. */
   ofTime: Properties | undefined;
   set: Properties;
   setOnce: Properties;
   notes: readonly FoundNote[];
 }
 
-/** The value of some members. */
+/** A value computed from some members. */
 interface From<Value> {
   readonly from: readonly string[];
   readonly read: (record: Json) => Value;
 }
 
-/** The name that the source gives the event. */
+/** The name of the event in the source. */
 export interface EventRule extends From<string | NoEvents> {
-  /** Here; null: the table of names skips it. */
+  /** Returns the translated name; null if the name table skips it. */
   readonly named: (sourceName: string, record: Json) => string | null;
-  /** Hook: all that becomes of events of these names; undefined: they are events like others. */
+  /** Hook: results of events with these names; `undefined` treats them as ordinary events. */
   readonly verbs?: {
     readonly names: ReadonlySet<string>;
     readonly read: (draft: Draft) => RecordResult | undefined;
   };
 }
 
-/** ISO 8601 in UTC; undefined: what stands there is no time. */
+/** Returns ISO 8601 in UTC; `undefined` if there is no valid time. */
 export interface TimeRule extends From<string | undefined> {
-  /** What most values look like. Left out: the converter asks `read`. */
+  /** The usual form of the value. Without it, the converter calls `read`. */
   readonly form?: TimeForm;
-  /** Where `read` finds no time: another one, or why there is none. */
+  /** Returns another time if `read` finds none, or the reason for failing. */
   readonly otherwise: (draft: Draft) => string | NoEvents;
 }
 
 /** Texts are ISO 8601; numbers count seconds, milliseconds or microseconds, by their size. */
 export interface TimeForm {
   readonly path: string;
-  /** Of texts that do not say theirs. */
+  /** Zone of texts without one. */
   readonly zone: Zone;
-  /** Of numbers; left out: they are no times. */
+  /** Zone of numbers; without it, numbers are not times. */
   readonly numbers?: Zone;
-  /** What numbers count, and texts of digits, too; all other texts are no times. */
+  /** Unit of numbers and digit texts; other texts are then not times. */
   readonly unit?: 's' | 'ms' | 'us';
-  /** Texts of digits are numbers. */
+  /** Reads digit texts as numbers. */
   readonly areDigits?: true;
-  /** Texts stay as they are. */
+  /** Keeps texts unchanged. */
   readonly isKept?: true;
 }
 
-/** Whom an event belongs to. */
+/** The person of an event. */
 export interface IdRule extends From<Identity | NoEvents> {
-  /** Adds what stands in the properties where the map says `ids`. */
+  /** Writes the properties of the step `ids`. */
   readonly add?: (properties: Properties, identity: Identity, record: Json) => void;
 }
 
 export interface Identity {
-  /** Undefined: the event's uuid, which nothing else has. */
+  /** `undefined` uses the event's uuid, which is unique. */
   readonly distinctId: string | undefined;
-  /** The id means nobody: the event makes no person. */
+  /** The id is a placeholder: the event creates no person. */
   readonly isPlaceholderId?: boolean;
   readonly user?: string | undefined;
   readonly device?: string | undefined;
-  /** The source itself has not tied them together. */
+  /** The source itself did not link user and device. */
   readonly isUnlinked?: boolean;
 }
 
 export type UuidRule =
-  /** The UUID itself, in any spelling. */
+  /** The UUID at the path, in any spelling. */
   | { readonly is: 'uuid'; readonly path: string; readonly otherwise: MakeUuid }
-  /** A UUID of version 5 in this namespace, of an id. */
+  /** A UUIDv5 of an id in a namespace. */
   | {
       readonly is: 'name';
       readonly path: string;
       readonly namespace: Uint8Array;
-      /** Texts that are not blank are ids in any case. Left out: `idOf`. */
+      /** Reads the id. Texts that are not blank must be ids. By default `idOf`. */
       readonly idOf?: (value: unknown) => string | undefined;
-      /** The same id again has a UUID of its own, of the id and its number; left out: it has the same UUID. */
+      /** Gives a repeated id its own UUID, derived from id and number; by default it has the same UUID. */
       readonly occurrences?: IdCounter;
-      /** What becomes of a record whose id came before; left out: an event. */
+      /** Result of a record with a repeated id; by default an event. */
       readonly repeated?: NoEvents;
       readonly otherwise: ContentUuid | MakeUuid;
     }
   | ContentUuid
-  /** The same of a text that is put together from these parts, in this order. */
+  /** A UUIDv5 of the text that these parts form, in order. */
   | {
       readonly is: 'parts';
       readonly namespace: Uint8Array;
       readonly parts: readonly IdPart[];
-      /** The first part may be a UUID, which is then that of the event. */
+      /** If the first part is a UUID, it becomes the event's. */
       readonly mayBeUuid?: true;
-      /** Of records that lack a part. */
+      /** For records that lack a part. */
       readonly otherwise: MakeUuid;
     };
 
 export type MakeUuid = (draft: Draft) => string | NoEvents;
 
-/** Made of the record itself; the same record again has one of its own. */
+/** Derived from the record itself; an identical record gets its own UUID. */
 export interface ContentUuid {
   readonly is: 'content';
   readonly namespace: Uint8Array;
   readonly occurrences: IdCounter;
-  /** Left out: canonicalJson. */
+  /** By default canonicalJson. */
   readonly textOf?: (record: Json) => string;
-  /** What becomes of a record that came before; left out: an event. */
+  /** Result of a repeated record; by default an event. */
   readonly repeated?: NoEvents;
 }
 
 export type IdPart =
   | { readonly text: string }
-  /** An id, or nothing. */
+  /** An id, or empty. */
   | { readonly path: string; readonly isNeeded?: true }
-  /** `pieces`: texts and paths of ids that are all it is put together from. */
+  /** `pieces`: the texts and paths of ids of which it consists. */
   | (From<string | undefined> & {
       readonly pieces?: readonly ({ readonly text: string } | { readonly path: string })[];
     })
-  /** Of the event: its name in the source, whom it belongs to, and its time. */
+  /** Values of the event: its name in the source, its distinct_id, its time. */
   | 'name'
   | 'distinct_id'
   | 'time';
 
 /**
- * `event`, `time`, `ids` and `uuid` are the rules of the map; `names` is the table of names, which may skip an event; `verbs` those of
- * the event rule. A uuid that is not in the order is made when nothing can fail any more.
+ * `event`, `time`, `ids` and `uuid` are the rules of the map; `names` is the name table, which may skip an event; `verbs` are
+ * those of the event rule. A uuid that is not in the order is created after all checks.
  */
 export type Check =
   | 'event'
@@ -207,56 +214,56 @@ export type Check =
   | 'names'
   | 'verbs'
   | 'uuid'
-  /** Anything else. */
+  /** Any other check. */
   | From<NoEvents | undefined>
-  /** Hook: the same, or all that becomes of a record; usual ones pass. */
+  /** Hook: a check, or the final result of a record; usual records pass. */
   | ((draft: Draft) => RecordResult | undefined);
 
 /**
- * `ids` and `time` stand for what their rules add; `person` for what an event says of the person by its properties together with what
- * the map says of it, `$set` for the latter alone.
+ * `ids` and `time` write what their rules add. `person` writes person properties from the event's properties and from the map,
+ * `$set` only the latter.
  */
 export type Step = Source | Hook | Rename | 'ids' | 'time' | 'person' | '$set';
 
-/** Where a property has its value from. */
+/** The source of property values. */
 export type Source = Bag | Members | Pairs | Derived;
 
 export type PersonStep =
   | ((Source | Rename) & { readonly into: '$set' | '$set_once' })
-  /** Names that are for `$set_once`, and values that become nothing there; other names are for `$set`. */
+  /** Splits names between `$set_once` and `$set`; `nothing`: values dropped in `$set_once`. */
   | (Bag & { readonly into: { readonly once: (name: string) => boolean; readonly nothing: readonly unknown[] } })
   | Hook;
 
 /**
- * What happens to a value whose name is taken by another one: it takes its place; it keeps the name that it has in the record; it is
- * skipped; or it gets this in front of the name that it has in the record.
+ * What happens if a name is already taken: the value replaces the other one, keeps the name it has in the record, is skipped, or
+ * gets a prefix in front of that name.
  */
 export type Taken = 'replaces' | 'keeps-own-name' | 'is-skipped' | { readonly prefix: string };
 
 /** An object whose members become properties. */
 export interface Bag {
-  /** Path of the object; empty: the record itself. */
+  /** Path of the object; empty for the record itself. */
   readonly bag: string;
-  /** Property of each member; null: none. Others keep their names. */
+  /** Property name of each member; null drops it. Others keep their names. */
   readonly names: Names;
-  /** Members that are no properties, whatever stands there. */
+  /** Members that are never properties. */
   readonly without?: ReadonlySet<string>;
-  /** Values that become nothing. */
+  /** Values that are dropped. */
   readonly nothing?: readonly unknown[];
   readonly taken: Taken;
-  /** So many levels of objects are taken apart: `geo: {city}` as `geo_city`. */
+  /** Number of object levels to flatten: `geo: {city}` becomes `geo_city`. */
   readonly levels?: number;
-  /** Paths of those of them that the converter takes apart; other objects make a record unusual. */
+  /** Paths of objects that the converter flattens; other objects make a record unusual. */
   readonly apart?: readonly string[];
-  /** The object may also be a text of JSON. */
+  /** The object may also be JSON text. */
   readonly mayBeText?: true;
-  /** What is no object is a property itself, called like the member. */
+  /** A value that is not an object becomes a property named like the member. */
   readonly mayBeValue?: true;
-  /** In front of the names of its members; the converter takes no record then. */
+  /** Prefix of member names; the converter then handles no records. */
   readonly prefix?: string;
-  /** Objects stand whole, also those of which members are looked at. */
+  /** Keeps objects whole, even if some of their members are read elsewhere. */
   readonly keepsObjects?: true;
-  /** Hook: what stands for the object; for usual records the object itself. */
+  /** Hook: replaces the object; for usual records it is the object itself. */
   readonly view?: (value: unknown, draft: Draft) => unknown;
 }
 
@@ -265,52 +272,52 @@ export interface Members {
   /** Property ← path. */
   readonly members: Readonly<Record<string, string>>;
   readonly nothing?: readonly unknown[];
-  /** Which values become something; texts that are not blank always do. Left out: all do. */
+  /** Selects the values to write; texts that are not blank must be among them. By default all values. */
   readonly takes?: (value: unknown) => boolean;
-  /** Only of records in which the member at this path has this value; it names the event. */
+  /** Applies only to records whose member at this path, which names the event, has this value. */
   readonly only?: { readonly path: string; readonly is: string };
-  /** What stands there already stays, unless it is null. */
+  /** Existing values other than null stay. */
   readonly fills?: true;
-  /** How a value is found, where it may also be somewhere else than at its path. */
+  /** Reads a value that may also be elsewhere than at its path. */
   readonly read?: (record: Json) => unknown;
-  /** Where there is none: hook for another value. */
+  /** Hook: the value to use if the path has none. */
   readonly otherwise?: (record: Json) => unknown;
 }
 
-/** A list of pairs `{"key": "plan", "value": {"string_value": "pro"}}`, as BigQuery has them, each a property. */
+/** A list of pairs `{"key": "plan", "value": {"string_value": "pro"}}`, as in BigQuery; each becomes a property. */
 export interface Pairs {
   /** Path of the list. */
   readonly pairs: string;
-  /** Property of each key; null: none. Others keep their names. */
+  /** Property name of each key; null drops it. Others keep their names. */
   readonly names: Names;
   readonly nothing?: readonly unknown[];
 }
 
-/** Properties that follow from some members. */
+/** Properties derived from some members. */
 export interface Derived {
-  /** Members of the record; or names of properties that stand there already. */
+  /** Whether `from` names members of the record or properties already written. */
   readonly of: 'members' | 'properties';
   readonly from: readonly string[];
-  /** Of the properties it looks only at those that it adds itself. */
+  /** Must only read those properties that it adds itself. */
   readonly add: (found: Json, properties: Properties) => void;
-  /** Many different values are to be expected. */
+  /** Many different values are expected. */
   readonly isVaried?: true;
-  /** Left out: whatever it adds leaves a record usual. */
+  /** Whether a record with these additions is usual; by default it is. */
   readonly isUsual?: (added: Properties) => boolean;
 }
 
-/** Whether a hook has something to do; where it has, the record is unusual. */
+/** Whether a hook applies; a record to which it applies is unusual. */
 export interface Condition {
   readonly from: readonly string[];
   readonly isIdle: (record: Json) => boolean;
 }
 
-/** Code for what no other step can say. True: no step after it is for this record. */
+/** Code for what no other step can express. Returns true to skip all later steps. */
 export interface Hook extends Condition {
   readonly run: (draft: Draft) => boolean | void;
 }
 
-/** Names for all that is there so far. */
+/** Renames all properties written so far. */
 export interface Rename {
   readonly renames: Names;
 }

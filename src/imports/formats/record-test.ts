@@ -4,7 +4,7 @@ import type { Format, FormatOptions, RecordReader } from './format.ts';
 /**
  * Whether a record may be one of the format: it can be read, or it is a broken one. That is one with half of the keys of the format's own
  * records, or one of whose keys half are theirs: exports have more columns than an example shows, broken records fewer. Texts and
- * numbers that cannot be read are none.
+ * numbers that cannot be parsed are not records.
  */
 export function createRecordTest(
   { example }: Format,

@@ -12,7 +12,7 @@ describe('every format', () => {
   });
 
   describe.each(formats.map((format) => [format.slug, format] as const))('%s', (_slug, format) => {
-    it('turns the records of its example into the events beside them, and says what becomes of each', () => {
+    it('converts the records of its example to the events of the example', () => {
       expect(format.example.events.length).toBeGreaterThan(0);
       expect(eventsOfExample(format)).toEqual(format.example.events);
     });
@@ -36,7 +36,7 @@ describe('every format', () => {
     const name = format.example.events.find(({ event }) => !event.startsWith('$'))?.event;
     return name === undefined ? [] : [[format.slug, name, format] as const];
   });
-  it.each(named)('%s: a table of names can leave out %s', (_slug, name, format) => {
+  it.each(named)('%s: a name table can drop %s', (_slug, name, format) => {
     const source = Object.entries(format.names.events).find(([, after]) => after === name)?.[0] ?? name;
     const names = { ...format.names, events: { ...format.names.events, [source]: null } };
     const events = eventsOf(readAll({ ...format, names }, format.example.records, format.example.options));

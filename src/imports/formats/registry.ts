@@ -16,7 +16,7 @@ import { segment } from './segment/segment.ts';
 import { snowplow } from './snowplow/snowplow.ts';
 import { statsig } from './statsig/statsig.ts';
 
-/** Every format there is; the command line, imports and the reference take it from here. By slug. */
+/** All formats, by slug. */
 export const formats: readonly Format[] = [
   adobeAnalytics,
   amplitude,

@@ -86,7 +86,7 @@ describe('times of records', () => {
     ['after it', '2021-03-28 03:00:00', '2021-03-28T01:00:00.000Z'],
     ['an hour that comes twice', '2021-10-31 02:30:00', '2021-10-31T00:30:00.000Z'],
     ['after both', '2021-10-31 03:00:00', '2021-10-31T02:00:00.000Z'],
-    ['a zone of its own', '2021-07-10T12:00:00-04:00', '2021-07-10T16:00:00.000Z'],
+    ['an explicit zone', '2021-07-10T12:00:00-04:00', '2021-07-10T16:00:00.000Z'],
   ])('without a zone, in Berlin, %s', (_name, text, expected) => {
     expect(textTime(text, zoneOption('zone', 'Europe/Berlin'))).toBe(expected);
   });
@@ -126,7 +126,7 @@ describe('times of records', () => {
     },
   );
 
-  it.each(['Nowhere/At All', '+25:00', ''])('a zone that is none is refused: %j', (name) => {
+  it.each(['Nowhere/At All', '+25:00', ''])('an invalid zone is rejected: %j', (name) => {
     expect(() => zoneOption('time_zone', name)).toThrow(FormatOptionsError);
   });
 });

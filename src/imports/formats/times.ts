@@ -6,10 +6,10 @@ import { FormatOptionsError } from './format.ts';
 import { kindOf, type Json } from './read-values.ts';
 
 /**
- * Times of records as ISO 8601 in UTC, to the microsecond. Undefined: it is no time,
- * or lies outside the years 1900 to 2299, which protocol and store know. Nothing ever becomes "now".
+ * Times of records as ISO 8601 in UTC, to the microsecond. `undefined` means that a value is not a time or is outside the years
+ * 1900 to 2299, the range of protocol and store. No value is ever replaced by the current time.
  */
-/** Wall-clock time as ms (as if it were UTC) → ms since the epoch. */
+/** Converts wall-clock time as ms (as if it were UTC) to ms since the epoch. */
 export type Zone = (localMs: number) => number;
 
 const earliestMs = Date.UTC(1900, 0, 1);
@@ -19,8 +19,8 @@ const perMs: Readonly<Record<EpochUnit, number>> = { s: 0.001, ms: 1, us: 1000, 
 export const utc: Zone = (localMs) => localMs;
 
 /**
- * Milliseconds from before 1990 are as large as seconds from the year 5138 on, and so for the smaller units: such a number says
- * nothing without its unit, and taking it for either would alter a time quietly.
+ * Whether a number needs its unit: milliseconds before 1990 are as large as seconds from the year 5138 on, likewise for the
+ * smaller units. Guessing would silently change a time.
  */
 function isAmbiguous(value: number): boolean {
   const size = Math.abs(value);
@@ -29,14 +29,14 @@ function isAmbiguous(value: number): boolean {
 const epochLimits = [1e11, 1e14, 1e17] as const;
 const untilYear1990 = Date.UTC(1990, 0, 1) / 1e11;
 
-/** A number, or a text that is one. Without a unit its size decides. Digits below the microsecond are rounded. */
+/** Converts a number or a text of digits. Without a unit its size decides. Digits below the microsecond are rounded. */
 export function epochTime(value: unknown, unit?: EpochUnit, zone: Zone = utc): string | undefined {
   const number = typeof value === 'string' ? numberIn(value) : value;
   if (typeof number !== 'number') return longEpochTime(exactNumber(number), unit, zone);
   if (!Number.isFinite(number)) return undefined;
   if (unit === undefined && isAmbiguous(number)) return undefined;
   const divisor = perMs[unit ?? epochUnit(number)];
-  // Whole milliseconds and the microseconds beyond them, so that no digit is lost to a fraction.
+  // Splitting whole milliseconds from microseconds keeps every digit.
   const micros = divisor === 1000 ? Math.trunc(number) : Math.round((number / divisor) * 1000);
   const ms = Math.floor(micros / 1000);
   return isoTime(zone(ms), micros - ms * 1000);
@@ -49,13 +49,13 @@ function numberIn(text: string): unknown {
 
 const powers: Readonly<Record<EpochUnit, bigint>> = { s: 1_000_000n, ms: 1000n, us: 1n, ns: 1n };
 
-/** Of a number with more digits than can be calculated with: nanoseconds have 19 of them. */
+/** Handles numbers with more digits than a double holds: nanoseconds have 19. */
 function longEpochTime(text: string | undefined, unit: EpochUnit | undefined, zone: Zone): string | undefined {
   const [, whole, fraction = ''] = /^(-?\d{1,40})(?:\.(\d{1,40}))?$/.exec(text ?? '') ?? [];
   if (whole === undefined || (unit === undefined && isAmbiguous(Number(whole)))) return undefined;
   const known = unit ?? epochUnit(Number(whole));
   const divisor = 10n ** BigInt(fraction.length) * (known === 'ns' ? 1000n : 1n);
-  // Twice as much and one more, halved: rounds as Math.round does.
+  // Doubling and adding the divisor before halving rounds as Math.round does.
   const micros = floorOf(2n * BigInt(whole + fraction) * powers[known] + divisor, 2n * divisor);
   const ms = floorOf(micros, 1000n);
   return isoTime(zone(Number(ms)), Number(micros - ms * 1000n));
@@ -69,7 +69,7 @@ function floorOf(number: bigint, divisor: bigint): bigint {
 const datePattern =
   /^\s*(\d{4})-(\d\d)-(\d\d)(?:[T ]+(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?\s*$/i;
 
-/** `2021-03-04T05:06:07.089Z`, `2021-03-04 05:06:07.089123`, with or without zone; without one, `zone` holds. */
+/** Parses `2021-03-04T05:06:07.089Z` or `2021-03-04 05:06:07.089123`, with or without a zone; without one, `zone` applies. */
 export function textTime(value: unknown, zone: Zone = utc): string | undefined {
   if (typeof value !== 'string' || value.length > 64) return undefined;
   const match = datePattern.exec(value);
@@ -83,7 +83,7 @@ export function textTime(value: unknown, zone: Zone = utc): string | undefined {
   return isoSeconds(ms, fraction);
 }
 
-/** Milliseconds as if in UTC; undefined when there is no such day or hour. Second 60 is the next minute's first. */
+/** Returns milliseconds as if in UTC; `undefined` if there is no such day or hour. Second 60 is the first of the next minute. */
 export function wallClock(
   year: number,
   month: number,
@@ -92,19 +92,19 @@ export function wallClock(
   minute: number,
   second: number,
 ): number | undefined {
-  // Date takes the years 0 to 99 for those from 1900 on.
+  // Date maps the years 0 to 99 to 1900 onwards.
   if (year < 100) return undefined;
   if (hour > 23 || minute > 59 || second > 60 || month < 1 || month > 12 || day < 1) return undefined;
   const ms = Date.UTC(year, month - 1, day, hour, minute, second);
   return day > 28 && new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day ? undefined : ms;
 }
 
-/** What a record holds as time: a number or text of digits by size, anything else as text. */
+/** Reads a time in any form: a number or digit text by its size, other text as ISO 8601. */
 export function anyTime(value: unknown, zone: Zone = utc): string | undefined {
   return textTime(value, zone) ?? epochTime(value);
 }
 
-/** What came where no time could be read, for reasons: as `kindOf`, but a time that no event can have says so. */
+/** Names the kind of a value that is not a valid time, as `kindOf` does, and says if the time is out of range. */
 export function kindOfTime(value: unknown): string {
   const year = typeof value === 'string' ? (writtenYear(value) ?? epochYear(numberIn(value))) : epochYear(value);
   if (year !== undefined && year >= 2100) return 'a time too far in the future';
@@ -112,13 +112,13 @@ export function kindOfTime(value: unknown): string {
   return kindOf(value);
 }
 
-/** What came where none of the fields holds a time, for reasons: the first that holds anything. */
+/** Like `kindOfTime`, for the first field with a value. */
 export function kindOfTimes(record: Json, fields: readonly string[]): string {
   const field = fields.find((each) => kindOf(record[each]) !== kindOf(undefined));
   return field === undefined ? kindOf(undefined) : `${kindOfTime(record[field])} in ${field}`;
 }
 
-/** Of a date outside the years that are known; any other that cannot be read is not wrong for its year. */
+/** Returns the year only if it is out of range; other invalid dates are not wrong because of their year. */
 function writtenYear(text: string): number | undefined {
   const year = Number(datePattern.exec(text)?.[1]);
   return year < 1900 || year >= 2300 ? year : undefined;
@@ -129,7 +129,7 @@ function epochYear(number: unknown): number | undefined {
   return new Date(number / perMs[epochUnit(number)]).getUTCFullYear();
 }
 
-/** `micros`: 0 to 999, beyond the millisecond. */
+/** `micros`: 0 to 999, below the millisecond. */
 function isoTime(ms: number, micros: number): string | undefined {
   if (!(ms >= earliestMs && ms < endMs)) return undefined;
   const day = Math.floor(ms / dayMs);
@@ -145,7 +145,7 @@ function isoTime(ms: number, micros: number): string | undefined {
   return `${latest.text}${clockTexts[minutes] ?? ''}:${twoDigits(seconds)}.${below}Z`;
 }
 
-/** Of neighbouring records the day is mostly the same, and `toISOString` is slow. */
+/** Adjacent records mostly have the same day, and `toISOString` is slow. */
 const latest = { day: Number.NaN, text: '' };
 const twoDigits = (number: number): string => (number < 10 ? `0${number}` : `${number}`);
 const threeDigits = (number: number): string => (number < 100 ? `0${twoDigits(number)}` : `${number}`);
@@ -154,13 +154,13 @@ const clockTexts = Array.from(
   (_, minute) => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`,
 );
 
-/** `fraction`: digits below the second, as the source wrote them; what is beyond the microsecond is cut off. */
+/** `fraction`: digits below the second, as in the source; digits beyond the microsecond are cut off. */
 export function isoSeconds(ms: number, fraction: string): string | undefined {
   const micros = fraction === '' ? 0 : Number(fraction.slice(0, 6).padEnd(6, '0'));
   return isoTime(ms + Math.floor(micros / 1000), micros % 1000);
 }
 
-/** Throws FormatOptionsError. `name`: an IANA name such as Europe/Berlin, UTC, or an offset such as +05:30. */
+/** Returns the zone for an IANA name such as Europe/Berlin, UTC, or an offset such as +05:30. Throws FormatOptionsError. */
 export function zoneOption(option: string, name: string): Zone {
   const minutes = offsetMinutes(name);
   if (minutes === 0) return utc;
@@ -175,7 +175,7 @@ export function zoneOption(option: string, name: string): Zone {
   }
 }
 
-/** Clocks change on a quarter of an hour. */
+/** Offsets change only at quarter hours. */
 const slotMs = 900_000;
 const slotsMax = 50_000;
 
@@ -196,7 +196,7 @@ function namedZone(name: string): Zone {
   };
 }
 
-/** Minutes east of Greenwich of `Z`, `UTC`, `+05:30`, `-0800` or `+02`; undefined when it is none of these. */
+/** Returns the minutes east of Greenwich of `Z`, `UTC`, `+05:30`, `-0800` or `+02`; `undefined` for anything else. */
 export function offsetMinutes(text: string): number | undefined {
   if (/^(z|utc)$/i.test(text)) return 0;
   const match = /^([+-])(\d\d)(?::?(\d\d))?$/.exec(text);

@@ -1,11 +1,11 @@
 import { asNumber, setMember, valueOfJson, type Json, type Properties } from './read-values.ts';
 
 /**
- * Rows as warehouse loaders (Fivetran, Airbyte, Stitch, dlt, …) and dbt packages write them: a column per property in
- * snake_case, objects as JSON text, nothing as null or an empty text, columns of the loader's own.
+ * Rows as warehouse loaders (Fivetran, Airbyte, Stitch, dlt, …) and dbt packages write them: one column per property in
+ * snake_case, objects as JSON text, missing values as null or empty text, and the loader's own columns.
  */
 
-/** Whether a loader has written the row: it always leaves a column of its own. */
+/** Whether a loader wrote the row: loaders always add a column. */
 export function hasLoaderColumn(row: Json): boolean {
   for (const column of loaderMarks) if (row[column] !== undefined) return true;
   return false;
@@ -17,12 +17,12 @@ export const loaderMarks: ReadonlySet<string> = new Set(
   ]),
 );
 
-/** About the load, not about the event: each load has others, so that an id may not follow from them. */
+/** Columns that describe the load. They differ between loads, so ids must not be derived from them. */
 const loaderColumn = /^_+(fivetran|airbyte|ab|sdc|dlt|estuary|hevo|portable|rivery|file|line|modified)(_|$)/;
 
 /**
- * A row without what the loader added and without what is empty. `marker`: a column that every row has; where it is in
- * capitals, as Snowflake writes them, all are put in lower case.
+ * Returns a row without the loader's columns and empty values. `marker`: a column that every row has; if it is in capitals, as in
+ * Snowflake, all columns are converted to lower case.
  */
 export function plainRow(row: Json, marker: string): Properties {
   const isCapital = isInCapitals(row, marker);
@@ -41,21 +41,21 @@ export function isInCapitals(row: Json, marker: string): boolean {
   return row[marker] === undefined && row[marker.toUpperCase()] !== undefined;
 }
 
-/** What a text says where it is one of the words of SQL for true and false; anything else as it is. */
+/** Converts the SQL words for true and false; other values stay. */
 function asFlag(value: unknown): unknown {
   if (typeof value !== 'string' || value.length > 5) return value;
   const word = value.toLowerCase();
   return word === 'true' ? true : word === 'false' ? false : value;
 }
 
-/** Columns of a tool that are more than texts, though a CSV knows nothing else. */
+/** Columns that are not text, although a CSV contains only text. */
 export interface ColumnKinds {
   readonly numbers: ReadonlySet<string>;
   readonly flags: ReadonlySet<string>;
   readonly json: ReadonlySet<string>;
 }
 
-/** The value of a column as the tool itself exports it. What cannot be read as its kind stays as it is. */
+/** Converts a value to the column's kind, as in the tool's own export. A value that does not fit stays. */
 export function cellOf(kinds: ColumnKinds, column: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (kinds.numbers.has(column)) return asNumber(value);
@@ -63,7 +63,10 @@ export function cellOf(kinds: ColumnKinds, column: string, value: unknown): unkn
   return kinds.json.has(column) ? (valueOfJson(value) ?? value) : value;
 }
 
-/** `event_properties__plan`, as some loaders write the members of an object; undefined: no such column. */
+/**
+ * Returns the member name of a column such as `event_properties__plan`, as some loaders flatten objects; `undefined` for other
+ * columns.
+ */
 export function memberOf(column: string, object: string): string | undefined {
   return column.startsWith(`${object}__`) && column.length > object.length + 2
     ? column.slice(object.length + 2)

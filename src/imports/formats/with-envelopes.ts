@@ -7,8 +7,8 @@ import type { FoundNote } from './record-notes.ts';
 import { objectOfJson, type Json } from './read-values.ts';
 
 /**
- * A format with what holds for all of them: envelopes of Airbyte are opened, and error messages of the source among its records are
- * noted as what is missing. Both are looked at only where the format itself cannot read the record.
+ * Adds what applies to all formats: Airbyte envelopes are opened, and error messages of the source among its records are reported
+ * as missing data. Both apply only if the format itself cannot read the record.
  */
 export function withEnvelopes(format: Format): Format {
   const { times } = format;
@@ -27,7 +27,7 @@ function openingReader(read: RecordReader): RecordReader {
   return (record) => {
     const result = read(record);
     if (result.kind !== 'unreadable' || !isObject(record)) return result;
-    if (isAirbyteMessage(record)) return skipped('a message of Airbyte that is no record');
+    if (isAirbyteMessage(record)) return skipped('an Airbyte message that is not a record');
     const inner = airbyteRecord(record);
     if (inner !== undefined) return noted(read(inner), { of: 'airbyte_envelope' });
     const error = errorAnswer(record);
@@ -49,8 +49,8 @@ function withinEnvelopes({ own, received }: RecordTimes): RecordTimes {
 }
 
 /**
- * A record in the envelope of Airbyte: `{_airbyte_data, _airbyte_extracted_at, …}` as its destinations write it, also as JSON text, or
- * `{stream, data, emitted_at}` as its sources do. Undefined: it is none.
+ * Returns the record inside an Airbyte envelope: `{_airbyte_data, _airbyte_extracted_at, …}` as destinations write it, also as
+ * JSON text, or `{stream, data, emitted_at}` as sources do; `undefined` for other records.
  * https://docs.airbyte.com/platform/understanding-airbyte/airbyte-protocol
  */
 function airbyteRecord(record: Json): Json | undefined {
@@ -62,7 +62,7 @@ function airbyteRecord(record: Json): Json | undefined {
 
 const messages: ReadonlySet<unknown> = new Set(['CATALOG', 'CONTROL', 'LOG', 'SPEC', 'STATE', 'TRACE']);
 
-/** What a source of Airbyte writes between its records. */
+/** Whether a record is a message that an Airbyte source writes between records. */
 function isAirbyteMessage({ type, ...rest }: Json): boolean {
   return messages.has(type) && isObject(rest[String(type).toLowerCase()]);
 }

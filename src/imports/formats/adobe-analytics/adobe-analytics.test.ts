@@ -35,8 +35,8 @@ describe('hits of an Adobe Analytics data feed', () => {
 
   it('tabs, line breaks and backslashes in a cell come back as they were', () => {
     const [record = {}] = adobeRecords(3, 1);
-    const odd = { ...record, post_pagename: 'a\tb\\c\nd\\', mcvisid: 'end\\' };
-    const [result] = readAll(adobeAnalytics, [feedLine(odd)], { columns });
+    const escaped = { ...record, post_pagename: 'a\tb\\c\nd\\', mcvisid: 'end\\' };
+    const [result] = readAll(adobeAnalytics, [feedLine(escaped)], { columns });
     expect(result).toMatchObject({ events: [{ properties: { pagename: 'a\tb\\c\nd\\', mcvisid: 'end\\' } }] });
   });
 
@@ -93,7 +93,7 @@ describe('hits of an Adobe Analytics data feed', () => {
     expect(found.properties).toMatchObject({ [post_page_event === '0' ? 'page_event_var2' : 'link_name']: 'nav' });
   });
 
-  it('events of the hit have their names, those of the suite too; a repeated purchase is none', () => {
+  it('events of the hit have their names, including custom ones of the suite; a repeated purchase is dropped', () => {
     const list = { ...row, post_event_list: '1,2,100,200,20100=7,12345' };
     const names = (change: object, options = {}) =>
       eventFrom(adobeAnalytics, { ...list, ...change }, options).properties['success_events'];
@@ -102,7 +102,7 @@ describe('hits of an Adobe Analytics data feed', () => {
     expect(names({}, { events: '200\tSigned Up\n' })).toContain('Signed Up');
   });
 
-  it('events of the hit can be events of their own, with ids of their own', () => {
+  it('events of the hit can become separate events with separate ids', () => {
     const list = { ...row, post_event_list: '1,201=2.5' };
     const events = eventsFrom(adobeAnalytics, list, { success_events: 'events' });
     expect(events.map(({ event }) => event)).toEqual(['$pageview', 'Purchase', 'Custom Event 2']);
@@ -120,16 +120,21 @@ describe('hits of an Adobe Analytics data feed', () => {
 
   it.each([
     [{ exclude_hit: '4' }, 'exclude_hit 4: a hit that Adobe does not count'],
-    [{ hit_source: '5' }, 'hit_source 5: uploaded data, no hit'],
-  ])('leaves out %j, counted by its reason', (change, reason) => {
+    [{ hit_source: '5' }, 'hit_source 5: uploaded data, not a hit'],
+  ])('skips %j and counts it by reason', (change, reason) => {
     expect(readAll(adobeAnalytics, [{ ...row, ...change }])).toEqual([{ kind: 'skipped', reason }]);
   });
 
   it.each<[string, unknown, Record<string, string>, string]>([
     ['a line without names', 'a\tb', {}, 'expected the names of the columns in the format option columns'],
-    ['a short line', 'a\tb', { columns }, `expected ${adobeColumns.length} columns between tabs, got 2`],
+    ['a short line', 'a\tb', { columns }, `expected ${adobeColumns.length} columns separated by tabs, got 2`],
     ['a line taken for names', { '1': 2 }, { columns }, 'expected a line of the feed or a row with its columns'],
-    ['nobody', { ...row, post_visid_high: '0', post_visid_low: '0' }, {}, 'expected visid_high and visid_low'],
+    [
+      'a placeholder visitor',
+      { ...row, post_visid_high: '0', post_visid_low: '0' },
+      {},
+      'expected visid_high and visid_low',
+    ],
     [
       'no time',
       { ...row, hit_time_gmt: '0' },

@@ -1,6 +1,6 @@
 import { assumedZone, assumedZoneOption, type AssumedZone, timeOfEpoch } from '../read-times.ts';
 import type { ReaderMemory } from '../reader-memory.ts';
-import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import { createEventWriter, imported, skippedByName, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import {
   FormatOptionsError,
   type Format,
@@ -17,27 +17,27 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is cust_hit_time_gmt, which was sent with the hit (report suites with timestamps), else hit_time_gmt, when Adobe received it, else date_time.',
+    rule: 'The time is cust_hit_time_gmt, sent with the hit (report suites with timestamps enabled), else hit_time_gmt, the time of receipt at Adobe, else date_time.',
     sources: [
       'https://experienceleague.adobe.com/en/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-reference',
     ],
   },
   zone: {
-    rule: 'The first two are seconds since 1970; date_time is in the zone of the report suite, which the feed does not name: the option gives it, without it the check warns.',
+    rule: 'The first two are seconds since 1970. date_time is in the zone of the report suite, which the feed does not contain: set the option, or the check warns.',
     sources: [
       'https://experienceleague.adobe.com/en/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-reference',
     ],
     option: 'time_zone',
   },
   ids: {
-    rule: 'hitid_high and hitid_low together are a hit. Adobe warns that two hits can rarely share them, so visitor and time are part of the uuid.',
+    rule: 'hitid_high and hitid_low together identify a hit. Adobe warns that two hits can in rare cases share them, so visitor and time are part of the uuid.',
     sources: [
       'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/df-faq.md',
       'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/data-feeds-best-practices.md',
     ],
   },
   links: {
-    rule: 'visid_high and visid_low together are a visitor, however Adobe found it; the column of `user_id` is the user, to whom the visitor is linked.',
+    rule: 'visid_high and visid_low together identify a visitor, by whichever method Adobe used; the column of `user_id` contains the user to link the visitor to.',
     sources: [
       'https://github.com/AdobeDocs/analytics.en/blob/main/help/export/analytics-data-feed/c-df-contents/datafeeds-calculate.md',
     ],
@@ -52,7 +52,7 @@ const evidence: Evidence = {
   },
 };
 
-/** Kinds of hits and columns of the feed, these without `post_`. */
+/** Names of hit types and of columns of the feed; columns without `post_`. */
 const adobeNames: NameTable = {
   events: { page_view: '$pageview', screen_view: '$screen' },
   properties: {
@@ -91,30 +91,31 @@ export const adobeAnalytics: Format = {
   slug,
   name: 'Adobe Analytics',
   description:
-    'Hits of a data feed. What Adobe has processed (`post_evar1`) stands for what was sent and is called `evar1`. A page view is ' +
-    '`$pageview`, other hits are custom_link, download_link, exit_link or `hit_<page_event>`, with the name of the link in ' +
+    'Hits of a data feed. Values processed by Adobe (`post_evar1`) replace the values sent and are named `evar1`. A page view is ' +
+    '`$pageview`, other hits are custom_link, download_link, exit_link or `hit_<page_event>`, with the link name in ' +
     '`link_name`. The events of the hit are in `success_events`, its products in `products`, values of list variables (`mvvar1`) as lists. distinct_id is ' +
-    'visid_high and visid_low with all of their digits, else mcvisid; with the option `user_id` the user, to whom the visitor is ' +
-    'linked. The uuid follows from hitid_high and hitid_low, in feeds without them from the content. Hits that Adobe does ' +
-    'not count (exclude_hit, customer_perspective, hit_source 5, 7, 8 and 9) are skipped; a purchase that came before (duplicate_purchase) ' +
+    'visid_high and visid_low with all of their digits, else mcvisid; with the option `user_id` it is the user, and the visitor is ' +
+    'linked to it. The uuid is derived from hitid_high and hitid_low, or from the content in feeds without them. Hits that Adobe does ' +
+    'not count (exclude_hit, customer_perspective, hit_source 5, 7, 8 and 9) are skipped; a repeated purchase (duplicate_purchase) ' +
     'is not counted again.',
   source:
-    'The files of a data feed (`hit_data.tsv`, `01-suite_2024-05-01.tsv.gz`), which have no line with names: `columns` gives them. ' +
-    'Rows with names, as a warehouse has them, need no option.',
+    'The files of a data feed (`hit_data.tsv`, `01-suite_2024-05-01.tsv.gz`), which have no header: set `columns`. ' +
+    'Rows with column names, as in a warehouse, need no option.',
   options: [
     {
       key: 'columns',
       description:
-        'Names of the columns between tabs: what column_headers.tsv of the lookup files holds (columns=@column_headers.tsv)',
+        'Column names separated by tabs: the contents of column_headers.tsv in the lookup files (columns=@column_headers.tsv)',
     },
     {
       key: 'events',
-      description: 'Names of the events in event_list: what event.tsv of the lookup files holds (events=@event.tsv)',
+      description:
+        'Names of the events in event_list: the contents of event.tsv in the lookup files (events=@event.tsv)',
     },
-    { key: 'user_id', description: 'Column with the id of the user who is logged in, e.g. evar7 or cust_visid' },
+    { key: 'user_id', description: 'Column with the id of the logged-in user, e.g. evar7 or cust_visid' },
     {
       key: 'success_events',
-      description: 'Whether the events of event_list stay a property of the hit, or become events of their own as well',
+      description: 'Whether the events of event_list are only a property of the hit, or also become separate events',
       default: 'property',
       choices: ['property', 'events'],
     },
@@ -126,7 +127,7 @@ export const adobeAnalytics: Format = {
   createReader,
 };
 
-/** What a reader works with, made once. */
+/** State of a reader, created once. */
 interface Context {
   readonly writer: EventWriter;
   readonly eventNames: ReadonlyMap<string, string>;
@@ -148,9 +149,9 @@ function createReader(given: Readonly<Record<string, string>>, names: NameTable,
   const plan = columns === undefined ? undefined : planColumns(columns);
   const known = new Set(columns);
   const readRow = readObjects((row) => {
-    // A line of a feed that was taken for the names of the others is lost; better none than all but one.
+    // The first line of a feed was read as a header and is lost; rejecting everything is better than silently losing one record.
     if (columns !== undefined && !Object.keys(row).some((key) => known.has(key))) {
-      return unreadable('expected a line of the feed or a row with its columns, got a row with other ones');
+      return unreadable('expected a line of the feed or a row with its columns, got a row with other columns');
     }
     return readHit(rowOf(planColumns(Object.keys(row)), Object.values(row)), context);
   });
@@ -161,10 +162,12 @@ function columnsOf(text: string): readonly string[] | undefined {
   const columns = text.trim().split(/[\t\r\n]+/);
   if (text.trim() === '') return undefined;
   if (columns.length > 1) return columns;
-  throw new FormatOptionsError('columns: expected names between tabs, as in column_headers.tsv, got one name only');
+  throw new FormatOptionsError(
+    'columns: expected names separated by tabs, as in column_headers.tsv, got only one name',
+  );
 }
 
-/** `200⇥Custom Event 1`, a line each. */
+/** Parses lines such as `200⇥Custom Event 1`. */
 function lookupOf(text: string): ReadonlyMap<string, string> {
   const pairs = text.split(/\r?\n/).map((line) => line.split('\t'));
   return new Map(pairs.flatMap(([id, name]) => (id && name ? [[id, name.trim()] as const] : [])));
@@ -178,7 +181,7 @@ function readLine(line: string, plan: ColumnPlan | undefined, context: Context):
   }
   const cells = cellsOf(line.replace(/[\r\n]+$/, ''));
   if (cells.length !== plan.names.length) {
-    return unreadable(`expected ${plan.names.length} columns between tabs, got ${cells.length}`);
+    return unreadable(`expected ${plan.names.length} columns separated by tabs, got ${cells.length}`);
   }
   return readHit(rowOf(plan, cells), context);
 }
@@ -192,8 +195,8 @@ function rowOf({ names }: ColumnPlan, cells: readonly unknown[]): Properties {
   return row;
 }
 
-/** Uploaded afterwards or summed up: nobody did anything then. */
-const noHits: ReadonlySet<unknown> = new Set(['5', '7', '8', '9']);
+/** Uploaded or summarised data, not actions of a visitor. */
+const notHits: ReadonlySet<unknown> = new Set(['5', '7', '8', '9']);
 
 const times = ['hit_time_gmt', 'cust_hit_time_gmt', 'date_time'] as const;
 
@@ -202,9 +205,9 @@ function readHit(row: Json, context: Context): RecordResult {
   const excluded = idOf(row['exclude_hit']) ?? '0';
   if (excluded !== '0') return skipped(`exclude_hit ${excluded.slice(0, 10)}: a hit that Adobe does not count`);
   const hitSource = idOf(row['hit_source']);
-  if (noHits.has(hitSource)) return skipped(`hit_source ${hitSource}: uploaded data, no hit`);
+  if (notHits.has(hitSource)) return skipped(`hit_source ${hitSource}: uploaded data, not a hit`);
   const seen = idOf(row['customer_perspective']) ?? '0';
-  if (seen !== '0') return skipped(`customer_perspective ${seen.slice(0, 10)}: a hit in the background`);
+  if (seen !== '0') return skipped(`customer_perspective ${seen.slice(0, 10)}: a background hit`);
   const gmt = timeOfEpoch(row['cust_hit_time_gmt'], 's') ?? timeOfEpoch(row['hit_time_gmt'], 's');
   const timestamp = gmt ?? textTime(row['date_time'], context.zone.zone);
   if (timestamp === undefined) {
@@ -219,7 +222,7 @@ function readHit(row: Json, context: Context): RecordResult {
     return unreadable('expected visid_high and visid_low, mcvisid, or the column of user_id');
   const sourceName = nameOf(row);
   const event = writer.eventName(sourceName);
-  if (event === null) return leftOut(sourceName);
+  if (event === null) return skippedByName(sourceName);
   const success = readEventList(row['event_list'], context.eventNames, idOf(row['duplicate_purchase']) === '1');
   const properties = propertiesOf(row, success, context);
   const uuid = uuidOf(row, writer);
@@ -237,7 +240,7 @@ function readHit(row: Json, context: Context): RecordResult {
   return context.zone.noted(imported([...links, hit, ...own]), clock);
 }
 
-/** Two numbers of up to 20 digits, which only together are an id. */
+/** Returns the visitor id: two numbers of up to 20 digits, unique only together. */
 function visitorOf(row: Json): string | undefined {
   const high = idOf(row['visid_high']);
   const low = idOf(row['visid_low']);
@@ -251,7 +254,7 @@ function uuidOf(row: Json, writer: EventWriter): string {
   const high = idOf(row['hitid_high']);
   const low = idOf(row['hitid_low']);
   const isHit = high !== undefined && low !== undefined && !(high === '0' && low === '0');
-  // The same hit of two visitors is none: files that went through a spreadsheet have lost the last digits of it.
+  // Two visitors cannot share a hit: files edited in a spreadsheet have lost its last digits.
   return isHit
     ? writer.id('hit', high, low, visitorOf(row) ?? '', idOf(row['hit_time_gmt']) ?? '')
     : writer.contentId(row);
@@ -275,7 +278,7 @@ function nameOf(row: Json): string {
     : name;
 }
 
-/** Columns that say who, what and when; the event has them in its own places. */
+/** Columns that identify person, action and time, and that the event contains elsewhere. */
 const readApart: ReadonlySet<string> = new Set(
   `cust_hit_time_gmt date_time duplicate_purchase event_list exclude_hit hit_source hit_time_gmt hitid_high hitid_low
   page_event page_event_var1 page_event_var2 product_list s_resolution visid_high visid_low visid_new visid_timestamp
@@ -312,17 +315,15 @@ function withValue({ name, value }: SuccessEvent): string {
   return value === undefined ? name : `${name}=${value}`;
 }
 
-/** Which columns of a data feed are read, and under which name. */
+/** The columns of a data feed to read, and their names. */
 interface ColumnPlan {
-  /** Name by position; undefined: not read. */
+  /** Name by position; `undefined` skips the column. */
   readonly names: readonly (string | undefined)[];
 }
 
 const processed = 'post_';
 
-/**
- * What Adobe has processed (`post_evar1`) stands for what was sent (`evar1`), also where it is empty, and takes its name.
- */
+/** Uses the processed value (`post_evar1`) in place of the sent one (`evar1`), even if empty, under the name of the latter. */
 function planColumns(columns: readonly string[]): ColumnPlan {
   const all = new Set(columns);
   const names = columns.map((column) => {
@@ -332,7 +333,7 @@ function planColumns(columns: readonly string[]): ColumnPlan {
   return { names };
 }
 
-/** Cells of a line: a backslash takes the meaning off a tab, a line break or another backslash behind it. */
+/** Splits a line into cells. A backslash escapes a tab, a line break or another backslash. */
 function cellsOf(line: string): readonly string[] {
   if (!line.includes('\\')) return line.split('\t');
   return [...line.matchAll(/((?:\\[^]|[^\t\\])*)(?:\t|$)/g)]
@@ -344,7 +345,7 @@ function unescapedTabs(line: string): number {
   return line.replaceAll(/\\[^]/g, '').split('\t').length - 1;
 }
 
-/** What stands in a cell for nothing. */
+/** Whether a cell represents a missing value. */
 function isEmptyCell(cell: unknown): boolean {
   return cell === undefined || cell === null || cell === '' || cell === '::empty::' || cell === '::hash::0';
 }

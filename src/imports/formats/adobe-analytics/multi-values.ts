@@ -1,12 +1,13 @@
 import { asNumber, setMember, type Properties } from '../read-values.ts';
 
 /**
- * Columns with several values (event_list, product_list, mvvars): a caret takes the meaning off a comma, semicolon, equals sign or
- * another caret behind it. https://experienceleague.adobe.com/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-spec-chars.html
+ * Separators of columns with several values (event_list, product_list, mvvars). A caret escapes a comma, semicolon, equals sign
+ * or another caret.
+ * https://experienceleague.adobe.com/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-spec-chars.html
  */
-export type Separator = ',' | ';' | '=' | '|';
+type Separator = ',' | ';' | '=' | '|';
 
-/** Cut at each separator that is not escaped; the pieces keep their escapes. */
+/** Splits at each unescaped separator; the pieces keep their escapes. */
 export function splitEscaped(text: string, separator: Separator): readonly string[] {
   if (!text.includes('^')) return text.split(separator);
   const pieces: string[] = [];
@@ -28,7 +29,7 @@ export function unescaped(text: string): string {
 const numbers: ReadonlySet<string> = new Set(['quantity', 'revenue']);
 const assigned: ReadonlySet<string> = new Set(['events', 'evars']);
 
-/** `category;product;quantity;revenue;events;eVars`, one after the other between commas. */
+/** Parses products in the form `category;product;quantity;revenue;events;eVars`, separated by commas. */
 export function readProducts(list: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (typeof list !== 'string') return [];
   return splitEscaped(list, ',').flatMap((each) => {
@@ -45,7 +46,7 @@ function valueOf(key: string, text: string): unknown {
   return assigned.has(key) ? assignmentsOf(text) : unescaped(text);
 }
 
-/** `event1=2|event2=3.5` as an object; anything else as its text. */
+/** Parses `event1=2|event2=3.5` as an object; other texts stay. */
 function assignmentsOf(text: string): unknown {
   const found: Properties = {};
   for (const each of splitEscaped(text, '|')) {
@@ -56,14 +57,14 @@ function assignmentsOf(text: string): unknown {
   return found;
 }
 
-/** One of the events of `event_list`, which a hit may have any number of. */
+/** One event of `event_list`; a hit may have any number. */
 export interface SuccessEvent {
   readonly name: string;
-  /** What follows `=`: a counter or an amount, as text. */
+  /** The text after `=`: a counter or an amount. */
   readonly value: string | undefined;
 }
 
-/** Names that every report suite has; those of its own are in the lookup file. */
+/** Names that every report suite has; custom ones are in the lookup file. */
 const standard: ReadonlyMap<string, string> = new Map([
   ['1', 'Purchase'],
   ['2', 'Product View'],
@@ -76,7 +77,7 @@ const standard: ReadonlyMap<string, string> = new Map([
 
 const purchase = '1';
 
-/** `1,201=2.50,100`: instances of eVars (100 to 199, 10000 and above) say no more than the eVars themselves. */
+/** Parses `1,201=2.50,100`. Instances of eVars (100 to 199, 10000 and above) only repeat the eVars and are dropped. */
 export function readEventList(
   list: unknown,
   names: ReadonlyMap<string, string>,
@@ -94,7 +95,7 @@ function isInstance(id: number): boolean {
   return (id >= 100 && id < 200) || (id >= 10_000 && id < 20_000);
 }
 
-/** 200 is event1, 299 event100, 20100 event101. */
+/** 200 is event1, 299 is event100, 20100 is event101. */
 function customName(id: number): string | undefined {
   if (id >= 200 && id < 300) return `Custom Event ${id - 199}`;
   return id >= 20_100 && id < 21_000 ? `Custom Event ${id - 19_999}` : undefined;

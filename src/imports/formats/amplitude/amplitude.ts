@@ -5,42 +5,42 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is event_time, else client_event_time, else server_received_time. The range of an export is server_upload_time: events of a day may lie in the export of another one.',
+    rule: 'The time is event_time, else client_event_time, else server_received_time. The range of an export refers to server_upload_time, so events of one day may be in the export of another.',
     sources: ['https://amplitude.com/docs/apis/analytics/export'],
   },
   zone: {
-    rule: 'Times of the export are UTC.',
+    rule: 'Times in the export are UTC.',
     sources: ['https://amplitude.com/docs/apis/analytics/export'],
   },
   ids: {
-    rule: "The uuid is the export's own, so an event that is exported twice, as backfills of a warehouse do, is stored once.",
+    rule: 'The uuid is the one in the export, so an event exported twice, e.g. by a warehouse backfill, is stored once.',
     sources: [
       'https://amplitude.com/docs/apis/analytics/export',
       'https://amplitude.com/docs/data/destination-catalog/google-bigquery',
     ],
   },
   links: {
-    rule: "user_id is the user, device_id the device, amplitude_id Amplitude's own number for the person; the option says whether they are linked.",
+    rule: "user_id is the user, device_id the device, amplitude_id Amplitude's number for the person; the option sets whether they are linked.",
     sources: ['https://amplitude.com/docs/en/analytics/charts/other-charts/other-charts-amplitude-sql-schema'],
     option: 'identify',
   },
   counts: {
-    rule: 'Nothing is skipped. sample_rate is reported as incomplete; an export of more than 4 GB is answered with an error, not cut.',
+    rule: 'Nothing is skipped. sample_rate is reported as incomplete; Amplitude rejects an export of more than 4 GB with an error instead of truncating it.',
     sources: ['https://amplitude.com/docs/apis/analytics/export'],
   },
 };
 
-/** Columns that are about the export, not about what happened. */
+/** Columns that describe the export, not the event. */
 const bookkeeping = ['$insert_id', '$insert_key', '$schema', 'amplitude_event_type', 'app', 'client_event_time']
   .concat(['client_upload_time', 'data', 'data_type', 'event_time', 'processed_time', 'sample_rate'])
   .concat(['server_received_time', 'server_upload_time', 'uuid']);
 
-/** How a person first came: `initial_x` of Amplitude is `$initial_x` here. */
+/** Properties of a person's first visit: `initial_x` of Amplitude becomes `$initial_x`. */
 const initial = ['referrer', 'referring_domain', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term']
   .concat(['gclid', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'fbclid', 'msclkid', 'twclid', 'ttclid', 'li_fat_id'])
   .concat(['igshid', 'rdt_cid', 'epik', 'qclid', 'sccid']);
 
-/** `column:x` is the column x of the export, to tell it from a property of the event that is called x. */
+/** `column:x` is the column x of the export, as opposed to a property x of the event. */
 const amplitudeNames: NameTable = {
   events: {
     $groupidentify: null,
@@ -86,12 +86,12 @@ const about = {
   name: 'Amplitude',
   description:
     'Events of the export with all properties of event, user and groups. distinct_id is user_id, else device_id, else ' +
-    'amplitude_id; the uuid is the export’s own. Sessions keep their start in `$session_id`. Of the operations in user_properties, $set, $setOnce and $unset are applied; ' +
-    'others depend on the value before and are named by the check. In the table of names, ' +
+    'amplitude_id; the uuid is the one in the export. Sessions keep their start in `$session_id`. Of the operations in user_properties, $set, $setOnce and $unset are applied; ' +
+    'others depend on the previous value and are reported by the check. In the name table, ' +
     '`column:x` is the column x of the export.',
   source:
-    'The Export API (`/api/2/export`): a zip of gzipped files with one JSON object per line. Or the table of events of a ' +
-    'warehouse, as Amplitude, Fivetran and other loaders fill it.',
+    'The Export API (`/api/2/export`): a zip of gzipped files with one JSON object per line. Or the event table of a ' +
+    'warehouse, as filled by Amplitude, Fivetran and other loaders.',
   options: [
     {
       key: 'identify',
@@ -101,7 +101,7 @@ const about = {
     },
     {
       key: 'user_properties',
-      description: 'Whether every event carries the user properties of its moment in `$set`',
+      description: 'Whether every event sets the user properties at its time in `$set`',
       default: 'yes',
       choices: ['yes', 'no'],
     },

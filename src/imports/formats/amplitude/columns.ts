@@ -2,12 +2,12 @@ import type { NameTable } from '../format.ts';
 import type { Names } from '../names.ts';
 import { setMember, type Json, type Properties } from '../read-values.ts';
 
-/** Read by code of their own: the event's name, objects, and what means one thing on the web and another in an app. */
+/** Columns with dedicated code: the event name, objects, and columns whose meaning differs between web and apps. */
 const special = ['event_type', 'event_properties', 'user_properties', 'groups', 'group_properties', 'device_id'].concat(
   ['os_name', 'os_version', 'device_type', 'language'],
 );
 
-/** Property of each column; null: none, or not by the table. */
+/** Maps each column to its property; null for columns with dedicated code or dropped by the table. */
 export function columnNames(names: NameTable): Names {
   const table = new Map<string, string | null>(special.map((column) => [column, null]));
   for (const [key, name] of Object.entries(names.properties)) {
@@ -21,7 +21,7 @@ export function addDeviceId({ device_id: deviceId }: Json, properties: Propertie
   put(properties, '$amplitude_device_id', 'device_id', deviceId);
 }
 
-/** Where the event has a property of that name already, the column becomes `amplitude_x`. */
+/** Writes the column as `amplitude_x` if the event already has a property of that name. */
 function put(properties: Properties, name: string, column: string, value: unknown): void {
   if (value === null || value === undefined || value === '') return;
   setMember(properties, Object.hasOwn(properties, name) ? `amplitude_${column}` : name, value);
@@ -63,7 +63,7 @@ function deviceType(device: unknown, system: string | undefined, kindOfDevice: K
 
 type KindOfDevice = (device: string) => string | undefined;
 
-/** Remembers: an export names few devices, each of them often. */
+/** Remembers results: an export contains few different devices, each many times. */
 function createDeviceKinds(): KindOfDevice {
   const known = new Map<string, string | undefined>();
   return (device) => {

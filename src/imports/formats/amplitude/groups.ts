@@ -5,7 +5,7 @@ import type { Links } from '../reader-memory.ts';
 import { idOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 
-/** Adds `$groups`: one key per type. All of them stay in `amplitude_groups` where a type has several. */
+/** Adds `$groups` with one key per type. If a type has several, all of them are kept in `amplitude_groups`. */
 export function addGroups(record: Json, properties: Properties): void {
   const groups = record['groups'];
   if (!isObject(groups)) return;
@@ -25,8 +25,9 @@ export function addGroups(record: Json, properties: Properties): void {
 }
 
 /**
- * `$groupidentify` for each group with properties. Most records repeat what others say of the group, and records come in no order of time:
- * of each content, the latest of a UTC day stays. So the last word of every day is there, whatever else was said in between.
+ * Returns a `$groupidentify` for each group with properties. Most records repeat the properties of the group, and records are not
+ * sorted by time: for each content, the latest of a UTC day is kept. So the final state of every day is present, whatever states
+ * preceded it.
  */
 export function createGroupReader(
   writer: EventWriter,
@@ -39,14 +40,14 @@ export function createGroupReader(
     for (const [type, keys] of Object.entries(types)) {
       if (type === '' || !isObject(keys)) continue;
       for (const [key, values] of Object.entries(keys)) {
-        const event = isObject(values) && key.trim() !== '' ? said(type, key, values, timestamp) : undefined;
+        const event = isObject(values) && key.trim() !== '' ? groupEvent(type, key, values, timestamp) : undefined;
         if (event !== undefined) events.push(event);
       }
     }
     return events;
   };
 
-  function said(type: string, key: string, values: Json, timestamp: string): WireEvent | undefined {
+  function groupEvent(type: string, key: string, values: Json, timestamp: string): WireEvent | undefined {
     const content = canonicalJson(values) ?? '';
     if (content === '{}') return undefined;
     const properties = { $group_type: type, $group_key: key, $group_set: values, $groups: { [type]: key } };

@@ -27,13 +27,13 @@ interface AmplitudeParts {
   readonly names: NameTable;
   /** Whether devices are linked to their users. */
   readonly identify: boolean;
-  /** Whether events carry the user properties of their moment. */
+  /** Whether events set the user properties of their time. */
   readonly setsPerson: boolean;
 }
 
 const idColumns = ['user_id', 'device_id', 'amplitude_id'];
 
-/** What lines of the Export API become. */
+/** Maps lines of the Export API. */
 export function amplitudeMap({ writer, links, names, identify, setsPerson }: AmplitudeParts): RecordMap {
   const readGroups = createGroupReader(writer, links);
   return {
@@ -45,7 +45,7 @@ export function amplitudeMap({ writer, links, names, identify, setsPerson }: Amp
         idOf(name) ?? unreadable(`expected the name of the event in event_type, got ${kindOf(name)}`),
       named: writer.eventName,
     },
-    // Written in UTC without saying so.
+    // UTC without a zone.
     time: timeAt({ path: 'event_time', zone: utc }, otherTime),
     ids: { from: idColumns, read: identityOf, add: (properties, _, record) => addDeviceId(record, properties) },
     uuid: { is: 'uuid', path: 'uuid', otherwise: uuidMaker(writer) },
@@ -68,13 +68,13 @@ export function amplitudeMap({ writer, links, names, identify, setsPerson }: Amp
     ],
     ...(setsPerson && { person: personSteps(namesOf(names.person_properties)) }),
     ...(identify && { links: writer.identify }),
-    beside: {
+    additional: {
       from: ['group_properties'],
       isIdle: ({ group_properties: groups }) => !isObject(groups) || Object.keys(groups).length === 0,
       events: ({ record, timestamp }) => readGroups(record, timestamp),
     },
     keepsLinks: true,
-    // A text in user_properties makes the record a row of a warehouse, also where they are ignored.
+    // Text in user_properties marks a warehouse row, even if the properties are ignored.
     ...(setsPerson && { usual: { has: ['event_properties'], lacks: loaderMarks } }),
   };
 }
@@ -104,7 +104,7 @@ function identityOf({ user_id: userId, device_id: deviceId, amplitude_id: amplit
 function uuidMaker(writer: EventWriter): (draft: Draft) => string {
   return ({ record }) => {
     const id = idOf(record['$insert_id']);
-    // Amplitude itself takes two events of one device with the same $insert_id for one.
+    // Amplitude itself treats two events of one device with the same $insert_id as one.
     return id === undefined ? writer.contentId(record) : writer.id('$insert_id', idOf(record['device_id']) ?? '', id);
   };
 }
@@ -140,7 +140,7 @@ function deviceOf(record: Json): string {
   return ('distinctId' in identity && identity.distinctId) || '';
 }
 
-/** Of an event that stands for several: Amplitude took in only this share of them. */
+/** Notes an event that represents several: Amplitude stored only this share of them. */
 const sampling: Hook = {
   from: ['sample_rate'],
   isIdle: ({ sample_rate: rate }) => rate === undefined || rate === null,
@@ -150,7 +150,7 @@ const sampling: Hook = {
   },
 };
 
-/** The user properties of the moment. */
+/** Writes the user properties at the time of the event. */
 function personSteps(names: Names): readonly PersonStep[] {
   return [
     {
@@ -169,16 +169,16 @@ function personSteps(names: Names): readonly PersonStep[] {
   ];
 }
 
-/** Automatic events keep what happened to the element. */
+/** Automatic events keep the kind of interaction. */
 function addEventType(name: string, event: string, properties: Properties): void {
   if (event !== '$autocapture') return;
   properties['$event_type'] ??= name.endsWith('Changed') ? 'change' : 'click';
 }
 
-/** What Amplitude writes for "came from nowhere". */
+/** Amplitude's value for a missing origin. */
 const none = 'EMPTY';
 
-/** Whether a property says how the person first came. */
+/** Whether a property describes the person's first visit. */
 function isInitial(name: string): boolean {
   return name.startsWith('$initial_') || name.startsWith('initial_');
 }
@@ -187,7 +187,7 @@ function hasOperations(user: Json): boolean {
   return userOperations.some((operation) => user[operation] !== undefined);
 }
 
-/** What operations say beside `$set`; those that are not applied are noted. */
+/** Applies operations other than `$set`; those not supported are noted. */
 function applyOperations(user: Json, names: Names, draft: Draft): void {
   const { properties, setOnce } = draft;
   const changes = userChanges(user);
@@ -200,17 +200,17 @@ function applyOperations(user: Json, names: Names, draft: Draft): void {
   if (sample !== undefined) note(draft, { of: 'amplitude_operations', sample });
 }
 
-/** Between 1973 and 2286; a smaller number is no time, and -1 means none. */
+/** Session ids between 1973 and 2286 are times; -1 means no session. */
 const earliestMs = 1e11;
 const latestMs = 1e13;
 const recentMax = 20_000;
 
 /**
- * Amplitude numbers sessions by the ms of their start, and -1 means none. Here a session is a UUID of version 7 that tells
- * the same start; which device it belongs to decides the rest of it.
+ * Converts session ids, which are the start in ms (-1 means no session), to UUIDs of version 7 with the same start; the device
+ * determines the remaining bits.
  */
 function createSessionIds(): (sessionId: unknown, deviceOf: () => string) => string | undefined {
-  // Records of one session mostly follow each other.
+  // Records of a session are mostly adjacent.
   const recent = new Map<string, { readonly start: number; readonly id: string }>();
   return (sessionId, deviceOf) => {
     const start = typeof sessionId === 'string' ? Number(sessionId) : sessionId;
@@ -229,26 +229,26 @@ function isStart(ms: number): boolean {
   return ms >= earliestMs && ms < latestMs && Number.isInteger(ms);
 }
 
-/** `random` lends everything after the time and the version. */
+/** `random` provides the bits after time and version. */
 function uuidAt(ms: number, random: string): string {
   const time = ms.toString(16).padStart(12, '0').slice(-12);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(15)}`;
 }
 
-/** What changes a property by the value that it has, which no event of an export says. */
+/** Operations that depend on the current value, which no event of an export contains. */
 const relative = ['$add', '$append', '$prepend', '$preInsert', '$postInsert', '$remove', '$clearAll'] as const;
 
-/** Members of user_properties that are operations of the Identify API, and no properties. */
+/** Members of user_properties that are operations of the Identify API rather than properties. */
 const userOperations: readonly string[] = ['$set', '$setOnce', '$unset', ...relative];
 
-/** User properties with their operations apart. */
+/** User properties with operations separated. */
 interface UserChanges {
-  /** As they stand there, and those of `$set`. */
+  /** Plain properties and those of `$set`. */
   readonly set: Json;
   readonly setOnce: Json;
-  /** Names of those that are removed. */
+  /** Names of removed properties. */
   readonly unset: readonly string[];
-  /** `$add logins`: operations that are not applied. */
+  /** Operations that are not applied, such as `$add logins`. */
   readonly notApplied: readonly string[];
 }
 
@@ -285,8 +285,8 @@ function namesIn(value: unknown): readonly string[] {
 const marker = 'event_type';
 
 /**
- * A row of the table of events, as Amplitude's own warehouse export, Fivetran and other loaders write it, as a line of the
- * Export API; what is one already comes back as it is.
+ * Converts a row of a warehouse's event table (Amplitude's own export, Fivetran, other loaders) to a line of the Export API.
+ * Other records stay.
  */
 function exportedRecord(record: Json): Json {
   if (!isWarehouseRow(record)) return record;
@@ -301,7 +301,7 @@ function exportedRecord(record: Json): Json {
   return exported;
 }
 
-/** Objects are texts there, or in columns of their own, or the loader has left its marks. */
+/** In warehouse rows objects are text or separate columns, or the loader added its columns. */
 function isWarehouseRow(record: Json): boolean {
   if (isInCapitals(record, marker) || hasLoaderColumn(record)) return true;
   const { event_properties: event, user_properties: user } = record;
@@ -317,7 +317,7 @@ function putInto(exported: Properties, object: string, member: string, value: un
 
 const objects: readonly string[] = ['event_properties', 'user_properties', 'groups'];
 
-/** Columns that are called otherwise than in the export. */
+/** Columns whose names differ from the export. */
 const names: ReadonlyMap<string, string> = new Map([
   ['_insert_id', '$insert_id'],
   ['_insert_key', '$insert_key'],

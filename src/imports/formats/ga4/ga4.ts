@@ -5,7 +5,7 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is event_timestamp, right also where an event arrived late.',
+    rule: 'The time is event_timestamp, which is correct even for events that arrived late.',
     sources: ['https://developers.google.com/analytics/bigquery/event-schema'],
   },
   zone: {
@@ -13,16 +13,16 @@ const evidence: Evidence = {
     sources: ['https://support.google.com/analytics/answer/7029846'],
   },
   ids: {
-    rule: 'A row has no id of its own: the uuid follows from stream, user, time, name and place in the batch, so a row is the same one in events_intraday and in the daily table, and after a daily table was amended.',
+    rule: 'Rows have no id: the uuid is derived from stream, user, time, name and position in the batch, so a row is the same event in events_intraday, in the daily table and after an amendment of that table.',
     sources: ['https://developers.google.com/analytics/bigquery/event-schema'],
   },
   links: {
-    rule: 'user_id is the user, user_pseudo_id the device. Rows without either were sent without consent; the option says what happens to them.',
+    rule: 'user_id is the user, user_pseudo_id the device. Rows without either were sent without consent; the option sets what happens to them.',
     sources: ['https://developers.google.com/analytics/bigquery/event-schema'],
     option: 'without_user',
   },
   counts: {
-    rule: 'Daily tables change for up to three days, and what arrives later is in none: import a day again after that time. Rows without a user are skipped and counted.',
+    rule: 'Daily tables change for up to three days; later events are in no table. Import a day again after that time. Rows without a user are skipped and counted.',
     sources: ['https://developers.google.com/analytics/bigquery/event-schema'],
     option: 'without_user',
   },
@@ -83,21 +83,21 @@ const about = {
   slug,
   name: 'Google Analytics 4',
   description:
-    'Rows of the BigQuery export. Parameters of an event become properties; records such as `device` and `geo` ' +
-    'are taken apart, `device.web_info.browser` is called `device_web_info_browser` in the table of names. User ' +
-    'properties, first touch and lifetime value go to `$set`. A row has no id: its uuid follows from stream, ' +
-    'user, time, name and place in the batch (in rows from before 2024, which have no place, from the parameters ' +
-    'instead), so a daily table that Google amended later gives the same events again. Values `(not set)` and ' +
-    '`(not provided)` are left out.',
+    'Rows of the BigQuery export. Event parameters become properties; records such as `device` and `geo` ' +
+    'are flattened: `device.web_info.browser` is `device_web_info_browser` in the name table. User ' +
+    'properties, first touch and lifetime value go to `$set`. Rows have no id: the uuid is derived from stream, ' +
+    'user, time, name and position in the batch (or from the parameters in rows from before 2024, which have no ' +
+    'position), so an amended daily table gives the same events. Values `(not set)` and ' +
+    '`(not provided)` are dropped.',
   source:
     'The tables `events_YYYYMMDD` of a BigQuery dataset `analytics_…`, exported as JSON lines, Parquet or Avro; or a ' +
-    'flattened table of events (a column per parameter), as Fivetran, dbt packages and other loaders write it.',
+    'flattened event table (one column per parameter) from Fivetran, dbt packages and other loaders.',
   options: [
     {
       key: 'without_user',
       description:
         'What to do with rows that have neither user_id nor user_pseudo_id (sent without consent): skip them, or import ' +
-        'each under an id of its own without a person.',
+        'each under a unique id without a person.',
       default: 'skip',
       choices: ['skip', 'anonymous'],
     },

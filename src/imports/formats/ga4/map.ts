@@ -22,7 +22,7 @@ import { exportedRow } from './warehouse.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isObject } from '../../../base/json.ts';
 
-/** Records of a row that are taken apart, as the schema of the export has them. */
+/** Records of a row to flatten, by the schema of the export. */
 const apart =
   `app_info collected_traffic_source device device.web_info ecommerce event_dimensions geo privacy_info publisher
   session_traffic_source_last_click session_traffic_source_last_click.cm360_campaign
@@ -30,7 +30,7 @@ const apart =
   session_traffic_source_last_click.google_ads_campaign session_traffic_source_last_click.manual_campaign
   session_traffic_source_last_click.sa360_campaign traffic_source`.split(/\s+/);
 
-/** What rows of the export become. `importsAnonymous`: those without a user and a device, too. */
+/** Maps rows of the export. `importsAnonymous` includes rows without user and device. */
 export function ga4Map(writer: EventWriter, names: NameTable, importsAnonymous: boolean): RecordMap {
   const properties = namesOf(names.properties);
   return {
@@ -101,7 +101,7 @@ function identityOf(
     : skipped('neither user_id nor user_pseudo_id: sent without consent');
 }
 
-/** The first part of ids of rows. */
+/** First part of row ids. */
 const idKind = 'event';
 const idColumns: readonly string[] = [
   'stream_id',
@@ -111,23 +111,23 @@ const idColumns: readonly string[] = [
   'event_name',
   'event_bundle_sequence_id',
 ];
-/** Of the batch in which a row came, and the row's place there; older rows have none. */
+/** Identify the batch and the row's position in it; older rows lack them. */
 const placeColumns: readonly string[] = ['batch_page_id', 'batch_ordering_id'];
 const placeColumn = 'batch_event_index';
 
-/** Google sends nothing twice under one place in a batch; without a place two equal rows are two events. */
+/** Google never sends two events with the same position in a batch; without a position, two equal rows are two events. */
 function idOfRow(writer: EventWriter, row: Json, record: Json): string {
   const idIn = (column: string): string => idOf(row[column]) ?? '';
   const key = [idKind, ...idColumns.map(idIn)];
   const place = idOf(row[placeColumn]);
   if (place !== undefined) return writer.id(...key, ...placeColumns.map(idIn), place);
-  // A flattened row has its parameters in columns, as many as there are.
+  // A flattened row has one column per parameter.
   const parameters = row['event_params'] ?? (row === record ? null : row);
   const content = canonicalJson([parameters, row['items'] ?? null]);
   return writer.countedId(...key, content);
 }
 
-/** Members of a row that are no properties as they stand. */
+/** Members of a row that are not copied as properties. */
 const readApart: ReadonlySet<string> = new Set(
   [
     'event_name',
@@ -140,7 +140,7 @@ const readApart: ReadonlySet<string> = new Set(
   ].concat(['user_properties', 'user_pseudo_id']),
 );
 
-/** Values that say nothing. */
+/** Values that represent missing data. */
 const unset: readonly unknown[] = [null, '', '(not set)', '(not provided)'];
 
 function putParameter(target: Properties, parameter: unknown, put: EventWriter['put']): void {
@@ -149,7 +149,7 @@ function putParameter(target: Properties, parameter: unknown, put: EventWriter['
   if (isSet(value)) put(target, parameter['key'], value);
 }
 
-/** What was bought, seen, put into the cart. */
+/** Adds items that were bought, viewed or put into the cart. */
 function addItems(writer: EventWriter, properties: Properties, given: unknown): void {
   const items = listOf(given).filter(isObject).map(itemOf);
   if (items.length > 0) writer.put(properties, 'items', items);
@@ -164,7 +164,7 @@ function itemOf(item: Json): Properties {
   return read;
 }
 
-/** When the person first came, in µs since 1970, and what they have spent since. */
+/** Adds the person's first touch (µs since 1970) and lifetime value. */
 function addLifetime(writer: EventWriter, person: Properties, firstTouch: unknown, lifetime: unknown): void {
   writer.putPerson(person, 'user_first_touch_timestamp', timeOfEpoch(firstTouch, 'us'));
   for (const [key, value] of Object.entries(objectOf(lifetime))) {

@@ -3,8 +3,8 @@ import { setMember, type Json, type Properties } from '../read-values.ts';
 import { cellOf, hasLoaderColumn, isInCapitals, memberOf, plainRow, type ColumnKinds } from '../warehouse-row.ts';
 
 /**
- * A row of a flattened table as a row of the BigQuery export: as Fivetran writes it (`name`, `timestamp`, `param_…`), or as dbt
- * packages and loaders do (`event_name`, a column per parameter). What is a row of the export already comes back as it is.
+ * Converts a row of a flattened table to a row of the BigQuery export, from Fivetran (`name`, `timestamp`, `param_…`) or from dbt
+ * packages and loaders (`event_name`, one column per parameter). Other records stay.
  */
 export function exportedRow(record: Json): Json {
   const marker = nameColumnOf(record);
@@ -28,7 +28,7 @@ export function exportedRow(record: Json): Json {
   return exported;
 }
 
-/** The column with the name of the event; undefined: a row as BigQuery has it. */
+/** Returns the column with the event name; `undefined` for rows in the form of BigQuery. */
 function nameColumnOf(record: Json): string | undefined {
   if (record['event_name'] !== undefined) {
     const isFlat = hasLoaderColumn(record) || !Array.isArray(record['event_params']);
@@ -46,12 +46,12 @@ function after(column: string, prefix: string): string | undefined {
   return column.startsWith(prefix) && column.length > prefix.length ? column.slice(prefix.length) : undefined;
 }
 
-/** Of a person, not of the event: `user_ltv_revenue`. */
+/** Returns columns of the person such as `user_ltv_revenue`. */
 function lifetime(column: string): string | undefined {
   return column.startsWith('user_ltv_') ? column : undefined;
 }
 
-/** As Fivetran calls the columns of the export. */
+/** Fivetran's names for columns of the export. */
 const names: ReadonlyMap<string, string> = new Map([
   ['bundle_sequence_id', 'event_bundle_sequence_id'],
   ['date', 'event_date'],
@@ -64,7 +64,7 @@ const names: ReadonlyMap<string, string> = new Map([
 
 const times = ['event_timestamp', 'user_first_touch_timestamp'] as const;
 
-/** Microseconds since 1970 as BigQuery counts them, so that the same event has the same id. What is no text of a time stays. */
+/** Converts a time to microseconds since 1970 as in BigQuery, so that the same event has the same id. Other values stay. */
 function microsOf(value: unknown): unknown {
   const iso = textTime(value);
   if (iso === undefined) return value;

@@ -11,33 +11,33 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time of an event is `time`, by the clock of the device, which Heap does not correct; of a user last_modified, else joindate.',
+    rule: 'The time of an event is `time` on the clock of the device, which Heap does not correct; that of a user is last_modified, else joindate.',
     sources: [
       'https://help.heap.io/heap-connect/heap-connect-guide/data-schema',
       'https://help.heap.io/data-types/event-faqs/why-do-i-see-events-and-users-from-the-future',
     ],
   },
   zone: {
-    rule: 'No statement about the zone of times without one: UTC, unless the option says otherwise.',
+    rule: 'The zone of times without one is not documented: UTC by default, set the option for another.',
     option: 'time_zone',
     note: 'zone_assumed',
   },
   ids: {
-    rule: 'event_id is the key of a table of events; a labelled event lies in several tables under one, so its name is part of the uuid.',
+    rule: 'event_id is the key of an event table. A labelled event is in several tables under the same key, so its name is part of the uuid.',
     sources: [
       'https://fivetran.com/docs/connectors/applications/heap/connector-schema',
       'https://help.heap.io/heap-connect/heap-connect-guide/data-schema',
     ],
   },
   links: {
-    rule: "user_id is Heap's own id, identity what identify was called with; user_migrations leads from a user who was merged to the one who stayed.",
+    rule: "user_id is Heap's own id, identity the argument of identify; user_migrations maps a merged user to the remaining one.",
     sources: [
       'https://help.heap.io/hc/en-us/sections/36055206561425-Heap-Connect-Guide',
       'https://help.heap.io/heap-connect/heap-connect-guide/data-schema',
     ],
   },
   counts: {
-    rule: 'Exports are retroactive, tables are filled again, and the tables behind the views (…_raw) may hold a row twice: the same row again is stored once. Only events that were chosen to be synced are in an export. Nothing is skipped.',
+    rule: 'Exports are retroactive, tables are refilled, and the tables behind the views (…_raw) may contain a row twice: an identical row is stored once. Only events selected for the sync are exported. Nothing is skipped.',
     sources: [
       'https://help.heap.io/heap-connect/heap-connect-guide/data-schema',
       'https://docs.heapanalytics.com/docs/overview-and-schema-bigquery',
@@ -95,17 +95,17 @@ const about = {
   name: 'Heap',
   description:
     'Rows of Heap Connect (the tables of events, pageviews, users and user_migrations) and lines of the one-time ' +
-    'JSON export. A row of an event table does not say which event it is: give the name in the option `event`, ' +
-    'table by table. `platform` is taken apart into `platform_name` and `platform_version` for the table of ' +
-    'names. The address of a page is made of domain (with https), path, query and hash where the row has them, ' +
-    'else it is landing_page. Users become `$set` at last_modified, what they came with `$set_once`; identity ' +
+    'JSON export. A row of an event table does not contain the event name: set the option `event` for each ' +
+    'table. `platform` is split into `platform_name` and `platform_version` in the name table. ' +
+    'The page address consists of domain (with https), path, query and hash if the row has them, ' +
+    'else it is landing_page. Users become `$set` at last_modified, their initial properties `$set_once`; identity ' +
     'and user_id are linked.',
   source: 'Heap Connect to a warehouse or bucket, its tables as Avro, CSV, JSON lines or Parquet; or the JSON export.',
   options: [
     {
       key: 'event',
       description:
-        'Name of the events whose rows have no event_name, event_table_name, type or object: often that of the table.',
+        'Name of events whose rows have no event_name, event_table_name, type or object; often the name of the table.',
     },
     assumedZoneOption,
   ],
@@ -131,7 +131,7 @@ export const heap: Format = formatByMap(about, ({ options, names, writer }) => {
     event,
     time: timeIn('time', 'time as ISO 8601 or milliseconds', zone),
     ids: { from: ['identity', 'user_id', 'id'], read: identityOf },
-    // A labelled event lies in several tables under one id; its name keeps them apart.
+    // A labelled event is in several tables under one id; its name distinguishes the rows.
     uuid: uuidIn(slug, ['event_id'], writer, [{ from: nameColumns, read: (row) => String(event.read(row)) }]),
     order: ['event', 'time', 'names', 'ids'],
     properties: [
@@ -142,7 +142,7 @@ export const heap: Format = formatByMap(about, ({ options, names, writer }) => {
       ...notes('time'),
     ],
     links: writer.join,
-    // Where no zone is given, most times need a note.
+    // Without a given zone, most times need a note.
     ...(options['time_zone'] !== '' && { usual: { lacks: new Set(['from_user_id', 'to_user_id']) } }),
   };
 });
@@ -204,7 +204,7 @@ function readUser(writer: EventWriter, row: Json, zone: Zone): RecordResult {
   return imported([...identify, writer.generated(idParts, '$set', distinctId, timestamp, properties)]);
 }
 
-/** Heap's own id of the user; the JSON export writes it as `(project,user)`. */
+/** Returns Heap's id of the user; the JSON export writes it as `(project,user)`. */
 function heapId(row: Json): string | undefined {
   const { id } = row;
   const pair = typeof id === 'string' ? pairPattern.exec(id) : null;
@@ -229,7 +229,7 @@ function prefixed(mark: string, value: unknown): string {
   return value.startsWith(mark) ? value : `${mark}${value}`;
 }
 
-/** `Mac OS X 10.15.7` as a name and a version. */
+/** Splits `Mac OS X 10.15.7` into name and version. */
 function putPlatform(target: Properties, column: string, row: Json, put: EventWriter['put']): void {
   const value = row[column];
   if (typeof value !== 'string') return put(target, column, value);

@@ -38,7 +38,7 @@ describe('rows of June', () => {
       page: { url: 'https://a.example/x' },
       ip: '192.0.2.7',
       traits: { team: 'red' },
-      odd: { deep: 1 },
+      nested: { deep: 1 },
     };
     const { properties } = eventFrom(june, {
       ...row,
@@ -54,7 +54,7 @@ describe('rows of June', () => {
       $current_url: 'https://a.example/x',
       $pathname: '/x',
       $ip: '192.0.2.7',
-      context_odd_deep: 1,
+      context_nested_deep: 1,
       region: 'north',
       $groups: { company: 'g1' },
       $set: { team: 'red', plan: 'pro' },

@@ -14,25 +14,25 @@ import example from './example.json' with { type: 'json' };
 const evidence: Evidence = {
   times: {
     rule: 'The time is `timestamp`.',
-    because: 'No other column of the export holds a time.',
+    because: 'No other column of the export contains a time.',
   },
   zone: {
-    rule: 'No statement about the zone of times without one: UTC, unless the option says otherwise.',
+    rule: 'The zone of times without one is not documented: UTC by default, set the option for another.',
     option: 'time_zone',
     note: 'zone_assumed',
   },
   ids: {
-    rule: 'The export documents no id: the uuid is message_id or id where a row has one, else it follows from the content.',
-    because: 'Equal rows of a file are kept, each as an event of its own, and the same file again changes nothing.',
+    rule: 'No id is documented: the uuid is message_id or id if a row has one, else it is derived from the content.',
+    because: 'Equal rows of a file are kept as separate events, and importing the same file again changes nothing.',
   },
   links: {
-    rule: 'user_id is the user, anonymous_id the device, as in the calls that June took in.',
+    rule: 'user_id is the user, anonymous_id the device, as in the calls to June.',
     sources: [
       'https://raw.githubusercontent.com/api-evangelist/june/refs/heads/main/json-schema/june-track-request-schema.json',
     ],
   },
   counts: {
-    rule: 'Nothing is skipped and nothing taken for a repetition.',
+    rule: 'Nothing is skipped and nothing is treated as a duplicate.',
     because: 'Every row becomes an event, or is rejected with a reason.',
   },
 };
@@ -82,13 +82,13 @@ const about = {
   description:
     'Rows of the CSV export: type, name, user_id, anonymous_id, timestamp, and properties, traits and context as ' +
     'JSON. A row with group_id and traits is a group, one with traits and no name an identified user, any other ' +
-    'an event; where type is page or screen, the name stays beside it. A row has no id: its uuid follows from ' +
-    'its content.',
+    'an event; for the types page and screen the name becomes a property. Rows have no id: the uuid is derived ' +
+    'from the content.',
   source: 'The CSV files of a workspace export.',
   options: [
     {
       key: 'group_type',
-      description: 'The kind of group that companies become.',
+      description: 'Type of the groups that companies become.',
       default: 'company',
     },
     assumedZoneOption,
@@ -116,7 +116,7 @@ export const june: Format = formatByMap(about, ({ options, names, writer }) => {
       from: nameColumns,
       read: (row) =>
         sourceNameOf(row) ?? unreadable(`expected the name of the event in name, got ${kindOf(row['name'])}`),
-      // A tracked event that is called like a kind of row is none.
+      // A tracked event named like a row type is not of that type.
       named: (name, row) => (!isPage(row) && Object.hasOwn(about.names.events, name) ? name : writer.eventName(name)),
     },
     time: timeIn('timestamp', 'timestamp as ISO 8601 or milliseconds', zone),
@@ -168,7 +168,7 @@ export const june: Format = formatByMap(about, ({ options, names, writer }) => {
 const nameColumns = ['type', 'name', 'event'];
 const jsonCells = ['properties', 'traits', 'context'];
 
-/** An empty cell is an empty object. */
+/** Parses JSON cells; an empty cell is an empty object. */
 function withObjects(row: Json): Json {
   const cellOf = (value: unknown): unknown =>
     value === undefined || value === null || value === '' ? {} : (objectOfJson(value) ?? value);

@@ -2,7 +2,7 @@ import { isObject } from '../../../base/json.ts';
 import { setMember, type Json, type Properties } from '../read-values.ts';
 import { refuse, valueRule, type ValueRule } from './value-rule.ts';
 
-/** Several values under names of their own: properties, `$set`, groups. */
+/** Several named values: properties, `$set`, groups. */
 export interface BagRule {
   readonly addTo: (record: Json, target: Properties) => void;
   readonly columns: readonly string[];
@@ -10,7 +10,7 @@ export interface BagRule {
   readonly rules: readonly (readonly [string, ValueRule])[];
 }
 
-/** A list of columns, which keep their names, or an object of name → rule. Throws FormatOptionsError. */
+/** Parses a list of columns, which keep their names, or an object of name → rule. Throws FormatOptionsError. */
 export function bagRule(rule: unknown, at: string): BagRule {
   const rules = entriesOf(rule, at);
   return {
@@ -25,7 +25,7 @@ export function bagRule(rule: unknown, at: string): BagRule {
   };
 }
 
-/** Elsewhere an empty text is nothing, since it names no one; as the value of a property it is kept. */
+/** Keeps an empty text as the value of a property; elsewhere it counts as missing, since it identifies nothing. */
 export function emptyText({ form }: ValueRule, record: Json): '' | undefined {
   const isColumn = form !== undefined && 'path' in form && Object.hasOwn(record, form.path);
   return isColumn && !form.path.includes('.') && record[form.path] === '' ? '' : undefined;

@@ -22,7 +22,7 @@ import type { Rules } from './rules.ts';
 import { isExcelDate, type TimeRule } from './time-rule.ts';
 import type { ValueRule } from './value-rule.ts';
 
-/** The rules of a user as a map: paths are found where they stand, and whatever is more than a path is asked of the rule itself. */
+/** Converts a user's rules to a map. Paths are resolved directly; anything beyond a path calls the rule. */
 export function mappingMap(rules: Rules, writer: EventWriter, names: NameTable): RecordMap {
   const { uuid, set, setOnce, skip, groups, groupSet } = rules;
   const person = namesOf(names.person_properties);
@@ -78,7 +78,7 @@ export function mappingMap(rules: Rules, writer: EventWriter, names: NameTable):
   };
 }
 
-/** The columns that hold a value. */
+/** Returns the columns with a value. */
 export function without(nothing: ReadonlySet<string>, record: Json): Json {
   const kept: Properties = {};
   for (const column of Object.keys(record)) {
@@ -129,7 +129,7 @@ function idsOf({ distinctId, anonymousId }: Rules): IdRule {
   };
 }
 
-/** Of an id that is no UUID, what else identifies the event is a part: two files may both count from 1. */
+/** If the id is not a UUID, the event's other identifying values become part of it: two files may both count from 1. */
 function uuidOf({ source, nothing }: Rules, { columns, read, form }: ValueRule): UuidRule {
   const pieces = form === undefined || nothing.size > 0 ? undefined : 'path' in form ? [form] : form.pieces;
   const id: IdPart = { from: columns, read: (record) => idOf(read(record)), ...(pieces && { pieces }) };
@@ -143,7 +143,7 @@ function uuidOf({ source, nothing }: Rules, { columns, read, form }: ValueRule):
   };
 }
 
-/** Why what is told of a group has no place to go. */
+/** Returns why group properties cannot be assigned. */
 function groupFault({ record, event }: Draft, { groups }: Rules): NoEvents | undefined {
   if (event !== '$groupidentify') {
     return unreadable('$group_set: expected events called $groupidentify, got another one');
@@ -183,7 +183,7 @@ function bagSteps({ rules }: BagRule, words: Rules['nothing']): readonly (Member
         const value = read(record);
         if (value !== undefined && value !== null) setMember(properties, name, value);
       },
-      // What nests may nest too deep, and is judged by others.
+      // Nested values may exceed the depth limit, which other code checks.
       isUsual: (added) => Object.values(added).every((value) => typeof value !== 'object'),
     };
   });
@@ -194,17 +194,17 @@ function othersOf({ taken, nothing }: Rules): RecordMap['properties'][number] {
   return { bag: '', names, nothing: [null, ...nothing], taken: 'is-skipped', keepsObjects: true };
 }
 
-/** Left out where there are rules of which the converter cannot tell. */
+/** Omitted for rules that the converter cannot follow. */
 function usualOf(rules: Rules): { readonly usual?: Usual } {
   const { uuid, nothing, properties, set, setOnce } = rules;
   if (![properties, set, setOnce].every(isInOrder)) return {};
-  // What stands for nothing is no part of the content.
+  // Missing values are not part of the content.
   if (uuid === undefined && nothing.size > 0) return {};
   const dotted = pathsOf(rules).filter((path) => path.includes('.'));
   return {
     usual: {
       ignores: 'all',
-      // A column whose name is the whole path comes before what the path leads to.
+      // A column named like the whole path takes precedence over the nested value.
       lacks: new Set(dotted),
       texts: dotted.flatMap(objectsOn),
       nothing,
@@ -212,7 +212,7 @@ function usualOf(rules: Rules): { readonly usual?: Usual } {
   };
 }
 
-/** Objects have numbers in front. */
+/** Objects sort integer keys first. */
 function isInOrder({ rules }: BagRule): boolean {
   return rules.every(([name]) => !/^\d/.test(name) && name !== '__proto__');
 }
@@ -223,13 +223,13 @@ function pathsOf({ event, distinctId, anonymousId, timestamp, uuid, ...rest }: R
   return all.flatMap((rule) => rule?.columns ?? []);
 }
 
-/** `a` and `a.b` of `a.b.c`. */
+/** Returns `a` and `a.b` for `a.b.c`. */
 function objectsOn(path: string): readonly string[] {
   const steps = path.split('.');
   return steps.slice(1).map((_, index) => steps.slice(0, index + 1).join('.'));
 }
 
-/** Type → key, of those that a record has. */
+/** Returns the keys of a record's groups by type. */
 function groupsOf(bag: BagRule, record: Json): Properties {
   const found: Properties = {};
   bag.addTo(record, found);

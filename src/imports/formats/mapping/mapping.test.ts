@@ -107,7 +107,7 @@ describe('the declarative mapping', () => {
     });
   });
 
-  it('texts that stand for no value are none, in any rule and among the other columns', () => {
+  it('texts that represent a missing value count as missing in every rule and among the other columns', () => {
     const change = { user: 'NULL', device: 'd1', plan: '\\N', note: 'null', list: ['NULL'] };
     const mapped = given({ nothing: ['NULL', '\\N'], distinct_id: { first: ['user', 'device'] } });
     const event = eventFrom(mapping, { ...record, ...change }, mapped);
@@ -175,7 +175,7 @@ describe('the declarative mapping', () => {
     });
   });
 
-  it('$group_set makes the profile of a group of a row; where there is no one group, or another event, it is refused', () => {
+  it('$group_set creates a group profile from a row; without exactly one group, or with another event, it is rejected', () => {
     const more = { groups: { company: 'org' }, $group_set: { seats: 'n' } };
     const named = { ...more, event: { constant: '$groupidentify' } };
     expect(eventFrom(mapping, { ...record, org: 7, n: 3 }, given(named))).toMatchObject({
@@ -204,7 +204,7 @@ describe('the declarative mapping', () => {
     expect(uuid({ uuid: 'id' }, { id: 1 })).not.toBe(uuid({ uuid: 'id' }, { id: 1, user: 'u2' }));
   });
 
-  it('an anonymous id is linked once, unless it is the id itself or means nobody', () => {
+  it('an anonymous id is linked once, unless it equals the id or is a placeholder', () => {
     const records = ['a1', 'a1', 'u1', 'null', ''].map((visitor) => Object.assign({ visitor }, record));
     const events = eventsOf(readAll(mapping, records, given({ anonymous_id: 'visitor' })));
     expect(events.map(({ event }) => event)).toEqual(['$identify', ...Array<string>(5).fill('Order Done')]);
@@ -238,9 +238,12 @@ describe('a mapping that is wrong says where', () => {
     [JSON.stringify({ ...rules, event: {} }), 'mapping: event: expected one of path, constant, template, first'],
     [JSON.stringify({ ...rules, event: { path: 'a', first: ['b'] } }), 'mapping: event: expected one of'],
     [JSON.stringify({ ...rules, event: { path: 'a', tabel: {} } }), 'mapping: event: expected only path'],
-    [JSON.stringify({ ...rules, event: { path: 'a', else: 1 } }), 'mapping: event.else: expected a table beside it'],
+    [
+      JSON.stringify({ ...rules, event: { path: 'a', else: 1 } }),
+      'mapping: event.else: expected it together with "table"',
+    ],
     [JSON.stringify({ ...rules, event: { path: 'a', type: 'date' } }), 'mapping: event.type: expected text, number'],
-    [JSON.stringify({ ...rules, event: '{a' }), 'mapping: event: expected every { to have its }'],
+    [JSON.stringify({ ...rules, event: '{a' }), 'mapping: event: expected a } for every {'],
     [JSON.stringify({ ...rules, uuid: 7 }), 'mapping: uuid: expected a column, a template or an object, got 7'],
     [JSON.stringify({ ...rules, properties: [7] }), 'mapping: properties[0]: expected the name of a column'],
     [
@@ -311,15 +314,15 @@ describe('values that look like nothing', () => {
   const read = (mapped: object, more: object): Readonly<Record<string, unknown>> =>
     eventFrom(mapping, { ...record, ...more }, { mapping: JSON.stringify(mapped) }).properties;
 
-  it('an empty text, zero and false are properties, as in every other format; null is none', () => {
-    const odd = { empty: '', zero: 0, no: false, nothing: null };
+  it('an empty text, zero and false are properties, as in every other format; null is not', () => {
+    const falsy = { empty: '', zero: 0, no: false, nothing: null };
     const kept = { empty: '', zero: 0, no: false };
-    expect(read(rules, odd)).toMatchObject(kept);
-    expect(read({ ...rules, properties: Object.keys(odd) }, odd)).toMatchObject(kept);
-    expect(read({ ...rules, $set: ['empty'] }, odd)).toMatchObject({ $set: { empty: '' } });
-    for (const mapped of [rules, { ...rules, properties: Object.keys(odd) }])
-      expect(Object.keys(read(mapped, odd))).not.toContain('nothing');
-    expect(Object.keys(read({ ...rules, nothing: [''] }, odd))).not.toContain('empty');
+    expect(read(rules, falsy)).toMatchObject(kept);
+    expect(read({ ...rules, properties: Object.keys(falsy) }, falsy)).toMatchObject(kept);
+    expect(read({ ...rules, $set: ['empty'] }, falsy)).toMatchObject({ $set: { empty: '' } });
+    for (const mapped of [rules, { ...rules, properties: Object.keys(falsy) }])
+      expect(Object.keys(read(mapped, falsy))).not.toContain('nothing');
+    expect(Object.keys(read({ ...rules, nothing: [''] }, falsy))).not.toContain('empty');
   });
 
   it.each([45_292.5, '45292.5'])(

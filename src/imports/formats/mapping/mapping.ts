@@ -10,31 +10,31 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is what the rule `timestamp` names.',
-    because: "The rules are the user's own; the check shows what they make of the first records.",
+    rule: 'The time is the value of the rule `timestamp`.',
+    because: 'The user writes the rules; the check shows their results for the first records.',
   },
   zone: {
-    rule: 'Zone and unit are `zone` and `format` of the rule; without them numbers go by their size and texts without a zone are UTC. Dates of a spreadsheet are refused unless the rule says so.',
-    because: "The rules are the user's own; the check shows what they make of the first records.",
+    rule: 'Zone and unit are `zone` and `format` of the rule. By default the size of a number determines its unit, and texts without a zone are UTC. Spreadsheet dates are rejected unless the rule has the format `excel`.',
+    because: 'The user writes the rules; the check shows their results for the first records.',
   },
   ids: {
-    rule: 'The uuid is what the rule `uuid` names, else it follows from the content.',
-    because: "The rules are the user's own; the check shows what they make of the first records.",
+    rule: 'The uuid is the value of the rule `uuid`, else it is derived from the content.',
+    because: 'The user writes the rules; the check shows their results for the first records.',
   },
   links: {
-    rule: 'The person is what `distinct_id` names, the device `anonymous_id`.',
-    because: "The rules are the user's own; the check shows what they make of the first records.",
+    rule: 'The person is the value of `distinct_id`, the device that of `anonymous_id`.',
+    because: 'The user writes the rules; the check shows their results for the first records.',
   },
   counts: {
-    rule: 'What the rule `skip` names is skipped and counted by its reason.',
-    because: "The rules are the user's own; the check shows what they make of the first records.",
+    rule: 'Records that match the rule `skip` are skipped and counted by reason.',
+    because: 'The user writes the rules; the check shows their results for the first records.',
   },
 };
 
 const modifiers: JsonObject = {
-  default: { description: 'Where the rule finds nothing.' },
+  default: { description: 'Value to use if the rule finds none.' },
   table: { type: 'object', description: 'Value → value.' },
-  else: { description: 'Where the table has no such value; left out: the value itself.' },
+  else: { description: 'Value to use if the table has no entry; by default the value itself.' },
   type: { enum: ['text', 'number', 'boolean', 'json'] },
 };
 
@@ -42,18 +42,18 @@ const kinds: JsonObject = {
   path: {
     type: 'string',
     minLength: 1,
-    description: 'A column, or a path such as user.id; it also leads into JSON text.',
+    description: 'A column, or a path such as user.id, also into JSON text.',
   },
   constant: { description: 'The same value for every record.' },
   template: { type: 'string', description: 'Columns in braces: {a}-{b}.' },
   first: {
     type: 'array',
     items: { $ref: '#/$defs/value' },
-    description: 'The first of these rules that finds something.',
+    description: 'The first of these rules that finds a value.',
   },
 };
 
-/** Of one of the kinds, with the same modifiers. */
+/** Schema of a rule of one kind with modifiers. */
 function ruleObject(more: JsonObject): JsonObject {
   const properties = { ...kinds, ...modifiers, ...more };
   const oneOf = Object.keys(kinds).map((kind) => ({ required: [kind] }));
@@ -68,7 +68,7 @@ const column: JsonObject = {
 const value: JsonObject = { $ref: '#/$defs/value' };
 const bag: JsonObject = { $ref: '#/$defs/bag' };
 
-/** What `parseRules` takes, as JSON Schema: for forms, and for whoever checks a mapping before it is sent. */
+/** JSON Schema of the argument of `parseRules`, for forms and for validation before sending. */
 export const rulesSchema: JsonObject = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
@@ -83,7 +83,7 @@ export const rulesSchema: JsonObject = {
     properties: bag,
     others: {
       type: 'boolean',
-      description: 'Whether columns that no rule takes become properties; true unless `properties` is given.',
+      description: 'Whether columns that no rule uses become properties; true unless `properties` is given.',
     },
     $set: bag,
     $set_once: bag,
@@ -97,14 +97,14 @@ export const rulesSchema: JsonObject = {
         additionalProperties: false,
         properties: {
           if: value,
-          is: { description: 'A value or a list of values; left out: any value.' },
+          is: { description: 'A value or a list of values; by default any value.' },
           reason: { type: 'string' },
         },
       },
     },
-    nothing: { type: 'array', items: { type: 'string' }, description: 'Texts that stand for no value.' },
+    nothing: { type: 'array', items: { type: 'string' }, description: 'Texts that represent a missing value.' },
     each: value,
-    source: { type: 'string', description: 'Keeps ids of one source apart from those of another.' },
+    source: { type: 'string', description: 'Separates the ids of different sources.' },
   },
   $defs: {
     value: { anyOf: [column, ruleObject({})] },
@@ -116,9 +116,9 @@ export const rulesSchema: JsonObject = {
             type: 'string',
             minLength: 1,
             description:
-              'iso, s, ms, us, ns, excel (serial dates of a spreadsheet), or a pattern such as dd.MM.yyyy HH:mm:ss; without it: any of the usual ones.',
+              'iso, s, ms, us, ns, excel (serial dates of a spreadsheet), or a pattern such as dd.MM.yyyy HH:mm:ss; by default any common format.',
           },
-          zone: { type: 'string', description: 'Of times that state none: Europe/Berlin. Default UTC.' },
+          zone: { type: 'string', description: 'Zone of times without one, such as Europe/Berlin. Default UTC.' },
         }),
       ],
     },
@@ -136,23 +136,23 @@ const about = {
   name: 'Mapping',
   description:
     'Records of any shape, by rules. `event`, `distinct_id` and `timestamp` are required; `uuid`, `anonymous_id`, `properties`, ' +
-    '`others`, `$set`, `$set_once`, `groups`, `$group_set`, `skip`, `nothing`, `each` and `source` may be there. A rule is a column or path ' +
-    '(`"user.id"`, which also leads into JSON text), a template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
+    '`others`, `$set`, `$set_once`, `groups`, `$group_set`, `skip`, `nothing`, `each` and `source` are optional. A rule is a column or path ' +
+    '(`"user.id"`, also into JSON text), a template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
     '`default`, `table` (value → value), `else`, `type` (text, number, boolean, json). `timestamp` may have `format` (iso, s, ' +
     'ms, us, ns, excel or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once`, `groups` and `$group_set` are lists ' +
-    'of columns or objects of name → rule. `$group_set` tells of the one group in `groups`, for the event `$groupidentify`. Columns that no rule takes become properties if `others` is true, which it is ' +
+    'of columns or objects of name → rule. `$group_set` sets properties of the one group in `groups`, for the event `$groupidentify`. Columns that no rule uses become properties if `others` is true, the default ' +
     'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `nothing` lists texts ' +
-    'that stand for no value (`["NULL", "\\\\N", ""]`); an empty text is a property otherwise, null is none. `each` is ' +
-    'the list of events in a record (`"data"`): the rules are those of one of them, and what stands around it is `parent` ' +
-    '(`"parent.app"`). `source` keeps ids of one source apart from those of another.',
-  source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
+    'that represent a missing value (`["NULL", "\\\\N", ""]`); by default an empty text is a property and null is not. `each` is ' +
+    'the list of events in a record (`"data"`): the rules apply to each of them, and the surrounding record is `parent` ' +
+    '(`"parent.app"`). `source` separates the ids of different sources.',
+  source: 'Rows and objects of any tool: a CSV with a header, a warehouse query, JSON lines.',
   options: [{ key: 'mapping', description: 'The rules, as JSON. Required', schema: rulesSchema }],
   evidence,
   names: { events: {}, properties: {}, person_properties: {} },
   example,
 };
 
-/** Records of any shape, by rules that a user writes. */
+/** Reads records of any shape by rules that a user writes. */
 export const mapping: Format = formatByMap(about, ({ options, names, writer }) => {
   const rules = parseRules(options['mapping'] ?? '');
   const { each, nothing } = rules;

@@ -5,9 +5,9 @@ import { bagRule, type BagRule } from './bag-rule.ts';
 import { timeRule, type TimeRule } from './time-rule.ts';
 import { refuse, textOf, valueRule, type ValueRule } from './value-rule.ts';
 
-/** A mapping, ready to read records. */
+/** A parsed mapping. */
 export interface Rules {
-  /** Where a record holds several events, their list: all other rules read one of them after the other. */
+  /** The list of events in a record, if it contains several; all other rules apply to each of them. */
   readonly each: ValueRule | undefined;
   readonly event: ValueRule;
   readonly distinctId: ValueRule;
@@ -16,28 +16,28 @@ export interface Rules {
   readonly uuid: ValueRule | undefined;
   readonly source: string;
   readonly properties: BagRule;
-  /** Whether columns that no rule takes become properties under their own names. */
+  /** Whether columns that no rule uses become properties under their own names. */
   readonly others: boolean;
   readonly set: BagRule;
   readonly setOnce: BagRule;
   readonly groups: BagRule;
-  /** Of a `$groupidentify`; undefined: no rule for it. */
+  /** Properties of a `$groupidentify`; `undefined` without such a rule. */
   readonly groupSet: BagRule | undefined;
   readonly skip: readonly SkipRule[];
-  /** Texts that stand for no value, such as NULL. */
+  /** Texts that represent a missing value, such as NULL. */
   readonly nothing: ReadonlySet<string>;
-  /** Columns that some rule takes whole. */
+  /** Columns that some rule uses whole. */
   readonly taken: ReadonlySet<string>;
 }
 
 interface SkipRule {
   readonly matches: (record: Json) => boolean;
-  /** All that it reads. */
+  /** The columns that it reads. */
   readonly columns: readonly string[];
   readonly reason: string;
 }
 
-/** What stands around the list of `each`: the record without it. */
+/** The record around the list of `each`, without the list. */
 export const parentColumn = 'parent';
 
 const required = ['event', 'distinct_id', 'timestamp'] as const;
@@ -56,7 +56,7 @@ const optional = [
   'nothing',
 ] as const;
 
-/** `text`: the mapping as JSON. Throws FormatOptionsError, which names the rule that is wrong. */
+/** Parses the mapping from JSON. Throws FormatOptionsError, which names the invalid rule. */
 export function parseRules(text: string): Rules {
   const mapping = parsed(text);
   const known: readonly string[] = [...required, ...optional];
@@ -115,7 +115,7 @@ function wordsOf(list: unknown): ReadonlySet<string> {
   return new Set(words.map((word) => (typeof word === 'string' ? word : refuse('nothing', 'only texts', word))));
 }
 
-/** `[{"if": rule, "is": value or list of values, "reason": text}]`; without `is`: when there is any value. */
+/** Parses `[{"if": rule, "is": value or list of values, "reason": text}]`; without `is`, any value matches. */
 function skipRules(list: unknown): readonly SkipRule[] {
   if (list === undefined) return [];
   if (!Array.isArray(list)) refuse('skip', 'a list of {"if": …, "is": …, "reason": …}', list);

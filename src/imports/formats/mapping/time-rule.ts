@@ -15,10 +15,10 @@ import {
 import { FormatOptionsError } from '../format.ts';
 import { refuse, valueRule, type ValueRule } from './value-rule.ts';
 
-/** Reads a value as time: ISO 8601 in UTC, or undefined. */
+/** Reads a value as a time in ISO 8601, UTC, or returns `undefined`. */
 export type ReadTime = (value: unknown) => string | undefined;
 
-/** `form`: what is read, where it is one of the usual ones; ISO 8601 with numbers of any unit, or without them, or numbers of one. */
+/** `form`: the expected form if it is a common one: ISO 8601 with numbers of any unit, ISO 8601 alone, or numbers of one unit. */
 export interface TimeRule {
   readonly value: ValueRule;
   readonly readTime: ReadTime;
@@ -32,27 +32,27 @@ const excelEpochDays = 25_569;
 /** Of the years 1982 to 2119; as seconds these are the first day of 1970. */
 const excelDays = { min: 30_000, max: 80_400 };
 
-/** Days since the end of 1899, as spreadsheets count them. https://support.microsoft.com/office/datevalue-function */
+/** Converts days since the end of 1899, as in spreadsheets. https://support.microsoft.com/office/datevalue-function */
 function excelTime(value: unknown, zone: Zone): string | undefined {
   const days = numberOf(value);
   if (days === undefined || !(days >= excelDays.min && days < excelDays.max)) return undefined;
   return epochTime(Math.round((days - excelEpochDays) * 86_400_000), 'ms', zone);
 }
 
-/** Without a format a number may be seconds, but no moment of the first day of 1970 is meant by one. */
+/** Without a format a number may be seconds, but none within the first day of 1970. */
 function anyTimeButExcel(value: unknown, zone?: Zone): string | undefined {
   return isExcelDate(value) ? undefined : anyTime(value, zone);
 }
 
-/** Whether a value that was given without a format is the date of a spreadsheet, such as 45292.5. */
+/** Whether a value without a format is a spreadsheet date such as 45292.5. */
 export function isExcelDate(value: unknown): boolean {
   const days = numberOf(value);
   return days !== undefined && days >= excelDays.min && days < excelDays.max;
 }
 
 /**
- * A value rule with `format` (iso, s, ms, us, ns, excel, or a pattern such as dd.MM.yyyy HH:mm:ss) and `zone` beside it. Without a
- * format both ISO texts and numbers are read. Throws FormatOptionsError.
+ * Parses a value rule with the additional members `format` (iso, s, ms, us, ns, excel, or a pattern such as dd.MM.yyyy HH:mm:ss)
+ * and `zone`. Without a format both ISO texts and numbers are read. Throws FormatOptionsError.
  */
 export function timeRule(rule: unknown, at: string): TimeRule {
   const value = valueRule(rule, at, ['format', 'zone']);
@@ -86,7 +86,7 @@ type Part = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'fraction'
 
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** Letters of a pattern, the longest first. */
+/** Letters of a pattern, longest first. */
 const tokens: readonly (readonly [token: string, part: Part, source: string])[] = [
   ['yyyy', 'year', String.raw`(\d{4})`],
   ['MMM', 'month', '([A-Za-z]{3})'],
@@ -109,9 +109,9 @@ const wanted: readonly Part[] = ['year', 'month', 'day'];
 const textMax = 100;
 
 /**
- * Reads times by a pattern: yyyy, M, MM, MMM (Jan), d, dd, H, HH, h, hh with a (AM, PM), m, mm, s, ss, S… (digits below the
- * second), X (Z or an offset). Text in single quotes and everything that is no letter stands for itself. Throws
- * FormatOptionsError for a pattern without year, month and day, or with other letters.
+ * Compiles a pattern: yyyy, M, MM, MMM (Jan), d, dd, H, HH, h, hh with a (AM, PM), m, mm, s, ss, S… (digits below the second), X
+ * (Z or an offset). Text in single quotes and characters other than letters are literal. Throws FormatOptionsError for a pattern
+ * without year, month and day, or with other letters.
  */
 export function timePattern(pattern: string, zone: Zone, at: string): (value: unknown) => string | undefined {
   const { source, parts } = compile(pattern, at);

@@ -3,12 +3,12 @@ import { isObject } from '../../../base/json.ts';
 import { FormatOptionsError } from '../format.ts';
 import { exactNumberOf, type Json, valueOfJson } from '../read-values.ts';
 
-/** Finds a value in a record; undefined where there is none. */
+/** Finds a value in a record. */
 export interface ValueRule {
   readonly read: (record: Json) => unknown;
-  /** Columns that it takes whole, so that they are no "other" columns any more; it reads nothing else. */
+  /** Columns that it uses whole, so that they no longer count as "other" columns; it reads nothing else. */
   readonly columns: readonly string[];
-  /** What it is, where it is nothing more than this: a path, or texts and paths that are put together. */
+  /** Its form, if it is just a path or a concatenation of texts and paths. */
   readonly form?: RuleForm;
 }
 
@@ -21,15 +21,15 @@ const modifiers = ['default', 'table', 'else', 'type'] as const;
 const types = ['text', 'number', 'boolean', 'json'] as const;
 type ValueType = (typeof types)[number];
 
-/** Throws FormatOptionsError; `at` is the rule's place in the mapping, for the message. */
+/** Throws FormatOptionsError; `at` is the place of the rule in the mapping. */
 export function refuse(at: string, expected: string, got: unknown): never {
   const text = got === undefined ? 'nothing' : (JSON.stringify(got) ?? typeof got).slice(0, 80);
   throw new FormatOptionsError(`mapping: ${at}: expected ${expected}, got ${text}`);
 }
 
 /**
- * A rule as the mapping writes it: `"column"` or `"path.to.it"`, `"{a}-{b}"`, or an object with one of path, constant,
- * template, first (a list of rules), and any of default, table, else, type. Throws FormatOptionsError.
+ * Parses a rule: `"column"` or `"path.to.it"`, `"{a}-{b}"`, or an object with one of path, constant, template, first (a list of
+ * rules), and any of default, table, else, type. Throws FormatOptionsError.
  */
 export function valueRule(rule: unknown, at: string, more: readonly string[] = []): ValueRule {
   if (typeof rule === 'string') return rule.includes('{') ? template(rule, at) : path(rule, at);
@@ -56,7 +56,7 @@ function base(kind: (typeof kinds)[number], value: unknown, at: string): ValueRu
   }
 }
 
-/** A column whose name is the whole path comes before what the path leads to. */
+/** A column named like the whole path takes precedence over the nested value. */
 function path(text: unknown, at: string): ValueRule {
   if (typeof text !== 'string' || text === '') refuse(at, 'the name of a column or a path to it', text);
   const steps = text.split('.');
@@ -75,7 +75,7 @@ function path(text: unknown, at: string): ValueRule {
   };
 }
 
-/** Warehouses and CSV hold objects and lists as JSON text: a path leads through it. */
+/** Warehouses and CSV contain objects and lists as JSON text: a path continues into it. */
 function withinText(value: unknown): unknown {
   return typeof value === 'string' && /^\s*[[{]/.test(value) ? valueOfJson(value) : value;
 }
@@ -86,11 +86,11 @@ function member(value: unknown, key: string): unknown {
   return found === null || found === '' ? undefined : found;
 }
 
-/** Nothing at all where one of the columns is missing: half an id is none. */
+/** Gives no value if one of the columns is missing: an incomplete id is not an id. */
 function template(text: unknown, at: string): ValueRule {
   if (typeof text !== 'string') refuse(at, 'a text such as "{a}-{b}"', text);
   const pieces = text.split(/\{([^{}]*)\}/);
-  if (pieces.some((piece, index) => index % 2 === 0 && /[{}]/.test(piece))) refuse(at, 'every { to have its }', text);
+  if (pieces.some((piece, index) => index % 2 === 0 && /[{}]/.test(piece))) refuse(at, 'a } for every {', text);
   const rules = pieces.map((piece, index) => (index % 2 === 0 ? piece : path(piece, at)));
   return {
     form: { pieces: pieces.map((piece, index) => (index % 2 === 0 ? { text: piece } : { path: piece })) },
@@ -122,10 +122,10 @@ function first(list: unknown, at: string): ValueRule {
   };
 }
 
-/** Table, then type, then default. */
+/** Applies table, type and default, in this order. */
 function modified(rule: ValueRule, { table, else: otherwise, type, default: standard }: Json, at: string): ValueRule {
   if (table !== undefined && !isObject(table)) refuse(`${at}.table`, 'an object of values', table);
-  if (table === undefined && otherwise !== undefined) refuse(`${at}.else`, 'a table beside it', otherwise);
+  if (table === undefined && otherwise !== undefined) refuse(`${at}.else`, 'it together with "table"', otherwise);
   if (type !== undefined && !(types as readonly unknown[]).includes(type)) refuse(`${at}.type`, types.join(', '), type);
   const entries = table === undefined ? undefined : new Map(Object.entries(table));
   const convert = type === undefined ? undefined : conversions[type as ValueType];
@@ -147,7 +147,7 @@ function modified(rule: ValueRule, { table, else: otherwise, type, default: stan
   };
 }
 
-/** Undefined: it cannot be one. */
+/** Converters return `undefined` for values that cannot be converted. */
 const conversions: Readonly<Record<ValueType, (value: unknown) => unknown>> = {
   text: textOf,
   number: exactNumberOf,

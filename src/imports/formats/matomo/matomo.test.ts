@@ -35,11 +35,11 @@ describe('visits of Matomo', () => {
     expect(eventFrom(matomo, of({ ...action, ...change })).event).toBe(event);
   });
 
-  it('a goal repeats the action that reached it and is left out; the rest of the visit stays', () => {
+  it('a goal repeats the action that reached it and is skipped; the rest of the visit stays', () => {
     const goal = { type: 'goal', goalId: 1, timestamp: action.timestamp };
     expect(eventsFrom(matomo, of(action, goal))).toHaveLength(1);
     expect(readAll(matomo, [of(goal)])).toEqual([
-      { kind: 'skipped', reason: 'the table of names leaves out events called goal' },
+      { kind: 'skipped', reason: 'the name table skips events called goal' },
     ]);
     expect(readAll(matomo, [of()])).toEqual([{ kind: 'skipped', reason: 'a visit without actions' }]);
   });
@@ -211,7 +211,7 @@ describe('visits of Matomo', () => {
     expect(JSON.stringify(result)).not.toContain('"truncatedActionsCount"');
   });
 
-  it('a visit that went on gives its first actions the same uuid again', () => {
+  it('a visit that continued gives its first actions the same uuids again', () => {
     const cart = { type: 'ecommerceAbandonedCart', timestamp: action.timestamp };
     const [first, second] = eventsFrom(matomo, of(action, cart));
     const longer = eventsFrom(matomo, of(action, cart, { ...action, pageId: '2' }));

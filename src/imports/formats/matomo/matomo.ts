@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
+import { createEventWriter, skippedByName, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, RecordReader, Evidence } from '../format.ts';
 import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names.ts';
 import {
@@ -25,12 +25,12 @@ const evidence: Evidence = {
     sources: ['https://github.com/matomo-org/matomo/issues/22720'],
   },
   zone: {
-    rule: 'timestamp of an action is the wall clock of the site as if it were UTC; how far it is off follows from the visit, else from the option, else the check warns.',
+    rule: 'The timestamp of an action is the wall clock of the site written as if it were UTC. The offset is derived from the visit, else from the option, else the check warns.',
     sources: ['https://github.com/matomo-org/matomo/issues/22720'],
     option: 'time_zone',
   },
   ids: {
-    rule: 'The uuid follows from site, visit, type and pageId, else order, goal or place in the visit.',
+    rule: 'The uuid is derived from site, visit, type and pageId, else order, goal or position in the visit.',
     sources: [
       'https://github.com/matomo-org/matomo/blob/cd1b52dd2e5807d2871e6037815cae2390c5243d/plugins/Contents/tests/expected/test_Contents__Live.getLastVisitsDetails_day.xml',
     ],
@@ -40,7 +40,7 @@ const evidence: Evidence = {
     sources: ['https://github.com/matomo-org/matomo/blob/5.x-dev/plugins/Live/Visitor.php'],
   },
   counts: {
-    rule: 'Matomo cuts a visit off after visitor_log_maximum_actions_per_visit actions and says how many in truncatedActionsCount: the check calls such an export incomplete.',
+    rule: 'Matomo truncates a visit after visitor_log_maximum_actions_per_visit actions and reports the number in truncatedActionsCount: the check reports such an export as incomplete.',
     sources: ['https://github.com/matomo-org/matomo/blob/5.x-dev/plugins/Live/Visitor.php'],
   },
 };
@@ -51,20 +51,20 @@ export const matomo: Format = {
   slug,
   name: 'Matomo',
   description:
-    'Visits with their actions: one event per action, with what is known of the visit. A page view is ' +
-    '`$pageview`, an event is called as its action, any other kind (search, outlink, download, ecommerceOrder …) ' +
-    'by its type; goals are left out by the table of names, because the action that reached them is there. ' +
+    'Visits with their actions: one event per action, with the properties of the visit. A page view is ' +
+    '`$pageview`, an event has the name of its action, any other kind (search, outlink, download, ecommerceOrder …) ' +
+    'that of its type; the name table skips goals, because the action that reached them is imported. ' +
     'distinct_id is the userId, else the visitorId. The timestamp of an action is the wall clock of the site; ' +
-    'it becomes UTC by the first and last timestamps of its visit, which are UTC, also where the clocks change during ' +
-    'the visit. The uuid follows from site, visit, type and pageId (else order, goal or place ' +
-    'in the visit). A visit in which one action cannot be read is refused as a whole.',
-  source: 'The answers of the method Live.getLastVisitsDetails as JSON, visit by visit.',
+    'it is converted to UTC by the first and last timestamps of its visit, which are UTC, even if the clocks change during ' +
+    'the visit. The uuid is derived from site, visit, type and pageId (else order, goal or position ' +
+    'in the visit). A visit with one unreadable action is rejected as a whole.',
+  source: 'Responses of the method Live.getLastVisitsDetails as JSON, one record per visit.',
   options: [
     {
       key: 'time_zone',
       description:
-        'Time zone of the site, such as Europe/Berlin, for visits that do not say how far its clock is from UTC. ' +
-        'Without it they are taken as UTC, which the check reports',
+        'Time zone of the site, such as Europe/Berlin, for visits that do not reveal the offset of its clock from UTC. ' +
+        'By default they are read as UTC, which the check reports',
       default: '',
     },
   ],
@@ -86,7 +86,7 @@ interface Visit {
   readonly device: string | undefined;
   readonly distinctId: string;
   readonly shared: Properties;
-  /** ISO 8601 of each action; undefined: its timestamp is none. */
+  /** ISO 8601 for each action; `undefined` for an invalid timestamp. */
   readonly times: readonly (string | undefined)[];
 }
 
@@ -112,7 +112,7 @@ function createReader(writer: EventWriter, zone: Zone | undefined): RecordReader
   });
 }
 
-/** Actions without a time of their own are refused with it; they have no part in the others'. */
+/** Actions without a time are rejected and do not affect the times of the others. */
 function timesOf(
   visit: Json,
   actions: readonly unknown[],
@@ -130,7 +130,7 @@ function secondsOf(value: unknown): number | undefined {
   return timeOfEpoch(value, 's') === undefined ? undefined : numberOf(value);
 }
 
-/** What Matomo says that it has cut off. */
+/** Notes the actions that Matomo reports as truncated. */
 function truncation(visit: Json): readonly FoundNote[] {
   const amount = numberOf(visit['truncatedActionsCount']) ?? 0;
   if (!(amount > 0)) return [];
@@ -146,10 +146,10 @@ function readAction(writer: EventWriter, parts: Visit, action: Json, index: numb
   if (timestamp === undefined) {
     return unreadable(`expected timestamp in seconds since 1970, got ${kindOfTime(action['timestamp'])}`);
   }
-  // An event whose action is called like a type of action is none.
+  // An event whose action is named like an action type is not of that type.
   const isOwnName = type === 'event' && Object.hasOwn(matomoNames.events, sourceName);
   const event = isOwnName ? sourceName : writer.eventName(sourceName);
-  if (event === null) return leftOut(sourceName);
+  if (event === null) return skippedByName(sourceName);
   return readable(() => {
     const { user, device, distinctId, shared } = parts;
     const properties: Properties = { ...shared };
@@ -186,12 +186,12 @@ function putMembers(writer: EventWriter, target: Properties, source: Json, apart
   }
 }
 
-/** PHP writes an object without members as an empty list. */
+/** PHP writes an empty object as an empty list. */
 function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** `{"1": {customVariableName1, customVariableValue1}}` by the names that the customer gave them. */
+/** Writes `{"1": {customVariableName1, customVariableValue1}}` under the names that the customer chose. */
 function putVariables(writer: EventWriter, target: Properties, value: unknown): void {
   if (isEmptyList(value)) return;
   const variables = isObject(value) ? Object.entries(value) : [];
@@ -217,8 +217,9 @@ function uuidOf(writer: EventWriter, { visit, distinctId }: Visit, action: Json,
 }
 
 /**
- * Matomo writes the `timestamp` of an action as the wall clock of the site taken as UTC, and the timestamps of the visit in true UTC
- * (plugins/Live/VisitorDetails.php; matomo-org/matomo#22720). How far the clock was ahead follows from comparing the two.
+ * Times of the actions in UTC. Matomo writes the `timestamp` of an action as the wall clock of the site as if it were UTC, and
+ * the timestamps of the visit in true UTC (plugins/Live/VisitorDetails.php; matomo-org/matomo#22720). Comparing the two gives the
+ * offset of the clock.
  */
 interface SiteClock {
   /** Seconds since 1970 of each action. */
@@ -226,7 +227,7 @@ interface SiteClock {
   readonly notes: readonly FoundNote[];
 }
 
-/** `local`: timestamps of the actions in the order of the visit. `zone`: of the option; undefined: not given. */
+/** `local`: timestamps of the actions in order. `zone`: from the option, if set. */
 function siteClock(visit: Json, local: readonly number[], zone: Zone | undefined): SiteClock {
   const [first] = local;
   const last = local.at(-1);
@@ -246,11 +247,11 @@ function siteClock(visit: Json, local: readonly number[], zone: Zone | undefined
   return { seconds, notes: isClear ? derived : [...derived, { of: 'matomo_clock_change_unclear', sample }] };
 }
 
-/** By how many seconds the clock of the site is ahead of UTC at the first and at the last action. */
+/** Seconds by which the clock of the site is ahead of UTC at the first and at the last action. */
 interface Ahead {
   readonly start: number;
   readonly end: number;
-  /** The end is not that of the last action: a ping moved it, or actions are cut off. */
+  /** The end of the visit is later than the last action: a ping moved it, or actions are truncated. */
   readonly isLater: boolean;
 }
 
@@ -259,7 +260,7 @@ function aheadAtEnds(visit: Json, first: number, last: number): Ahead | undefine
   const begin = numberOf(visit['firstActionTimestamp']);
   const finish = numberOf(visit['lastActionTimestamp']) ?? numberOf(visit['serverTimestamp']);
   const start = aheadBy(first, begin) ?? aheadByClock(visit['serverTimePrettyFirstAction'], begin);
-  // Pings move the end of a visit, and actions that are cut off are missing at its end.
+  // Pings move the end of a visit, and truncated actions are missing at its end.
   const atLast = isWhole ? aheadBy(last, finish) : undefined;
   const end = atLast ?? aheadByClock(visit['serverTimePretty'], finish);
   const only = start ?? end;
@@ -269,7 +270,7 @@ function aheadAtEnds(visit: Json, first: number, last: number): Ahead | undefine
   return { start: start ?? only, end: isChange ? end : only, isLater: atLast === undefined };
 }
 
-/** Whether two differences are a change of the clocks; or the last action is not the one that the visit ends with. */
+/** Whether the difference is a clock change, as opposed to a visit that ended after its last action. */
 function isClockChange(start: number, end: number, shown: unknown, finish: number | undefined): boolean {
   const change = Math.abs(end - start);
   const byClock = aheadByClock(shown, finish);
@@ -279,12 +280,12 @@ function isClockChange(start: number, end: number, shown: unknown, finish: numbe
 const hour = 3600;
 const day = 24 * hour;
 const toleranceSeconds = 60;
-/** All that are in use are whole hours, or one of these. */
+/** Offsets in use are whole hours or one of these. */
 const partHours = [-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75].map(
   (each) => each * hour,
 );
 
-/** The difference, where a time zone can have it. */
+/** Returns the difference if it is a valid zone offset. */
 function aheadBy(local: number, utc: number | undefined): number | undefined {
   if (utc === undefined) return undefined;
   const difference = local - utc;
@@ -295,7 +296,10 @@ function aheadBy(local: number, utc: number | undefined): number | undefined {
 
 const clockPattern = /(\d{1,2}):(\d\d):(\d\d)\s*([ap])?/i;
 
-/** By the clock that the visit shows, such as `12:00:10` or `5:00:10 PM`; without its day, what lies closest to UTC holds. */
+/**
+ * Derives the offset from the displayed clock, such as `12:00:10` or `5:00:10 PM`; since the day is not shown, the offset closest
+ * to UTC applies.
+ */
 function aheadByClock(shown: unknown, utc: number | undefined): number | undefined {
   const match = typeof shown === 'string' && utc !== undefined ? clockPattern.exec(shown) : null;
   if (match === null || utc === undefined) return undefined;
@@ -310,8 +314,8 @@ function aheadByClock(shown: unknown, utc: number | undefined): number | undefin
 }
 
 /**
- * The place of the first action after a change of the clocks. Actions come in the order in which they happened, and clocks change at
- * a full half hour of UTC; where that leaves more than one place, the time that Matomo counted between two actions decides.
+ * Returns the index of the first action after a clock change. Actions are in chronological order, and clocks change at a full
+ * half hour of UTC; if several places remain, the time that Matomo measured between two actions decides.
  */
 function changeAt(
   visit: Json,
@@ -325,7 +329,7 @@ function changeAt(
     const [before, after] = [(local[at - 1] ?? 0) - start, (local[at] ?? 0) - end];
     if (before <= after && Math.floor(after / halfHour) > Math.floor(before / halfHour)) places.push(at);
   }
-  // The clocks may have changed after all of the actions.
+  // The clocks may have changed after the last action.
   if (isLater) places.push(local.length);
   const spent = places.filter((at) => isTimeSpent(visit, local, at, end - start) === true);
   const unknown = places.filter((at) => isTimeSpent(visit, local, at, end - start) === undefined);
@@ -335,7 +339,7 @@ function changeAt(
 
 const halfHour = 1800;
 
-/** Undefined: Matomo counted none. */
+/** Returns `undefined` if Matomo measured no time. */
 function isTimeSpent(visit: Json, local: readonly number[], at: number, change: number): boolean | undefined {
   if (at >= local.length) return undefined;
   const actions: unknown = visit['actionDetails'];
@@ -344,7 +348,7 @@ function isTimeSpent(visit: Json, local: readonly number[], at: number, change: 
   return spent === undefined ? undefined : Math.abs((local[at] ?? 0) - change - (local[at - 1] ?? 0) - spent) <= 1;
 }
 
-/** An hour that comes twice is the first one, unless the order of the actions would flip. */
+/** Resolves an ambiguous hour to the first one, unless that reverses the order of the actions. */
 function byZone(local: readonly number[], zone: Zone): number[] {
   let previous = -Infinity;
   return local.map((each) => {

@@ -1,6 +1,6 @@
 import type { NameTable } from '../format.ts';
 
-/** Names of types of actions, and of the members of visits and actions. */
+/** Names of action types and of members of visits and actions. */
 export const matomoNames: NameTable = {
   events: {
     action: '$pageview',
@@ -61,7 +61,7 @@ export const matomoNames: NameTable = {
 /** Types that Matomo writes as a number. */
 export const matomoTypes: Readonly<Record<string, string>> = { 13: 'content interaction' };
 
-/** Members that hold numbers, which Matomo often writes as text. */
+/** Numeric members, which Matomo often writes as text. */
 export const matomoNumbers: ReadonlySet<string> = new Set([
   'daysSinceFirstVisit',
   'daysSinceLastEcommerceOrder',
@@ -96,7 +96,7 @@ export const matomoNumbers: ReadonlySet<string> = new Set([
   'visitDuration',
 ]);
 
-/** Members that only say how Matomo's own pages show the others. */
+/** Members that only serve Matomo's own presentation of others. */
 export function isPresentation(member: string): boolean {
   return presentation.test(member);
 }

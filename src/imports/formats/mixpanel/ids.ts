@@ -3,12 +3,12 @@ import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 
 const devicePrefix = '$device:';
 
-/** A device is called by its bare id everywhere, so that its events and the link to its user meet. */
+/** Devices always have their bare id, so that their events and the link to their user match. */
 function bare(id: string): string {
   return id.startsWith(devicePrefix) && id.length > devicePrefix.length ? id.slice(devicePrefix.length) : id;
 }
 
-/** The id that says who did it; undefined when the record has none at all. */
+/** Returns the id of the person; `undefined` if the record has no id. */
 export function distinctIdOf(source: Json): string | undefined {
   const given = idOf(source['distinct_id']);
   if (given !== undefined && !isAnonymous(given) && !isPlaceholderId(given)) return given;
@@ -31,19 +31,22 @@ export function deviceOf(source: Json): string | undefined {
 
 export const failureKey = '$identity_failure_reason';
 
-/** Mixpanel itself did not tie the ids of this record together. */
+/** Whether Mixpanel itself failed to link the ids of the record. */
 export function isFailedLink(source: Json): boolean {
   const reason = source[failureKey];
   return reason !== undefined && reason !== null && reason !== '';
 }
 
-/** The id of a profile or of an identity event. */
+/** Returns the id of a profile or an identity event. */
 export function plainIdOf(value: unknown): string | undefined {
   const id = idOf(value);
   return id === undefined ? undefined : bare(id);
 }
 
-/** An id made by a device: marked as one, or in capitals, digits and dashes as those of iOS. A number is a user's. */
+/**
+ * Whether a device generated the id: it has the prefix, or consists of capitals, digits and dashes as on iOS. Numbers are user
+ * ids.
+ */
 function isAnonymous(id: string): boolean {
   return id.startsWith(devicePrefix) || (/^[A-Z0-9-]+$/.test(id) && /[A-Z]/.test(id));
 }

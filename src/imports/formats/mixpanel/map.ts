@@ -11,7 +11,7 @@ import { groupsOf, type GroupProperty, isProfile } from './profiles.ts';
 import { deviceOf, distinctIdOf, failureKey, isFailedLink, userOf, plainIdOf } from './ids.ts';
 import { fromWarehouse } from './warehouse.ts';
 
-/** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
+/** The namespace of PostHog's own importer: an event imported by both is one event. */
 const insertIdNamespace: Uint8Array = Buffer.from('posthog_mixpanel', 'latin1');
 
 interface MixpanelParts {
@@ -24,9 +24,9 @@ interface MixpanelParts {
   readonly readProfile: (record: Json) => RecordResult;
 }
 
-/** What records of the Raw Event Export become. */
+/** Maps records of the Raw Event Export. */
 export function mixpanelMap({ writer, names, zone, groups, identify, readProfile }: MixpanelParts): RecordMap {
-  // These two stand beside the properties in an event.
+  // These two are outside the properties of an event.
   const propertyNames = namesOf({ ...names.properties, time: null, distinct_id: null });
   const own = [{ bag: 'properties', names: propertyNames, taken: 'keeps-own-name' }, addCountryName()] as const;
   return {
@@ -107,7 +107,7 @@ function addGroups(groups: readonly GroupProperty[]): Derived {
   };
 }
 
-/** An identity event gives a link for each pair of ids, all with its own properties. */
+/** An identity event gives one link per pair of ids, each with its properties. */
 function verbReader(writer: EventWriter, propertiesOf: (draft: Draft) => Json) {
   return (draft: Draft): RecordResult | undefined => {
     const verb = mixpanelVerb(draft.name, sourceOf(draft.record));
@@ -121,7 +121,7 @@ function verbReader(writer: EventWriter, propertiesOf: (draft: Draft) => Json) {
   };
 }
 
-/** English names by code, remembered: there are at most 676 codes. */
+/** Returns English names by code and remembers them: there are at most 676 codes. */
 function createCountryNames(): (code: string) => string | undefined {
   const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
   const known = new Map<string, string | undefined>();
@@ -147,7 +147,7 @@ type Verb =
   | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
-/** What an identity event of Mixpanel says; undefined for every other event. */
+/** Returns the result of an identity event; `undefined` for other events. */
 function mixpanelVerb(name: string, source: Json): Verb | undefined {
   const verb = verbOf(name, source);
   return verb !== undefined && isFailedLink(source)
@@ -168,7 +168,7 @@ function verbOf(name: string, source: Json): Verb | undefined {
   }
 }
 
-/** An event that only happens to have the name is an event. */
+/** Without these members it is an ordinary event of that name. */
 function isIdentify(source: Json): boolean {
   return source['$identified_id'] !== undefined || source['$anon_id'] !== undefined;
 }
@@ -184,7 +184,7 @@ function link(event: string, idKey: string, otherKey: string, property: string, 
   return linked(event, id, [other], property);
 }
 
-/** `$merge` joins people whoever they are, as `$merge_dangerously` does here. */
+/** `$merge` merges persons unconditionally, like `$merge_dangerously`. */
 function mergeOf(value: unknown): Verb {
   const ids = Array.isArray(value) ? (value as readonly unknown[]).map(plainIdOf) : [];
   const [id, ...others] = ids.filter((each) => each !== undefined);
@@ -196,7 +196,7 @@ function mergeOf(value: unknown): Verb {
 
 function linked(event: string, id: string, others: readonly string[], property: string): Verb {
   if (isPlaceholderId(id) || others.some(isPlaceholderId)) {
-    return { kind: 'skipped', reason: `${event} with an id that means nobody` };
+    return { kind: 'skipped', reason: `${event} with a placeholder id` };
   }
   const useful = others.filter((other) => other !== id);
   if (useful.length === 0) return { kind: 'skipped', reason: `${event} of an id with itself` };

@@ -26,7 +26,7 @@ describe('events of Mixpanel', () => {
     expect(eventFrom(mixpanel, record({})).uuid).toBe('b1e8294d-c1b5-55f9-bb71-a01a10983447');
   });
 
-  it('without $insert_id the content decides, and a repetition is an event of its own', () => {
+  it('without $insert_id the content decides, and a repetition is a separate event', () => {
     const bare = { event: 'x', properties: { time, distinct_id: 'u1' } };
     const turned = { properties: { distinct_id: 'u1', time }, event: 'x' };
     const uuids = eventsOf(readAll(mixpanel, [bare, turned, bare])).map(({ uuid }) => uuid);
@@ -45,12 +45,12 @@ describe('events of Mixpanel', () => {
     ['digits only', { distinct_id: '12-34', $distinct_id_before_identity: 'b1' }, '12-34'],
     ['none, but a user', { distinct_id: undefined, $user_id: 'u2', $device_id: 'd1' }, 'u2'],
     ['none, but a device', { distinct_id: '', $device_id: 'd1' }, 'd1'],
-    ['an id that means nobody', { distinct_id: 'null', $user_id: 'u2' }, 'u2'],
+    ['a placeholder id', { distinct_id: 'null', $user_id: 'u2' }, 'u2'],
   ])('distinct_id of %s', (_name, ids, expected) => {
     expect(lastEventFrom(mixpanel, record(ids)).distinct_id).toBe(expected);
   });
 
-  it('an event of nobody is kept and makes no person', () => {
+  it('an event with a placeholder id is kept and creates no person', () => {
     const event = eventFrom(mixpanel, record({ distinct_id: 'undefined', $os: 'iOS' }));
     expect(event).toMatchObject({ distinct_id: 'undefined', properties: { $process_person_profile: false } });
     expect(event.properties).not.toHaveProperty('$set');
@@ -127,14 +127,14 @@ describe('identity', () => {
     expect(found.uuid).toBe('b1e8294d-c1b5-55f9-bb71-a01a10983447');
   });
 
-  it('$merge of three ids is two links with ids of their own', () => {
+  it('$merge of three ids gives two links with separate ids', () => {
     const events = eventsFrom(mixpanel, record({ $distinct_ids: ['a', 'b', 'c'] }, '$merge'));
     expect(events.map((each) => each.properties['alias'])).toEqual(['b', 'c']);
     expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(2);
   });
 
   it.each<[string, object, string]>([
-    ['$create_alias', { alias: 'null' }, '$create_alias with an id that means nobody'],
+    ['$create_alias', { alias: 'null' }, '$create_alias with a placeholder id'],
     ['$merge', { $distinct_ids: ['u1', 'u1'] }, '$merge_dangerously of an id with itself'],
   ])('%s of %j is skipped', (name, source, reason) => {
     expect(readAll(mixpanel, [record(source, name)])).toEqual([{ kind: 'skipped', reason }]);
@@ -165,7 +165,7 @@ describe('profiles', () => {
     expect(eventFrom(mixpanel, unnamed, { group_type: 'company' })).toEqual(eventFrom(mixpanel, named));
   });
 
-  it('without a time of their own need one', () => {
+  it('without a time need the option', () => {
     const profile = { $distinct_id: 'u1', $properties: { plan: 'pro' } };
     const reason = 'expected a time in $last_seen or $created, or the option profile_time, got nothing';
     expect(readAll(mixpanel, [profile])).toEqual([{ kind: 'unreadable', reason }]);
@@ -204,7 +204,7 @@ describe('whatever comes', () => {
     ['time_zone: expected a time zone', { time_zone: 'Nowhere/At All' }],
     ['profile_time: expected a time', { profile_time: 'soon' }],
     ['identify', { identify: 'perhaps' }],
-    ['no option zone', { zone: 'UTC' }],
+    ['expected an option of the format mixpanel', { zone: 'UTC' }],
   ])('a wrong option is refused: %s', (message, options) => {
     expect(() => mixpanel.createReader(options, mixpanel.names)).toThrow(FormatOptionsError);
     expect(() => mixpanel.createReader(options, mixpanel.names)).toThrow(message);
@@ -231,7 +231,7 @@ describe('whatever comes', () => {
     expect(new Set(inside)).toEqual(new Set(['unreadable']));
   });
 
-  it('a table of names renames, leaves out, and never lets one value take the place of another', () => {
+  it('a name table renames and drops, and never lets one value replace another', () => {
     const names = {
       events: { Bot: null, 'Signed Up': 'signed up' },
       properties: { a: 'b', secret: null },

@@ -11,24 +11,24 @@ const evidence: Evidence = {
     sources: ['https://docs.mixpanel.com/reference/raw-event-export'],
   },
   zone: {
-    rule: 'Seconds since 1970. Days are UTC for projects made from 2023 on and in the zone of the project for older ones, whose seconds count local time: the option gives the zone.',
+    rule: 'Seconds since 1970: UTC for projects created since 2023, local time of the project for older ones. Set the option to their zone.',
     sources: ['https://github.com/mixpanel/docs/blob/main/openapi/src/export.openapi.yaml'],
     option: 'time_zone',
   },
   ids: {
-    rule: 'The uuid follows from $insert_id. Events without one never count as repetitions in Mixpanel: their uuid follows from the content, and equal ones of a file are kept.',
+    rule: 'The uuid is derived from $insert_id. Mixpanel never deduplicates events without one: their uuid is derived from the content, and equal ones of a file are kept.',
     sources: [
       'https://docs.mixpanel.com/reference/event-deduplication',
       'https://docs.mixpanel.com/troubleshooting/errors/duplicate-events',
     ],
   },
   links: {
-    rule: '$user_id is the user, $device_id the device; identity events link them; what Mixpanel says has failed is not linked.',
+    rule: '$user_id is the user, $device_id the device; identity events link them; links that Mixpanel marks as failed are skipped.',
     sources: ['https://docs.mixpanel.com/docs/data-pipelines/common-sql-queries'],
     option: 'identify',
   },
   counts: {
-    rule: 'Raw exports are not deduplicated, so an event may be in them several times; those of one $insert_id are one event. "terminated early" is reported as incomplete.',
+    rule: 'Raw exports are not deduplicated and may contain an event several times; records with the same $insert_id are one event. "terminated early" is reported as incomplete.',
     sources: [
       'https://docs.mixpanel.com/reference/raw-data-export-api',
       'https://github.com/mixpanel/mixpanel-utils/issues/5',
@@ -37,8 +37,8 @@ const evidence: Evidence = {
 };
 
 /**
- * Mixpanel's own names in the words of PostHog's client libraries. Of the events only the page view is renamed: PostHog's
- * importer does the same, and an event under another name would be stored beside the one that it brought.
+ * Maps Mixpanel's names to those of PostHog's client libraries. Of the events only the page view is renamed, as in PostHog's
+ * importer: an event under another name would be stored in addition to the one that it imported.
  */
 const mixpanelNames: NameTable = {
   events: { $mp_web_page_view: '$pageview' },
@@ -80,25 +80,25 @@ const about = {
   slug: 'mixpanel',
   name: 'Mixpanel',
   description:
-    'Raw events, identity events ($identify, $create_alias, $merge), profiles of users and groups; rows of a warehouse ' +
-    'become what the export would have said. The uuid follows from $insert_id as in PostHog’s own importer. Ids that ' +
-    'mean nobody (null, undefined, …) make no person.',
+    'Raw events, identity events ($identify, $create_alias, $merge), profiles of users and groups; warehouse rows ' +
+    'give the same events as the export. The uuid is derived from $insert_id as in PostHog’s own importer. Placeholder ids ' +
+    '(null, undefined, …) create no person.',
   source:
-    'The Raw Event Export API (`/api/2.0/export`, one JSON object per line), the table of events as the Data Pipelines, ' +
-    'Fivetran, Airbyte or Stitch write it, and the results of the Engage API or its CSV as objects.',
+    'The Raw Event Export API (`/api/2.0/export`, one JSON object per line), the event table from Data Pipelines, ' +
+    'Fivetran, Airbyte or Stitch, and the results of the Engage API or its CSV as objects.',
   options: [
     {
       key: 'time_zone',
       description:
-        'Zone in which the project counts its seconds. Projects made before 2023 export local time as if it were UTC: give ' +
+        'Zone of the project’s timestamps. Projects created before 2023 export local time as if it were UTC: set ' +
         'their zone, e.g. America/Los_Angeles. `$last_seen` and `$created` of profiles are read in it too',
       default: 'UTC',
     },
     {
       key: 'groups',
-      description: 'Properties that hold keys of groups, e.g. `company_id` or `company_id:company` to name the type',
+      description: 'Properties that contain group keys, e.g. `company_id` or `company_id:company` to name the type',
     },
-    { key: 'group_type', description: 'Type of the groups in an export of group profiles that does not say it' },
+    { key: 'group_type', description: 'Type of the groups in an export of group profiles without it' },
     {
       key: 'identify',
       description: 'Whether `$identify` links each device to its user',
@@ -107,7 +107,7 @@ const about = {
     },
     {
       key: 'profile_time',
-      description: 'Time of profiles that say neither `$last_seen` nor `$created`, e.g. the day of the export',
+      description: 'Time of profiles with neither `$last_seen` nor `$created`, e.g. the day of the export',
     },
   ],
   times: {

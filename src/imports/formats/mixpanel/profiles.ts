@@ -8,12 +8,12 @@ import { idOf, kindOf, type Json, type Properties, setMember } from '../read-val
 import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { anyTime, kindOfTimes, textTime, type Zone } from '../times.ts';
 
-/** Whether a record is the profile of a user or a group: they name whom they are about with a `$`, events never do. */
+/** Whether a record is a profile of a user or a group: their id has a `$`, unlike in events. */
 export function isProfile(record: Json): boolean {
   return record['$distinct_id'] !== undefined || record['$group_id'] !== undefined;
 }
 
-/** Reads profiles of users (`$set`) and groups (`$groupidentify`). Throws FormatOptionsError for a wrong profile_time. */
+/** Reads profiles of users (`$set`) and groups (`$groupidentify`). Throws FormatOptionsError for an invalid profile_time. */
 export function createProfileReader(
   writer: EventWriter,
   names: NameTable,
@@ -45,7 +45,7 @@ export function createProfileReader(
   };
 }
 
-/** Results of the API keep the values in `$properties`; rows of the CSV have them beside the id. */
+/** API results have the values in `$properties`, CSV rows next to the id. */
 function valuesOf(record: Json): Json {
   if (isObject(record['$properties'])) return record['$properties'];
   const { $distinct_id: _, $group_id: __, $group_key: ___, ...values } = record;
@@ -55,12 +55,12 @@ function valuesOf(record: Json): Json {
 function userProfile(record: Json, timestamp: string, set: Properties, writer: EventWriter): RecordResult {
   const distinctId = plainIdOf(record['$distinct_id']);
   if (distinctId === undefined) return unreadable(`expected $distinct_id, got ${kindOf(record['$distinct_id'])}`);
-  if (isPlaceholderId(distinctId)) return { kind: 'skipped', reason: 'profile of an id that means nobody' };
+  if (isPlaceholderId(distinctId)) return { kind: 'skipped', reason: 'profile of a placeholder id' };
   const idParts = ['$set', distinctId, canonicalJson(set) ?? ''];
   return imported([writer.generated(idParts, '$set', distinctId, timestamp, { $set: set })]);
 }
 
-/** Groups API results call the key of the group `$distinct_id`. */
+/** Results of the groups API name the key of the group `$distinct_id`. */
 function groupProfile(
   record: Json,
   type: string,
@@ -77,13 +77,13 @@ function groupProfile(
   return imported([writer.generated(idParts, '$groupidentify', `$${type}_${key}`, timestamp, properties)]);
 }
 
-/** A property of events that holds the key of a group, and the type of that group. */
+/** A property of events with a group key, and the type of that group. */
 export interface GroupProperty {
   readonly property: string;
   readonly type: string;
 }
 
-/** `company_id,plan:tier`. */
+/** Parses `company_id,plan:tier`. */
 export function groupProperties(text: string): readonly GroupProperty[] {
   return text
     .split(',')
@@ -99,7 +99,7 @@ export function groupsOf(source: Json, groups: readonly GroupProperty[]): Proper
   let found: Properties | undefined;
   for (const { property, type } of groups) {
     const value = Object.hasOwn(source, property) ? source[property] : undefined;
-    // An event may belong to several groups of a type there, but only to one here.
+    // In Mixpanel an event may belong to several groups of a type, here only to one.
     const key = idOf(Array.isArray(value) ? (value as readonly unknown[])[0] : value);
     if (key === undefined) continue;
     found ??= {};

@@ -11,7 +11,7 @@ import {
   type Row,
 } from '../../../../test/support/warehouse-rows.ts';
 
-/** What Mixpanel itself fills, which has a `$` in the export or a place of its own. */
+/** Properties that Mixpanel itself sets: with a `$` in the export, or in a dedicated member. */
 const standard = /^(\$|mp_|time$|distinct_id$)/;
 
 /** An event of the export as Fivetran lays it down: its own properties in columns without `$`, the project's as JSON. */

@@ -3,8 +3,8 @@ import { objectOf, objectOfJson, setMember, type Json, type Properties } from '.
 import { cellOf, hasLoaderColumn, memberOf, plainRow, type ColumnKinds } from '../warehouse-row.ts';
 
 /**
- * A flat row as an event of the export, or undefined where the record is one already. Rows come from Mixpanel's Data
- * Pipelines (`event_name`, objects or columns), from Fivetran (`name`) and from Airbyte and Stitch (`event`).
+ * Converts a flat row to an event of the export; `undefined` for other records. Rows come from Mixpanel's Data Pipelines
+ * (`event_name`, objects or columns), Fivetran (`name`), and Airbyte and Stitch (`event`).
  */
 export function fromWarehouse(record: Json): Json | undefined {
   const marker = nameColumnOf(record);
@@ -14,7 +14,7 @@ export function fromWarehouse(record: Json): Json | undefined {
   return { event: row[marker], properties };
 }
 
-/** The column with the name of the event; undefined: no row of a warehouse. */
+/** Returns the column with the event name; `undefined` if the record is not a warehouse row. */
 function nameColumnOf(record: Json): string | undefined {
   if (has(record, 'event_name')) return 'event_name';
   if (has(record, 'event')) return isObject(record['properties']) ? undefined : 'event';
@@ -26,10 +26,13 @@ function has(record: Json, column: string): boolean {
   return record[column] !== undefined || record[column.toUpperCase()] !== undefined;
 }
 
-/** Fivetran's own number for the name of an event. */
+/** Fivetran's number for an event name. */
 const numberOfName = 'event_id';
 
-/** Columns that say who and when; all others stand behind the members of `properties`, of which loaders make columns. */
+/**
+ * Columns for person and time. All others have lower precedence than the members of `properties`, from which loaders create
+ * columns.
+ */
 const leading: ReadonlySet<string> = new Set(['time', 'distinct_id', 'insert_id', 'device_id', 'user_id']);
 
 function propertiesOf(row: Json, marker: string): Properties {
@@ -48,7 +51,7 @@ function propertiesOf(row: Json, marker: string): Properties {
 
 const reserved = 'mp_reserved_';
 
-/** Warehouses allow no `$`: Mixpanel's own properties have lost theirs. */
+/** Restores the `$` of Mixpanel's own properties, which warehouses do not allow. */
 function exportedName(column: string): string {
   if (column.startsWith(reserved)) return `$${column.slice(reserved.length)}`;
   return ownProperties.has(column) ? `$${column}` : column;

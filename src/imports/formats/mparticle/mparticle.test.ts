@@ -29,11 +29,11 @@ describe('batches of mParticle', () => {
     expect(eventFrom(mparticle, { ...batch, events: [item] }).event).toBe(name);
   });
 
-  it('sessions are left out by the table of names; the rest of the batch stays', () => {
+  it('the name table skips sessions; the rest of the batch stays', () => {
     const start = { event_type: 'session_start', data };
     expect(eventsFrom(mparticle, { ...batch, events: [start, event] })).toHaveLength(1);
     expect(readAll(mparticle, [{ ...batch, events: [start] }])).toEqual([
-      { kind: 'skipped', reason: 'the table of names leaves out events called session_start' },
+      { kind: 'skipped', reason: 'the name table skips events called session_start' },
     ]);
   });
 

@@ -22,7 +22,7 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is timestamp_unixtime_ms of the event. That of the batch, when it was made or received, counts for the user, and for events without one.',
+    rule: 'The time is timestamp_unixtime_ms of the event. The timestamp of the batch (its creation or receipt) applies to the user, and to events without one.',
     sources: [
       'https://docs.mparticle.com/schema/mparticle.inbound.eventsapi.schema.json',
       'https://support.mparticle.com/hc/en-us/articles/7004272100365-What-is-the-Difference-Between-Batch-and-Event-Timestamp',
@@ -33,16 +33,16 @@ const evidence: Evidence = {
     sources: ['https://docs.mparticle.com/schema/mparticle.inbound.eventsapi.schema.json'],
   },
   ids: {
-    rule: 'source_message_id is the globally unique id of an event; without it the uuid follows from event_id, else from batch_id and place.',
+    rule: 'source_message_id is the globally unique id of an event; without it the uuid is derived from event_id, else from batch_id and position.',
     sources: ['https://docs.mparticle.com/schema/mparticle.inbound.eventsapi.schema.json'],
   },
   links: {
-    rule: "mpid is mParticle's id of a person, to which every identity leads; the identity that the option names is the user.",
+    rule: "mpid is mParticle's id of a person, shared by all identities; the identity selected by the option is the user.",
     sources: ['https://docs.mparticle.com/schema/mparticle.inbound.eventsapi.schema.json'],
     option: 'user_identity',
   },
   counts: {
-    rule: 'mParticle promises delivery at least once and no deduplication: a batch delivered twice is stored once, by its ids. Nothing is skipped but hashed identities.',
+    rule: 'mParticle guarantees at-least-once delivery without deduplication: a batch delivered twice is stored once, by its ids. Only hashed identities are skipped.',
     sources: ['https://docs.mparticle.com/developers/apis/http/'],
   },
 };
@@ -84,17 +84,17 @@ const about = {
   slug,
   name: 'mParticle',
   description:
-    'Batches: the events of one user with what is known of user, device and application. distinct_id is the ' +
-    'identity that the option `user_identity` names, else mpid, ' +
-    'else the id of the device. Records such as `device_info` are taken apart, ' +
-    '`device_info.platform` is called `device_info_platform` in the table of names. User attributes go to `$set` ' +
-    'of the first event of a batch. The uuid is source_message_id, else it follows from event_id, else from ' +
-    'batch_id and the place in the batch. A batch in which one event cannot be read is refused as a whole.',
+    'Batches: the events of one user with the attributes of user, device and application. distinct_id is the ' +
+    'identity selected by the option `user_identity`, else mpid, ' +
+    'else the device id. Records such as `device_info` are flattened: ' +
+    '`device_info.platform` is `device_info_platform` in the name table. User attributes go to `$set` ' +
+    'of the first event of a batch. The uuid is source_message_id, else it is derived from event_id, else from ' +
+    'batch_id and the position in the batch. A batch with one unreadable event is rejected as a whole.',
   source: 'The files of the Amazon S3 or Google Cloud Storage event integration, or of the warehouse, as JSON lines.',
   options: [
     {
       key: 'user_identity',
-      description: 'The kind of identity that tells who a known user is: customer_id, email, other …',
+      description: 'The identity type that identifies a known user: customer_id, email, other …',
       default: 'customer_id',
     },
   ],
@@ -106,7 +106,7 @@ const about = {
 export const mparticle: Format = formatByMap(about, ({ options, names, writer }) => {
   const userIdentity = options['user_identity'] || 'customer_id';
   const properties = put(names.properties);
-  /** Of the batch that is being read, until its first event has it. */
+  /** Person properties of the current batch, until its first event has them. */
   let person: Properties = {};
   return {
     source: slug,
@@ -132,7 +132,7 @@ export const mparticle: Format = formatByMap(about, ({ options, names, writer })
       read: (record) =>
         idOf(isCustom(record) ? eventName(record) : eventType(record)) ??
         unreadable(isCustom(record) ? 'expected the name of the event in data.event_name' : 'expected event_type'),
-      // An own event that is called like a kind of event is none.
+      // A custom event named like an event type is not of that type.
       named: (name, record) =>
         isCustom(record) && Object.hasOwn(about.names.events, name) ? name : writer.eventName(name),
     },
@@ -171,8 +171,8 @@ const isCustom = (record: Json): boolean => eventType(record) === 'custom_event'
 const timeOf = (record: Json): unknown => eventTime(record) ?? objectOf(record['batch'])['timestamp_unixtime_ms'];
 
 /**
- * A list of `{identity_type, identity}` as in exports, or of `{type, encoding, value}` as in profiles, or an object of type →
- * identity as senders write it. The hash of an identity is another id than the identity: it is left out.
+ * Reads a list of `{identity_type, identity}` as in exports, or of `{type, encoding, value}` as in profiles, or an object of type
+ * → identity as senders write it. Hashed identities are skipped, because they are different ids.
  */
 function identitiesOf(value: unknown): ReadonlyMap<string, unknown> {
   if (isObject(value)) return new Map(Object.entries(value));
@@ -232,7 +232,7 @@ interface Profile {
   readonly person: Properties;
 }
 
-/** A batch that says only who the user is. */
+/** Reads a batch that only describes the user. */
 function readProfile(writer: EventWriter, { batch, user, device, person }: Profile): RecordResult {
   const timestamp = timeOfTextOrMs(batch['timestamp_unixtime_ms']);
   if (Object.keys(person).length === 0 || timestamp === undefined) return skipped('a batch without events');

@@ -83,7 +83,7 @@ describe('rows of Pendo', () => {
   it.each([
     [{ eventType: '' }, 'expected eventType, got an empty text'],
     [{ browserTimestamp: 1_714_558_830 }, 'expected browserTimestamp in milliseconds since 1970, got a number'],
-    [{ visitorId: 'undefined' }, 'expected the id of somebody in visitorId, got a text'],
+    [{ visitorId: 'undefined' }, 'expected an id other than a placeholder in visitorId, got a text'],
   ])('says why it cannot read %j', (change, reason) => {
     expect(readAll(pendo, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });

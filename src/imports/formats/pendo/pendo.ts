@@ -16,15 +16,15 @@ const evidence: Evidence = {
     sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
   },
   ids: {
-    rule: 'The uuid is eventId where it is a UUID, else it follows from it with visitor, time, kind and element.',
+    rule: 'The uuid is eventId if it is a UUID, else it is derived from eventId, visitor, time, type and element.',
     sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
   },
   links: {
-    rule: 'visitorId is the visitor, oldVisitorId the one before it was known, accountId the account.',
+    rule: 'visitorId is the visitor, oldVisitorId its previous anonymous id, accountId the account.',
     sources: ['https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions'],
   },
   counts: {
-    rule: 'The export of all events holds the tagged ones too: import it alone. Pendo sends a day again some nine days later, when it is final: the same event again is stored once.',
+    rule: 'The export of all events includes the tagged ones: import only that one. Pendo exports a day again about nine days later, when it is final: a repeated event is stored once.',
     sources: [
       'https://support.pendo.io/hc/en-us/articles/14121317891355-Data-Sync-schema-definitions',
       'https://support.pendo.io/hc/en-us/articles/14617105854875-Data-Sync-event-export-handling',
@@ -63,14 +63,14 @@ const about = {
   slug,
   name: 'Pendo',
   description:
-    'Rows of the events of Data Sync. The kind of an event is its eventType; click, change and focus say which ' +
-    'in `$event_type`. distinct_id is visitorId; oldVisitorId, the visitor before it was known, is linked to it. ' +
-    'accountId becomes a group. propertiesJson is taken apart; elementPath stays as it is. The uuid is eventId ' +
-    'where that is a UUID, else it follows from eventId, visitor, time, kind and element, and in rows without ' +
+    'Event rows of Data Sync. The event name is eventType; click, change and focus are kept ' +
+    'in `$event_type`. distinct_id is visitorId; oldVisitorId, the previous anonymous id, is linked to it. ' +
+    'accountId becomes a group. propertiesJson is flattened; elementPath stays. The uuid is eventId ' +
+    'if that is a UUID, else it is derived from eventId, visitor, time, type and element, and in rows without ' +
     'eventId from the content.',
   source:
-    'The events of Data Sync (`allevents.avro`), or the table that a warehouse made of them as Parquet or JSON lines.',
-  options: [{ key: 'group_type', description: 'The kind of group that accounts become.', default: 'account' }],
+    'The events of Data Sync (`allevents.avro`), or the warehouse table loaded from them, as Parquet or JSON lines.',
+  options: [{ key: 'group_type', description: 'Type of the groups that accounts become.', default: 'account' }],
   times: { own: ['browserTimestamp'], received: [] },
   evidence,
   names,
@@ -121,7 +121,8 @@ export const pendo: Format = formatByMap(about, ({ options, names, writer }) => 
 
 function identityOf({ visitorId, oldVisitorId }: Json): Identity | NoEvents {
   const user = personId(visitorId);
-  if (user === undefined) return unreadable(`expected the id of somebody in visitorId, got ${kindOf(visitorId)}`);
+  if (user === undefined)
+    return unreadable(`expected an id other than a placeholder in visitorId, got ${kindOf(visitorId)}`);
   return { distinctId: user, user, device: personId(oldVisitorId) };
 }
 

@@ -1,5 +1,5 @@
 import { dayMs } from '../../../base/time.ts';
-import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import { createEventWriter, imported, skippedByName, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type RecordReader, type RecordResult, type Evidence } from '../format.ts';
 import { readExample, readObjects, readOptions } from '../reader-parts.ts';
 import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
@@ -14,49 +14,50 @@ const evidence: Evidence = {
     option: 'synthesise',
   },
   zone: {
-    rule: 'Days are those of the time zone of the site, which the export does not name: the option gives it.',
+    rule: 'Days are in the time zone of the site, which the export does not contain: set the option.',
     sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
     option: 'time_zone',
   },
   ids: {
-    rule: 'Made up from day, host, page and number: the same export again changes nothing.',
+    rule: 'The uuid is derived from day, host, page and number: importing the same export again changes nothing.',
     sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
   },
   links: {
-    rule: 'The export has no visitors, only their number: made-up ones make no persons.',
+    rule: 'The export has no visitors, only their number: synthetic visitors create no persons.',
     sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
   },
   counts: {
-    rule: 'Totals of large sites are estimates from a sample, scaled up by Plausible; a page is counted over all hosts and carries one of them. Other tables hold parts of the same views and are skipped.',
+    rule: 'Totals of large sites are estimates that Plausible extrapolates from a sample; a page is counted over all hosts and shows one of them. Other tables contain parts of the same views and are skipped.',
     sources: ['https://github.com/plausible/analytics/blob/master/lib/plausible/exports.ex'],
   },
 };
 
 const slug = 'plausible';
 
-/** Page views of one row; a row becomes one event for each. */
+/** Maximum of page views in one row, each of which becomes an event. */
 const pageviewsMax = 100_000;
 
 export const plausible: Format = {
   slug,
   name: 'Plausible',
   description:
-    'Plausible exports totals per day, not events: which visitor viewed which page at what time is not in them, ' +
-    'so they are refused unless the option `synthesise` is `yes`. Then every row of `imported_pages` becomes as ' +
-    'many `$pageview` as it counts, spread evenly over the day and evenly over as many made-up visitors as it ' +
-    'counts; the visitors of a day are the same on all pages. Such events have `$synthetic: true` and make no ' +
-    'persons. Page views per day and page are then right; unique visitors over several pages or days, sessions, ' +
-    'paths and funnels are not. Rows of the other tables are left out: their totals are parts of the same views. ' +
-    'A row may count up to 100,000 views.',
-  source: 'The CSV files of the export of a site (Settings, Imports & Exports), of which `imported_pages` is needed.',
+    'Plausible exports totals per day, not events: they do not contain which visitor viewed which page at what time, ' +
+    'so they are rejected unless the option `synthesise` is `yes`. Then every row of `imported_pages` becomes as ' +
+    'many `$pageview` events as it counts, spread evenly over the day and over the counted number of ' +
+    'synthetic visitors; the visitors of a day are the same on all pages. Such events have `$synthetic: true` and create no ' +
+    'persons. Page views per day and page are then correct; unique visitors over several pages or days, sessions, ' +
+    'paths and funnels are not. Rows of other tables are skipped: their totals are parts of the same views. ' +
+    'A row may count at most 100,000 views.',
+  source: 'The CSV files of a site export (Settings, Imports & Exports); only `imported_pages` is used.',
   options: [
     {
       key: 'synthesise',
-      description: 'Whether to make up single page views that add up to the totals. Without yes nothing is imported.',
+      description:
+        'Whether to create synthetic page views that add up to the totals. Without `yes` nothing is imported.',
       default: 'no',
       choices: ['no', 'yes'],
     },
-    { key: 'time_zone', description: 'The time zone of the site, in which its days begin.', default: 'UTC' },
+    { key: 'time_zone', description: 'Time zone of the site.', default: 'UTC' },
   ],
   evidence,
   names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, person_properties: {} },
@@ -65,8 +66,8 @@ export const plausible: Format = {
     const options = readOptions(slug, plausible.options, given);
     if (options['synthesise'] !== 'yes') {
       throw new FormatOptionsError(
-        'Plausible exports totals per day, not events, so there is nothing to import as it was. To make up page ' +
-          'views that add up to the totals (marked $synthetic), give the option synthesise=yes',
+        'expected the option synthesise=yes, because Plausible exports totals per day, not events: it creates page views ' +
+          'that add up to the totals (marked $synthetic)',
       );
     }
     return createReader(createEventWriter(slug, names, memory), zoneOption('time_zone', options['time_zone'] || 'UTC'));
@@ -78,7 +79,7 @@ function createReader(writer: EventWriter, zone: Zone): RecordReader {
     const { hostname, page } = row;
     if (idOf(row['date']) === undefined) return unreadable(`expected date, got ${kindOf(row['date'])}`);
     if (typeof page !== 'string' || typeof hostname !== 'string') {
-      return skipped('a total of another table than imported_pages');
+      return skipped('a total of a table other than imported_pages');
     }
     const day = dayOf(row['date'], zone);
     if (day === undefined) return unreadable(`expected date as yyyy-MM-dd, got ${kindOf(row['date'])}`);
@@ -103,7 +104,7 @@ interface Total {
 
 function synthesise(writer: EventWriter, { row, hostname, page, day, pageviews, visitors }: Total): RecordResult {
   const event = writer.eventName('pageview');
-  if (event === null) return leftOut('pageview');
+  if (event === null) return skippedByName('pageview');
   const shared: Properties = {};
   if (hostname !== '') writer.put(shared, 'url', `https://${hostname}${page}`);
   else writer.put(shared, '$pathname', page);
@@ -136,7 +137,7 @@ interface Day {
   readonly endMs: number;
 }
 
-/** From midnight to midnight where the site is: a day may have 23 or 25 hours. */
+/** A day from midnight to midnight in the zone of the site, which may have 23 or 25 hours. */
 function dayOf(value: unknown, zone: Zone): Day | undefined {
   const time = typeof value === 'string' && datePattern.test(value) ? textTime(value) : undefined;
   if (time === undefined) return undefined;

@@ -14,13 +14,13 @@ interface PosthogParts {
   readonly writer: EventWriter;
   readonly names: NameTable;
   readonly zone: Zone;
-  /** Whether the properties of the person beside an event are for `$set`. */
+  /** Whether the person properties of an event become `$set`. */
   readonly setsPerson: boolean;
-  /** Persons and groups. */
+  /** Reads persons and groups. */
   readonly readProfile: (record: Json) => RecordResult | undefined;
 }
 
-/** What events of exports become, with properties as an object or as its JSON. */
+/** Maps events of exports, with properties as an object or as JSON text. */
 export function posthogMap({ writer, names, zone, setsPerson, readProfile }: PosthogParts): RecordMap {
   return {
     source: 'posthog',
@@ -51,14 +51,17 @@ export function posthogMap({ writer, names, zone, setsPerson, readProfile }: Pos
       unset,
     ],
     person: personSteps(namesOf(names.person_properties), setsPerson),
-    // What PostHog has stored is settled already.
-    isSettled: true,
-    // They win over what stands in the properties.
+    // Values stored by PostHog are already normalised.
+    isNormalised: true,
+    // They take precedence over the same keys in the properties.
     usual: { lacks: new Set(['$set', '$set_once', '$unset']) },
   };
 }
 
-/** Read by code of their own, or skipped: `person` of the events API is the person of today, not of the event. */
+/**
+ * Columns with dedicated code, or skipped: `person` of the events API is the current person, not the one at the time of the
+ * event.
+ */
 const ownColumns = ['event', 'distinct_id', 'uuid', 'id', 'timestamp', 'properties', 'person_properties'].concat([
   'elements',
   'elements_chain',
@@ -94,7 +97,7 @@ function idInProperties(properties: Json = {}): string | undefined {
   return idOf(properties['distinct_id']) ?? idOf(properties['$distinct_id']);
 }
 
-/** The pipeline refuses links by an id that means nobody; they are about persons all the same. */
+/** Keeps person processing for profile events: the pipeline itself refuses links with placeholder ids. */
 function keepProfileEvents(draft: Draft): undefined {
   const { event, identity } = draft;
   if (identity.isPlaceholderId === true && profileEvents.has(event ?? ''))
@@ -128,7 +131,7 @@ const unset: Hook = {
   run: ({ record, properties }) => void (properties['$unset'] ??= record['$unset']),
 };
 
-/** What stands beside the properties wins over what stands in them, as in capture. */
+/** Members next to the properties take precedence over the same keys in them, as in capture. */
 function personSteps(names: Names, setsPerson: boolean): readonly PersonStep[] {
   const asTheyAre = { names: namesOf({}), taken: 'replaces' } as const;
   return [
@@ -141,7 +144,7 @@ function personSteps(names: Names, setsPerson: boolean): readonly PersonStep[] {
   ];
 }
 
-/** Keeps what an automatic event knows of the page's elements, where no chain says it. */
+/** Keeps the page elements of an automatic event without a chain. */
 function addElements({ elements, elements_chain: chain }: Json, properties: Properties): void {
   if (!Array.isArray(elements) || (typeof chain === 'string' && chain !== '')) return;
   properties['$elements'] ??= (elements as readonly unknown[]).filter(isObject).map(wireElement);

@@ -81,7 +81,7 @@ describe('events of PostHog', () => {
     expect(eventFrom(posthog, link).properties).not.toHaveProperty('$process_person_profile');
   });
 
-  it('a group whose type nobody names is told which option does', () => {
+  it('the reason for a group of unknown type names the option to set', () => {
     const group = { group_type_index: 4, group_key: 'a', group_properties: {}, created_at: timestamp };
     const [result] = readAll(posthog, [group], { group_types: '0:company' });
     expect(result).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining('4:company') as string });
@@ -131,7 +131,7 @@ describe('events of PostHog', () => {
     expect(eventFrom(posthog, unset).properties).toMatchObject({ $set_once: { a: 1 }, $unset: ['b'] });
   });
 
-  it('columns without a place stay under their names, and take nobody’s', () => {
+  it('columns without a mapping keep their names and replace no other', () => {
     const record = { ...base, person_id: 'p', a: 2, team_id: 1, created_at: timestamp, ip: '192.0.2.1' };
     expect(eventFrom(posthog, record).properties).toEqual({
       a: 1,

@@ -12,35 +12,35 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is `timestamp`, which PostHog has corrected by sent_at when it took the event in.',
+    rule: 'The time is `timestamp`, which PostHog corrected by sent_at on ingestion.',
     sources: ['https://posthog.com/docs/data/timestamps'],
   },
   zone: {
-    rule: 'ISO 8601; times without a zone are UTC, as the table of events has them, unless the option says otherwise.',
+    rule: 'ISO 8601; times without a zone are UTC, as in the event table, unless the option sets another zone.',
     sources: [
       'https://github.com/PostHog/posthog/blob/055f2c3c383aeb33dab89e232db0ab2e2d723fd8/posthog/models/event/sql.py',
     ],
     option: 'time_zone',
   },
   ids: {
-    rule: 'The uuid is that of the event, in every spelling; without one it follows from the content.',
+    rule: 'The uuid is that of the event, in any spelling; without one it is derived from the content.',
     sources: ['https://posthog.com/docs/data-pipelines/batch-exports'],
   },
   links: {
-    rule: 'distinct_id stays. Ids of one exported person are joined again by the id of the person. Events of ids that mean nobody make no person, except those about a profile, such as `$identify`.',
+    rule: 'distinct_id stays. Distinct ids of an exported person are merged through the id of the person. Events with placeholder ids create no person, except profile events such as `$identify`.',
     sources: ['https://posthog.com/docs/data-pipelines/batch-exports'],
     option: 'link_persons',
   },
   counts: {
-    rule: 'Batch exports go by the time of arrival, so an event is in one of them whatever its own time; the same event again is stored once.',
+    rule: 'Batch exports select by time of arrival, so every event is in exactly one of them regardless of its event time; a repeated event is stored once.',
     sources: ['https://github.com/PostHog/posthog.com/pull/17153'],
   },
 };
 
-/** Types of groups by their index, which is a project's own. */
+/** Group types by their index, which differs between projects. */
 type GroupTypes = ReadonlyMap<string, string>;
 
-/** `0:company,1:team`. Throws FormatOptionsError. */
+/** Parses `0:company,1:team`. Throws FormatOptionsError. */
 function groupTypesOf(text: string): GroupTypes {
   const pairs = text
     .split(',')
@@ -57,7 +57,7 @@ function groupTypesOf(text: string): GroupTypes {
   );
 }
 
-/** A row of the table of groups, or a result of the groups API: neither has an event. */
+/** Whether a record is a row of the group table or a result of the groups API, which have no event. */
 function isGroup(record: Json): boolean {
   if (record['event'] !== undefined || record['distinct_id'] !== undefined) return false;
   return (
@@ -66,7 +66,10 @@ function isGroup(record: Json): boolean {
   );
 }
 
-/** `$groupidentify` with all that the group has; its id follows from that, so that the same group again is the same event. */
+/**
+ * Returns a `$groupidentify` with all properties of the group; its id is derived from them, so the same group gives the same
+ * event.
+ */
 function createGroupReader(writer: EventWriter, types: GroupTypes, zone: Zone): (record: Json) => RecordResult {
   return (record) => {
     const key = idOf(record['group_key'] ?? record['key']);
@@ -95,7 +98,7 @@ function createGroupReader(writer: EventWriter, types: GroupTypes, zone: Zone): 
 
 const times = ['updated_at', '_timestamp', '_inserted_at', 'created_at'] as const;
 
-/** When it was as it is: what a later event says of the group counts more. */
+/** Returns the time of the group's state; later events take precedence. */
 function timeOf(record: Json, zone: Zone): string | undefined {
   for (const column of times) {
     const time = anyTime(record[column], zone);
@@ -108,33 +111,33 @@ const about = {
   slug: 'posthog',
   name: 'PostHog',
   description:
-    'Events as they are captured, as batch exports write them and as the events API gives them; persons as batch exports ' +
-    'write them; groups as their table and API have them. Ids, times and properties stay; elements_chain becomes `$elements_chain`. In the table of names, ' +
+    'Events in the form of capture, batch exports and the events API; persons in the form of batch exports; ' +
+    'groups in the form of their table and API. Ids, times and properties stay; elements_chain becomes `$elements_chain`. In the name table, ' +
     '`column:x` is the column x of an export.',
   source:
     'Lines of `{event, distinct_id, properties, timestamp}`, batch exports of events and persons (JSON lines, or rows of ' +
-    'Parquet as objects), results of the events API and the groups API, rows of the table of groups.',
+    'Parquet as objects), results of the events API and the groups API, rows of the group table.',
   options: [
     {
       key: 'person_properties',
-      description: 'What becomes of the person’s properties beside an exported event: `$set`, or nothing',
+      description: 'Whether the person properties of an exported event become `$set` or are ignored',
       default: 'set',
       choices: ['set', 'ignore'],
     },
     {
       key: 'link_persons',
       description:
-        'Whether the distinct ids of one exported person are joined again, by the id of the person as one more distinct id',
+        'Whether the distinct ids of an exported person are merged again, through the id of the person as an additional distinct id',
       default: 'yes',
       choices: ['yes', 'no'],
     },
     {
       key: 'group_types',
       description:
-        'Types of the groups by their index, for groups that say the index only, e.g. `0:company,1:team`; the groups API of the ' +
+        'Group types by index, for groups with only an index, e.g. `0:company,1:team`; the groups API of the ' +
         'project lists them',
     },
-    { key: 'time_zone', description: 'Zone of times that are written without one', default: 'UTC' },
+    { key: 'time_zone', description: 'Zone of times without one', default: 'UTC' },
   ],
   times: { own: ['timestamp'], received: ['created_at', '_inserted_at', 'inserted_at'] },
   evidence,
@@ -162,7 +165,7 @@ interface PersonParts {
   readonly writer: EventWriter;
   readonly person: Names;
   readonly zone: Zone;
-  /** Links that were made already; undefined: none are made. */
+  /** Links created so far; `undefined` disables links. */
   readonly links: Links | undefined;
 }
 
@@ -183,8 +186,8 @@ function isPerson(record: Json): boolean {
 }
 
 /**
- * A person of a batch export: one record per distinct id. The id of the person, which all its records share, joins them
- * whatever their order and however they are spread over files.
+ * Reads a person of a batch export: one record per distinct id. The id of the person, which all its records share, merges them in
+ * any order and across files.
  */
 function readPerson(record: Json, { writer, person, zone, links }: PersonParts): RecordResult {
   const distinctId = idOf(record['distinct_id']);

@@ -63,7 +63,7 @@ export function* posthogRecords(seed: number, count: number, recordsPerVisit = 1
   }
 }
 
-/** As the service stores them: with what they say of the person, or with the word that there is none. */
+/** As the service stores them: with their person properties, or with the mark for no person. */
 function propertiesOf(draw: Draw, id: string, isKnown: boolean): Record<string, unknown> {
   return {
     $browser: draw.pick(['Chrome', 'Safari']),

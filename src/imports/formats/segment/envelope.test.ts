@@ -31,7 +31,7 @@ describe('what RudderStack wraps', () => {
     expect(eventsOf(readAll(record))).toEqual(plain);
   });
 
-  it('a job of several messages gives all of them, each under an id of its own', () => {
+  it('a job of several messages gives all of them, each under a separate id', () => {
     const job = { event_payload: { batch: [message('m1'), message('m2'), message('m1')] } };
     const alone = eventsOf(readAll(message('m1'), message('m2'), message('m1')));
     expect(eventsOf(readAll(job))).toEqual(alone);
@@ -54,7 +54,7 @@ describe('what RudderStack wraps', () => {
   });
 
   it('a message whose members are called like those of a job stays a message', () => {
-    const odd = { ...message('m1'), message: { type: 'page' }, metadata: { table: 't' }, data: {} };
-    expect(eventsOf(readAll(odd))).toEqual(plain);
+    const mixed = { ...message('m1'), message: { type: 'page' }, metadata: { table: 't' }, data: {} };
+    expect(eventsOf(readAll(mixed))).toEqual(plain);
   });
 });

@@ -2,7 +2,7 @@ import { isObject } from '../../../base/json.ts';
 import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { namespaceOf } from '../derived-uuids.ts';
-import { leftOut, skipped, unreadable, type NoEvents } from '../event-writer.ts';
+import { skippedByName, skipped, unreadable, type NoEvents } from '../event-writer.ts';
 import type { NameTable } from '../format.ts';
 import { memberAt, objectOf, type Json, type Properties } from '../read-values.ts';
 import { namesOf, rename } from '../names.ts';
@@ -14,22 +14,22 @@ import { exactNumber } from '../../../base/exact-json.ts';
 
 export interface SegmentParts {
   readonly names: NameTable;
-  /** Whether a messageId that came before is skipped, and not kept under an id of its own. */
+  /** Whether a repeated messageId is skipped rather than kept under a separate id. */
   readonly dropsRepeated: boolean;
   readonly messages: IdCounter;
-  /** Of messages without an id. */
+  /** Counts messages without an id. */
   readonly contents: IdCounter;
 }
 
-/** Why a message is skipped that `duplicates: drop` takes for a repetition. */
-export const repeatedMessage = 'a messageId that came before';
+/** Reason for messages skipped by `duplicates: drop`. */
+export const repeatedMessage = 'a repeated messageId';
 
-const asTheyAre = namesOf({});
+const unchanged = namesOf({});
 const blank = [null, ''];
 const page = { path: 'type', is: 'page' };
 const screen = { path: 'type', is: 'screen' };
 
-/** What messages become. */
+/** Maps messages. */
 export function segmentMap({ names, dropsRepeated, messages, contents }: SegmentParts): RecordMap {
   const repeated = dropsRepeated ? { repeated: skipped(repeatedMessage) } : {};
   const isRenamed = Object.values(names).some((part) => Object.keys(part as object).length > 0);
@@ -59,7 +59,7 @@ export function segmentMap({ names, dropsRepeated, messages, contents }: Segment
         ...repeated,
       },
     },
-    order: ['event', whatItIsAbout, 'ids', 'time', 'names'],
+    order: ['event', targetFault, 'ids', 'time', 'names'],
     properties: [
       { members: contextPaths, nothing: [null] },
       {
@@ -81,19 +81,19 @@ export function segmentMap({ names, dropsRepeated, messages, contents }: Segment
       { members: { category: 'category', name: 'name' }, only: page, nothing: blank, takes: isGiven },
       { members: { category: 'category' }, only: screen, nothing: blank, takes: isGiven },
       screenName,
-      { bag: 'properties', names: asTheyAre, taken: 'replaces' },
+      { bag: 'properties', names: unchanged, taken: 'replaces' },
     ],
     person: [
-      { bag: 'context.traits', into: '$set', names: asTheyAre, taken: 'replaces' },
-      { bag: 'traits', into: '$set', names: asTheyAre, taken: 'replaces' },
+      { bag: 'context.traits', into: '$set', names: unchanged, taken: 'replaces' },
+      { bag: 'traits', into: '$set', names: unchanged, taken: 'replaces' },
     ],
-    isSettled: true,
+    isNormalised: true,
     ...(isRenamed && { finish: translator(names) }),
     ...(!dropsRepeated && { usual: { ignores } }),
   };
 }
 
-/** About the message, not about what happened; and times that stand in for a `timestamp`. */
+/** Members about the message rather than the event, and times that replace a missing `timestamp`. */
 const ignores: ReadonlySet<string> = new Set(
   '_metadata channel groupId integrations originalTimestamp previousId projectId receivedAt sentAt version writeKey'.split(
     ' ',
@@ -119,7 +119,7 @@ function nameOf({ type, event }: Json): string | NoEvents {
   }
 }
 
-function whatItIsAbout({ record: { type, previousId, groupId } }: Draft): NoEvents | undefined {
+function targetFault({ record: { type, previousId, groupId } }: Draft): NoEvents | undefined {
   if (type === 'alias' && textOf(previousId) === undefined) return unreadable('expected previousId');
   return type === 'group' && textOf(groupId) === undefined ? unreadable('expected groupId') : undefined;
 }
@@ -130,7 +130,7 @@ function identityOf({ userId, anonymousId }: Json): Identity | NoEvents {
   return { distinctId: ids.distinctId, device: ids.anonymousId };
 }
 
-/** Less than that is the way to the server. */
+/** Smaller differences are network latency. */
 const skewNotedMs = 60_000;
 
 const time: TimeRule = {
@@ -165,12 +165,12 @@ const screenName: Members = {
   otherwise: ({ name, properties }) => textOf(name) ?? textOf(objectOf(properties)['name']),
 };
 
-/** Messages about a person or a group have nothing but what they say of it. */
+/** Messages about a person or a group have no other properties. */
 const identities: Hook = {
   from: ['type'],
   isIdle: ({ type }) => type === 'track' || type === 'page' || type === 'screen',
   run: ({ record, properties }) => {
-    // Whatever a message is about, the traits of its context are those of the person.
+    // The traits of the context always belong to the person.
     const ofPerson = objectOf(contextTraits(record));
     const traits = objectOf(record['traits']);
     if (record['type'] === 'identify') properties['$set'] = { ...ofPerson, ...traits };
@@ -182,20 +182,20 @@ const identities: Hook = {
   },
 };
 
-/** The type of the group is the trait `groupType`; sources without one have a single kind of group, called `group`. */
+/** Sets the group type to the trait `groupType`; sources without it have a single type, called `group`. */
 function addGroup(key: string, { groupType, ...traits }: Json, properties: Properties): void {
   const type = textOf(groupType) ?? 'group';
   Object.assign(properties, { $group_type: type, $group_key: key, $group_set: traits, $groups: { [type]: key } });
 }
 
-/** Names in the table are those of the finished event. */
+/** Applies the name table to the finished event. */
 function translator(names: NameTable): (event: WireEvent) => WireEvent | NoEvents {
   const events = namesOf(names.events);
   const properties = namesOf(names.properties);
   const person = namesOf(names.person_properties);
   return (event) => {
     const name = events.get(event.event);
-    if (name === null) return leftOut(event.event);
+    if (name === null) return skippedByName(event.event);
     const translated: Properties = {};
     rename(event.properties, properties, translated);
     if (isObject(translated['$set'])) {
@@ -207,14 +207,14 @@ function translator(names: NameTable): (event: WireEvent) => WireEvent | NoEvent
   };
 }
 
-/** Whom a message is about. */
+/** The ids of a message. */
 interface MessageIds {
   readonly distinctId: string;
-  /** The id that the user had before, on the same device; undefined: none, or the same. */
+  /** The user's anonymous id on the same device, if it differs. */
   readonly anonymousId: string | undefined;
 }
 
-/** `userId`, else `anonymousId`; an id that means nobody only where there is no other. Undefined: no id at all. */
+/** Returns `userId`, else `anonymousId`; a placeholder only if there is no other id. `undefined` if there is no id. */
 function messageIds(userId: unknown, anonymousId: unknown): MessageIds | undefined {
   const given = [textOf(userId), textOf(anonymousId)] as const;
   const [user, anonymous] = given.map((id) => (id === undefined || isPlaceholderId(id) ? undefined : id));
@@ -225,15 +225,16 @@ function messageIds(userId: unknown, anonymousId: unknown): MessageIds | undefin
 
 interface MessageTime {
   readonly text: string;
-  /** By how many ms the clock of the sender was put right; 0: it was not, or there was nothing to put right. */
+  /** Milliseconds by which the sender's clock was corrected; 0 if it was not. */
   readonly correctedMs: number;
 }
 
 const timeFields = ['timestamp', 'originalTimestamp', 'receivedAt', 'sentAt'] as const;
 
 /**
- * `timestamp` is right as it stands: Segment and RudderStack have corrected it. What has not passed through them (dumps of a gateway)
- * lacks it, and is corrected in the same way: receivedAt - (sentAt - originalTimestamp). Undefined: the message has no time.
+ * Returns the time of a message. Segment and RudderStack have already corrected `timestamp`. Messages that did not pass through
+ * them (dumps of a gateway) lack it and get the same correction: receivedAt - (sentAt - originalTimestamp). `undefined` if the
+ * message has no time.
  */
 function timeOfMessage(message: Json): MessageTime | undefined {
   const timestamp = textOf(message['timestamp']);
@@ -248,7 +249,7 @@ function timeOfMessage(message: Json): MessageTime | undefined {
   return { text: new Date(ms).toISOString(), correctedMs: skewMs };
 }
 
-/** How far the clock of the sender was behind. */
+/** Returns by how many ms the sender's clock was behind. */
 function skewOf(sent: unknown, received: string | undefined): number | undefined {
   const ms = msOf(received) - msOf(textOf(sent));
   return Number.isNaN(ms) ? undefined : ms;
@@ -259,7 +260,7 @@ function msOf(text: string | undefined): number {
   return time === undefined ? Number.NaN : Date.parse(time);
 }
 
-/** A text that is not blank, or a number as text. */
+/** Returns a text that is not blank, or a number as text. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' ? (value.trim() === '' ? undefined : value) : exactNumber(value);
@@ -269,7 +270,7 @@ function hostOf(url: unknown): string | undefined {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).host || undefined : undefined;
 }
 
-/** Property ← where it stands in the message. The event's own properties win over these. */
+/** Property ← path in the message. The event's own properties take precedence. */
 export const contextPaths: Readonly<Record<string, string>> = {
   $app_build: 'context.app.build',
   $app_name: 'context.app.name',

@@ -133,7 +133,7 @@ describe('ids', () => {
   const page = (messageId: string) => ({ ...base, messageId, type: 'page' });
   const messages = [page('m1'), page('m2'), page('m1'), page('m1')];
 
-  it('a messageId that comes again is kept under an id of its own, the same in every run', () => {
+  it('a repeated messageId is kept under a separate id, the same in every run', () => {
     const run = () => {
       const read = createReader();
       return messages.map((message) => eventOf(read, message)?.uuid);
@@ -200,7 +200,7 @@ describe('whatever comes in', () => {
 
 describe('the script of the guide', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('', ' ', 'a', 'b'), fc.integer(), fc.constant(null));
-  // The script knows the words that mean nobody, without every way to quote them.
+  // The script knows the placeholder ids, without every way to quote them.
   const id = fc.oneof(
     text.filter((each) => !isPlaceholderId(String(each))),
     fc.constantFrom(0, -1, 'null', ' Guest', placeholderUuid),

@@ -10,7 +10,7 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is `timestamp`, which is corrected already; without it receivedAt - (sentAt - originalTimestamp), also where a batch says it once for all of its messages.',
+    rule: 'The time is `timestamp`, which is already corrected; without it receivedAt - (sentAt - originalTimestamp), which a batch may give once for all of its messages.',
     sources: [
       'https://github.com/segmentio/segment-docs/blob/develop/src/connections/spec/common.md',
       'https://www.rudderstack.com/docs/event-spec/standard-events/common-fields/',
@@ -24,55 +24,53 @@ const evidence: Evidence = {
     ],
   },
   ids: {
-    rule: 'The uuid follows from messageId, by which Segment and RudderStack deduplicate.',
+    rule: 'The uuid is derived from messageId, by which Segment and RudderStack deduplicate.',
     sources: [
       'https://www.twilio.com/docs/segment/guides/duplicate-data',
       'https://www.rudderstack.com/docs/user-guides/administrators-guide/deduplication',
     ],
   },
   links: {
-    rule: 'userId is the user, anonymousId the device; alias leads from previousId to userId.',
+    rule: 'userId is the user, anonymousId the device; alias links previousId to userId.',
     sources: ['https://www.rudderstack.com/docs/event-spec/standard-events/common-fields/'],
   },
   counts: {
-    rule: 'Segment drops repetitions within about 24 hours only, so an archive may hold a messageId again: the option says whether that is another event.',
+    rule: 'Segment deduplicates only within about 24 hours, so an archive may contain a messageId again: the option sets whether that is a separate event.',
     sources: ['https://www.twilio.com/docs/segment/guides/duplicate-data'],
     option: 'duplicates',
   },
 };
 
 /**
- * Messages of Segment and RudderStack (`track`, `identify`, `page`, `screen`, `group`, `alias`) as events.
+ * Reads messages of Segment and RudderStack (`track`, `identify`, `page`, `screen`, `group`, `alias`).
  *
- * - The time of an event is `timestamp`; only where it is missing, it follows from `originalTimestamp`, `sentAt` and `receivedAt`
- *   (message-time.ts).
- * - distinct_id is `userId`, else `anonymousId`; an id that means nobody is passed over.
- * - The uuid follows from `messageId` and its occurrence in the file, so a file sent again changes nothing, and of an
- *   archive in which a messageId comes several times every line is kept.
+ * - The time of an event is `timestamp`, or else derived from `originalTimestamp`, `sentAt` and `receivedAt`.
+ * - distinct_id is `userId`, else `anonymousId`; placeholder ids are ignored.
+ * - The uuid is derived from `messageId` and its occurrence in the file: a file sent again changes nothing, and every line of an
+ *   archive that repeats a messageId is kept.
  */
 export const segment: Format = {
   slug: 'segment',
   name: 'Segment and RudderStack',
   description:
-    'The messages track, identify, page, screen, group and alias, with what their context says. distinct_id is userId, else ' +
-    'anonymousId; the uuid follows from messageId. The time is `timestamp`; messages without one, as a gateway has them, get ' +
-    '`originalTimestamp` corrected by `sentAt` and `receivedAt`. Names in the table are those of the finished event.',
+    'The messages track, identify, page, screen, group and alias, with their context. distinct_id is userId, else ' +
+    'anonymousId; the uuid is derived from messageId. The time is `timestamp`; messages without one, as in a gateway, get ' +
+    '`originalTimestamp` corrected by `sentAt` and `receivedAt`. The name table applies to the finished event.',
   source:
-    'The raw archive in a destination’s bucket: one JSON message per line, gzipped. Or tables of the warehouse: tracks, ' +
-    'those of single events, pages, screens, identifies, groups, aliases, users. Of RudderStack also its archived jobs and ' +
+    'The raw archive in a destination’s bucket: one JSON message per line, gzipped. Or warehouse tables: tracks, ' +
+    'single events, pages, screens, identifies, groups, aliases, users. For RudderStack also archived jobs and ' +
     'staging files.',
   options: [
     {
       key: 'duplicates',
-      description:
-        'What to do with a message whose messageId came before: keep it under an id of its own, or leave it out',
+      description: 'What to do with a message with a repeated messageId: keep it under a separate id, or drop it',
       default: 'keep',
       choices: ['keep', 'drop'],
     },
     {
       key: 'table',
       description:
-        'Of rows of a warehouse, the table that they come from. `auto` knows tracks, the tables of single events, pages, ' +
+        'The table of warehouse rows. `auto` recognises tracks, tables of single events, pages, ' +
         'groups and aliases by their columns',
       default: 'auto',
       choices: warehouseTables,
@@ -95,7 +93,8 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
   });
   const map = segmentMap(partsOf(options['duplicates'] === 'drop'));
   const archive = createMapReader(map);
-  // In a warehouse the id of a message stands once in a table: another row of it is of the table of all events beside it.
+  // In a warehouse a messageId is unique within a table: a repeated one belongs to the table of all events, which repeats the
+  // tables of single events.
   const warehouse = createMapReader(segmentMap(partsOf(true)));
   const table = options['table'] ?? 'auto';
   const read = readObjects((record) => {
@@ -109,12 +108,12 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
   return withMap(read, map);
 }
 
-/** Tables of single events are called like the event. */
+/** Tables of single events are named like the event. */
 function tableOf(named: string | undefined, chosen: string): string {
   return named === undefined ? chosen : warehouseTables.includes(named) ? named : 'tracks';
 }
 
-/** All messages of a job, or none: nothing may be remembered of one that is refused. */
+/** Reads all messages of a job, or none: nothing may be remembered of a rejected one. */
 function readJob(messages: readonly Json[], { begin }: MapReader): RecordResult {
   const begun = messages.map(begin);
   const bad = begun.find(({ kind }) => kind === 'unreadable');
@@ -126,16 +125,17 @@ function readJob(messages: readonly Json[], { begin }: MapReader): RecordResult 
   return { kind: 'events', events, ...(notes.length > 0 && { notes }) };
 }
 
-/** What of a record is a message or a row. */
+/** Messages or row contained in a record. */
 type Content =
   | { readonly kind: 'messages'; readonly messages: readonly Json[] }
-  /** `table`: as the loader calls it; undefined: its columns tell. */
+  /** `table`: the loader's name; `undefined` to detect it by the columns. */
   | { readonly kind: 'row'; readonly row: Json; readonly table: string | undefined };
 
 /**
- * What was sent is wrapped by the libraries and in RudderStack's own files: a batch is `{batch: […], receivedAt, requestIP}`, archived
- * jobs have one message in `EventPayload`, those of the gateway a batch in `event_payload`; transformations get `{message, metadata, destination}`; a line of a staging file is
- * `{data: row, metadata: {table}}`. Undefined: none of these, or a job without messages.
+ * Opens the envelopes of libraries and of RudderStack's files: a batch is `{batch: […], receivedAt, requestIP}`, archived jobs
+ * have one message in `EventPayload`, gateway jobs a batch in `event_payload`, transformations receive `{message, metadata,
+ * destination}`, and a line of a staging file is `{data: row, metadata: {table}}`. Returns `undefined` for other records and for
+ * a job without messages.
  */
 function unwrapped(record: Json): Content | undefined {
   if (record['type'] !== undefined || record['messageId'] !== undefined) return undefined;
@@ -150,7 +150,7 @@ function unwrapped(record: Json): Content | undefined {
   return messages.length === 0 ? undefined : { kind: 'messages', messages };
 }
 
-/** A batch says once when it was sent and received, and from where. */
+/** Copies the times and the address of a batch to its message. */
 function ofBatch(message: Json, { sentAt, receivedAt, requestIP, request_ip: ip = requestIP }: Json): Json {
   const shared = Object.entries({ sentAt, receivedAt, request_ip: ip }).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(shared), ...message };

@@ -52,7 +52,7 @@ const events = (records: readonly unknown[], table = 'auto') =>
 
 describe('rows of a warehouse of Segment and RudderStack', () => {
   it.each<[string, readonly Row[], string]>([
-    ['tracks, pages, groups and aliases are told apart', ofType('track', 'page', 'group', 'alias'), 'auto'],
+    ['tracks, pages, groups and aliases are distinguished', ofType('track', 'page', 'group', 'alias'), 'auto'],
     ['identifies are named', ofType('identify'), 'identifies'],
     ['screens are named', ofType('screen'), 'screens'],
   ])('%s: each row gives the event of its message, with the same id', (_name, messages, table) => {
@@ -64,7 +64,7 @@ describe('rows of a warehouse of Segment and RudderStack', () => {
     expect(csv.map(({ uuid }) => uuid)).toEqual(events(messages).map(({ uuid }) => uuid));
   });
 
-  it('a row of which the table cannot be told is refused with what to do', () => {
+  it('a row of an unknown table is rejected with what to do', () => {
     const [identify = {}] = ofType('identify');
     const [result] = readAll(segment, [asRow(identify)]);
     expect(result).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining('format option table') });

@@ -5,13 +5,13 @@ import { anyTime } from '../times.ts';
 import { isInCapitals, plainRow } from '../warehouse-row.ts';
 import { contextPaths } from './map.ts';
 
-/** The tables that Segment and RudderStack fill in a warehouse; `auto` tells them apart by their columns. */
+/** Tables that Segment and RudderStack fill in a warehouse; `auto` detects them by their columns. */
 export const warehouseTables = ['auto', 'tracks', 'pages', 'screens', 'identifies', 'groups', 'aliases', 'users'];
 
-/** A row of a warehouse as the message of which it was made, or why that cannot be told. */
+/** The message represented by a warehouse row, or why it cannot be derived. */
 type MessageOfRow = { readonly kind: 'message'; readonly message: Json } | NoEvents;
 
-/** Whether a record is a row: messages call these members otherwise. */
+/** Whether a record is a warehouse row; messages have other member names. */
 export function isWarehouseRow(record: Json): boolean {
   if (record['messageId'] !== undefined || record['userId'] !== undefined) return false;
   if (record['anonymousId'] !== undefined || isObject(record['context'])) return false;
@@ -25,8 +25,8 @@ export function messageOfRow(record: Json, table: string): MessageOfRow {
   const kind = table === 'auto' ? tableOf(record, row) : table;
   if (kind === undefined) {
     return unreadable(
-      'expected a row of tracks, pages, groups or aliases, which have columns of their own; for identifies, screens or users ' +
-        'give the format option table',
+      'expected a row of tracks, pages, groups or aliases, which are detected by their columns; for identifies, screens or users ' +
+        'set the format option table',
     );
   }
   const message: Properties = { ...leading(row, kind), context: {}, properties: {}, traits: {} };
@@ -34,7 +34,7 @@ export function messageOfRow(record: Json, table: string): MessageOfRow {
   return { kind: 'message', message };
 }
 
-/** By columns that no other table has; empty ones count, which a CSV writes as well. */
+/** Detects the table by columns that no other table has, even if empty, as in a CSV. */
 function tableOf(record: Json, row: Json): string | undefined {
   if (row['event'] !== undefined) return 'tracks';
   if (row['previous_id'] !== undefined) return 'aliases';
@@ -53,7 +53,7 @@ const types: Readonly<Record<string, string>> = {
   users: 'identify',
 };
 
-/** Who, what and when. A row of `users` has the id of the user for its own, so that its messageId is its content. */
+/** Returns the leading members. A row of `users` has the user id as its id, so its messageId is derived from its content. */
 function leading(row: Json, table: string): Properties {
   const { id, event, event_text: text, name, category } = row;
   const isUser = table === 'users';
@@ -78,7 +78,7 @@ const readApart: ReadonlySet<string> = new Set(
   sent_at timestamp user_id uuid_ts`.split(/\s+/),
 );
 
-/** `context_page_url` → `page.url`, where a message has it; `context_user_agent` → `userAgent`. */
+/** `context_page_url` → `page.url`, if messages have it; `context_user_agent` → `userAgent`. */
 const contextOfColumn: ReadonlyMap<string, readonly string[]> = new Map(
   [...Object.values(contextPaths), 'context.ip'].map((path) => [
     path.replaceAll('.', '_').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -87,7 +87,7 @@ const contextOfColumn: ReadonlyMap<string, readonly string[]> = new Map(
 );
 const traitPrefix = 'context_traits_';
 
-/** A column of the context finds its place there; all others are properties of the event, or traits. */
+/** Adds a column to the context if it belongs there, or else to the event's properties or traits. */
 function addColumn(message: Properties, table: string, column: string, value: unknown): void {
   const isNamed = table === 'pages' || table === 'screens';
   if (isNamed && (column === 'name' || column === 'category')) return;

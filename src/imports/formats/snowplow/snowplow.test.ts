@@ -33,7 +33,7 @@ describe('enriched events of Snowplow', () => {
     expect(new Set(snowplowColumns).size).toBe(131);
     expect(eventFrom(snowplow, `${line(row)}\r\n`)).toEqual(eventFrom(snowplow, row));
     expect(readAll(snowplow, ['a\tb'])).toEqual([
-      { kind: 'unreadable', reason: 'expected 131 columns between tabs, got 2' },
+      { kind: 'unreadable', reason: 'expected 131 columns separated by tabs, got 2' },
     ]);
   });
 
@@ -58,13 +58,13 @@ describe('enriched events of Snowplow', () => {
     expect(eventFrom(snowplow, { ...row, ...change }).event).toBe(event);
   });
 
-  it('page pings and failed events are left out with a reason', () => {
+  it('page pings and failed events are skipped with a reason', () => {
     const failed = {
       schema: 'iglu:com.snowplowanalytics.snowplow.badrows/schema_violations/jsonschema/2-0-0',
       data: {},
     };
     expect(readAll(snowplow, [{ ...row, event: 'page_ping' }, failed])).toEqual([
-      { kind: 'skipped', reason: 'the table of names leaves out events called page_ping' },
+      { kind: 'skipped', reason: 'the name table skips events called page_ping' },
       { kind: 'skipped', reason: 'a failed event (bad row)' },
     ]);
   });
@@ -87,13 +87,13 @@ describe('enriched events of Snowplow', () => {
     });
   });
 
-  it('the data of the event are properties; contexts are lists by schema, and what is none stays', () => {
+  it('the data of the event becomes properties; contexts become lists by schema, and other values stay', () => {
     const page = { schema: 'iglu:com.acme/WebPage/jsonschema/2-0-1', data: { id: 1 } };
     const { properties } = eventFrom(snowplow, {
       ...row,
       event: 'unstruct',
       unstruct_event: selfDescribing('iglu:com.acme/cart/jsonschema/1-0-0', { sku: 'a', __odd: 1 }),
-      contexts: JSON.stringify({ data: [page, { schema: 'odd', data: 1 }, 7] }),
+      contexts: JSON.stringify({ data: [page, { schema: 'broken', data: 1 }, 7] }),
       derived_contexts: JSON.stringify({ data: [{ ...page, data: { id: 2 } }] }),
       contexts_com_acme_user_1: '[{"id":3}]',
     });
@@ -101,7 +101,7 @@ describe('enriched events of Snowplow', () => {
       sku: 'a',
       __odd: 1,
       contexts_com_acme_web_page_2: [{ id: 1 }, { id: 2 }],
-      contexts: [{ schema: 'odd', data: 1 }, 7],
+      contexts: [{ schema: 'broken', data: 1 }, 7],
       contexts_com_acme_user_1: [{ id: 3 }],
     });
     const broken = { ...row, contexts: '[broken', unstruct_event: '{broken' };
@@ -203,7 +203,7 @@ describe('events of Snowplow without any id', () => {
     );
   });
 
-  it('a device that means nobody ties no users together', () => {
+  it('a placeholder device links no users', () => {
     const events = readAll(snowplow, [event('4', { user_id: 'u1' }), event('5', { user_id: 'u2' })]).flatMap((result) =>
       result.kind === 'events' ? result.events : [],
     );

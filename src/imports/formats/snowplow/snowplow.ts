@@ -1,6 +1,6 @@
 import { isObject } from '../../../base/json.ts';
 import { canonicalUuid } from '../../../base/uuids.ts';
-import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import { createEventWriter, imported, skippedByName, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult, Evidence } from '../format.ts';
 import {
   personId,
@@ -34,12 +34,12 @@ const evidence: Evidence = {
     sources: ['https://docs.snowplow.io/docs/fundamentals/canonical-event'],
   },
   links: {
-    rule: 'user_id is the user, domain_userid, the user id of a mobile session or network_userid the device. Trackers without cookies send none; the option says what happens to such events.',
+    rule: 'user_id is the user, domain_userid, the user id of a mobile session or network_userid the device. Trackers without cookies send none; the option sets what happens to such events.',
     sources: ['https://docs.snowplow.io/docs/sources/web-trackers/anonymous-tracking/'],
     option: 'anonymous',
   },
   counts: {
-    rule: "Delivery is at least once, and robots reuse ids: events of one event_id are one, as in Snowplow's own models. Failed events are skipped and counted.",
+    rule: "Delivery is at least once, and bots reuse ids: events with the same event_id are one event, as in Snowplow's own models. Failed events are skipped and counted.",
     sources: [
       'https://docs.snowplow.io/docs/modeling-your-data/modeling-your-data-with-dbt/package-mechanics/deduplication/',
     ],
@@ -102,10 +102,10 @@ export const snowplow: Format = {
   slug,
   name: 'Snowplow',
   description:
-    'Good enriched events, as lines of text with 131 columns or as rows with the names of the columns. The uuid ' +
-    'is event_id. Time is true_tstamp, else derived_tstamp, else collector_tstamp, in UTC. The data of a ' +
-    'self-describing event become its properties; contexts stay lists under `contexts_<vendor>_<name>_<model>`. ' +
-    'A structured event is called as its se_action. Page pings are left out by the table of names; failed events ' +
+    'Good enriched events, as text lines of 131 columns or as rows with column names. The uuid ' +
+    'is event_id. The time is true_tstamp, else derived_tstamp, else collector_tstamp, in UTC. The data of a ' +
+    'self-describing event becomes its properties; contexts stay lists under `contexts_<vendor>_<name>_<model>`. ' +
+    'A structured event has the name of its se_action. The name table skips page pings; failed events ' +
     '(bad rows) are skipped. Events without any id are kept without a person (option `anonymous`).',
   source:
     'The enriched archive (`enriched/good`), or the `events` table of a warehouse as JSON lines, CSV, Parquet or Avro.',
@@ -137,7 +137,7 @@ function createReader(writer: EventWriter, keepsAnonymous: boolean): RecordReade
     if (typeof record !== 'string') return readRow(record);
     const cells = record.replace(/[\r\n]+$/, '').split('\t');
     if (cells.length !== snowplowColumns.length) {
-      return unreadable(`expected ${snowplowColumns.length} columns between tabs, got ${cells.length}`);
+      return unreadable(`expected ${snowplowColumns.length} columns separated by tabs, got ${cells.length}`);
     }
     const row: Record<string, unknown> = {};
     for (let column = 0; column < cells.length; column += 1) {
@@ -148,7 +148,7 @@ function createReader(writer: EventWriter, keepsAnonymous: boolean): RecordReade
   };
 }
 
-/** Snowflake writes the columns in capitals, loaders add their own. */
+/** Snowflake writes columns in capitals, loaders add their own columns. */
 const isWarehouseRow = (row: Json): boolean => isInCapitals(row, 'event_id') || hasLoaderColumn(row);
 
 const times = ['true_tstamp', 'derived_tstamp', 'collector_tstamp'] as const;
@@ -170,10 +170,10 @@ function read(writer: EventWriter, row: Json, keepsAnonymous: boolean): RecordRe
   const unstruct = unstructOf(row);
   const sourceName = nameOf(row, unstruct);
   if (sourceName === undefined) return unreadable(`expected the kind of event in event, got ${kindOf(row['event'])}`);
-  // Actions have names of their own, which mean nothing else even where they are called like a kind.
+  // Actions of structured events are free names, even if they equal a type.
   const isKind = row['event'] !== 'struct' || !Object.hasOwn(snowplow.names.events, sourceName);
   const event = isKind ? writer.eventName(sourceName) : sourceName;
-  if (event === null) return leftOut(sourceName);
+  if (event === null) return skippedByName(sourceName);
   const user = personId(row['user_id']);
   const device = personId(row['domain_userid'], mobileDevice(row), row['network_userid']);
   const known = user ?? device;
@@ -206,7 +206,7 @@ function nameOf(row: Json, unstruct: SelfDescribing | undefined): string | undef
   return kind;
 }
 
-/** Columns that say who, what and when; the event has them in its own places. */
+/** Columns that identify person, action and time, and that the event contains elsewhere. */
 const readApart = new Set([
   'contexts',
   'derived_contexts',
@@ -221,7 +221,7 @@ function propertiesOf(writer: EventWriter, row: Json, unstruct: SelfDescribing |
   const properties: Properties = {};
   for (const column of Object.keys(row)) {
     if (readApart.has(column) || column === unstruct?.column) continue;
-    if (!isPlaceholderId(column, row[column])) writer.put(properties, column, cellOf(column, row[column]));
+    if (!isMaskedId(column, row[column])) writer.put(properties, column, cellOf(column, row[column]));
   }
   const contexts: Record<string, unknown[]> = {};
   for (const column of ['contexts', 'derived_contexts']) {
@@ -232,8 +232,8 @@ function propertiesOf(writer: EventWriter, row: Json, unstruct: SelfDescribing |
   return properties;
 }
 
-/** What trackers write for a device that must not be known. */
-function isPlaceholderId(column: string, value: unknown): boolean {
+/** Whether a tracker wrote a placeholder for a device that must not be identified. */
+function isMaskedId(column: string, value: unknown): boolean {
   return (column === 'domain_userid' || column === 'network_userid') && personId(value) === undefined;
 }
 
@@ -248,14 +248,14 @@ function cellOf(column: string, value: unknown): unknown {
 interface SelfDescribing {
   readonly name: string;
   readonly data: Json;
-  /** The column that holds it: `unstruct_event`, or one of its own in a row of a warehouse. */
+  /** The column that contains it: `unstruct_event`, or a dedicated one in a warehouse row. */
   readonly column: string;
 }
 
 /** `iglu:com.acme/cart_action/jsonschema/1-0-2` */
 const schemaPattern = /^iglu:([^/]{1,200})\/([^/]{1,200})\/[^/]{1,50}\/(\d+)(?:-\d+-\d+)?$/;
 
-/** Of `unstruct_event_com_acme_cart_action_1` (in BigQuery `…_1_0_2`), all but the name with its vendor. */
+/** Matches everything but vendor and name in `unstruct_event_com_acme_cart_action_1` (in BigQuery `…_1_0_2`). */
 const versionedColumn = /^unstruct_event_|(_\d+){1,3}$/g;
 
 function unstructOf(row: Json): SelfDescribing | undefined {
@@ -273,7 +273,7 @@ function unstructOf(row: Json): SelfDescribing | undefined {
   return undefined;
 }
 
-/** Adds a list of contexts to one list per schema. False: it is no such list. */
+/** Adds a list of contexts to one list per schema. Returns false if the value is not such a list. */
 function addContexts(bySchema: Record<string, unknown[]>, column: string, value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   const contexts = objectOfJson(value)?.['data'];
@@ -290,7 +290,7 @@ function addContexts(bySchema: Record<string, unknown[]>, column: string, value:
   return true;
 }
 
-/** `com.acme.CartAction` as `com_acme_cart_action`, as warehouses call their columns. */
+/** Converts `com.acme.CartAction` to `com_acme_cart_action`, as in column names of warehouses. */
 function wordsOf(text = ''): string {
   return text
     .replaceAll(/[.\-\s]/g, '_')
@@ -298,7 +298,7 @@ function wordsOf(text = ''): string {
     .toLowerCase();
 }
 
-/** Mobile trackers write the device into the context of the session. */
+/** Mobile trackers write the device to the session context. */
 function mobileDevice(row: Json): unknown {
   const column = row['contexts_com_snowplowanalytics_snowplow_client_session_1'];
   if (column !== undefined) {
@@ -315,10 +315,7 @@ function mobileDevice(row: Json): unknown {
   return isObject(data) ? data['userId'] : undefined;
 }
 
-/**
- * The 131 columns of an enriched event in the order in which a line of text has them: a public fact of the format, the
- * same since version R102.
- */
+/** The 131 columns of an enriched event in the order of a text line: publicly documented, and unchanged since version R102. */
 export const snowplowColumns: readonly string[] = [
   ...split(
     'app_id platform etl_tstamp collector_tstamp dvce_created_tstamp event event_id txn_id name_tracker v_tracker',
@@ -341,7 +338,7 @@ export const snowplowColumns: readonly string[] = [
   ...split('event_vendor event_name event_format event_version event_fingerprint true_tstamp'),
 ];
 
-/** Columns that hold numbers, which text and CSV write as text. */
+/** Numeric columns, which text lines and CSV contain as text. */
 const snowplowNumbers: ReadonlySet<string> = new Set([
   ...split('txn_id domain_sessionidx geo_latitude geo_longitude page_urlport refr_urlport se_value tr_total tr_tax'),
   ...split('tr_shipping ti_price ti_quantity pp_xoffset_min pp_xoffset_max pp_yoffset_min pp_yoffset_max br_viewwidth'),
@@ -349,7 +346,7 @@ const snowplowNumbers: ReadonlySet<string> = new Set([
   ...split('tr_shipping_base ti_price_base'),
 ]);
 
-/** Columns that hold 1 or 0 for true or false. */
+/** Columns with 1 or 0 for true or false. */
 const snowplowFlags: ReadonlySet<string> = new Set([
   ...split('br_features_pdf br_features_flash br_features_java br_features_director br_features_quicktime'),
   ...split('br_features_realplayer br_features_windowsmedia br_features_gears br_features_silverlight br_cookies'),

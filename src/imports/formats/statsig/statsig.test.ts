@@ -34,9 +34,9 @@ describe('events of Statsig', () => {
     expect(event.properties).not.toHaveProperty('timeUUID');
   });
 
-  it('the start of a session is left out by the table of names', () => {
+  it('the name table skips the start of a session', () => {
     expect(readAll(statsig, [{ ...record, name: 'auto_capture::session_start' }])).toEqual([
-      { kind: 'skipped', reason: 'the table of names leaves out events called auto_capture::session_start' },
+      { kind: 'skipped', reason: 'the name table skips events called auto_capture::session_start' },
     ]);
   });
 

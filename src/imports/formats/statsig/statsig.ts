@@ -8,24 +8,24 @@ import example from './example.json' with { type: 'json' };
 
 const evidence: Evidence = {
   times: {
-    rule: 'The time is `timestamp` of the event, which Statsig has put right by the clock of the client.',
+    rule: 'The time is `timestamp` of the event, which Statsig corrected for the clock of the client.',
     sources: ['https://docs.statsig.com/api-reference/events/log-custom-events'],
   },
   zone: {
-    rule: 'Milliseconds since 1970 or ISO 8601. Times without a zone are UTC in what Statsig writes to a warehouse; of other exports it does not say so: UTC with a warning, unless the option says otherwise.',
+    rule: 'Milliseconds since 1970 or ISO 8601. Times without a zone are UTC in warehouse exports; for other exports this is not documented: UTC with a warning, unless the option sets another zone.',
     sources: ['https://docs.statsig.com/statsig-warehouse-native/configuration/query-tools'],
     option: 'time_zone',
   },
   ids: {
-    rule: 'No statement about ids: the uuid is the id of the event or its timeUUID, else it follows from the content.',
-    because: 'Equal events of a file are kept, and the same file again changes nothing.',
+    rule: 'Ids are not documented: the uuid is the id of the event or its timeUUID, else it is derived from the content.',
+    because: 'Equal events of a file are kept, and importing the same file again changes nothing.',
   },
   links: {
     rule: 'The user is userID, the device deviceID or stableID.',
     sources: ['https://docs.statsig.com/api-reference/events/log-custom-events'],
   },
   counts: {
-    rule: 'Nothing is skipped but the start of sessions, by the table of names. Events of other environments than production are not in what Statsig forwards to a warehouse.',
+    rule: 'Only session starts are skipped, by the name table. Statsig forwards only events of the production environment to a warehouse.',
     sources: ['https://docs.statsig.com/en/statsig-warehouse-native/connecting-your-warehouse/forwarded-data'],
   },
 };
@@ -67,8 +67,8 @@ const about = {
   description:
     'Events, one by one or as a page `{"data": [...]}` of the console. metadata, device_metadata and ' +
     'trimmed_data become properties; the value of a page view is its address. distinct_id is the user, else the ' +
-    'device (device or stable id). The uuid is the id of the event (`timeUUID` in a webhook’s) where there is one, ' +
-    'else it follows from its content. A page in which one event cannot be read is refused as a whole.',
+    'device (device or stable id). The uuid is the id of the event (`timeUUID` from webhooks) if there is one, ' +
+    'else it is derived from the content. A page with one unreadable event is rejected as a whole.',
   source: 'The events of the console API, or a warehouse export with the same members.',
   options: [assumedZoneOption],
   times: { own: ['timestamp'], received: [] },
@@ -83,7 +83,7 @@ export const statsig: Format = formatByMap(about, ({ options, names, writer }) =
   const json = { ...properties, mayBeText: true, mayBeValue: true } as const;
   const nameless = unreadable('expected the name of the event in name or event_name, got neither');
   const event = nameIn(nameMembers, () => nameless, writer);
-  const nobody = unreadable('expected userID, user_id, deviceID or device_id, got none');
+  const missingId = unreadable('expected userID, user_id, deviceID or device_id, got none');
   return {
     source: slug,
     held: ({ data, name, event_name: eventName }) => {
@@ -93,10 +93,10 @@ export const statsig: Format = formatByMap(about, ({ options, names, writer }) =
     },
     event,
     time: timeIn('timestamp', 'timestamp in milliseconds since 1970', zone),
-    ids: userOrDevice(['userID', 'user_id'], ['deviceID', 'device_id', 'stableID', 'stable_id'], nobody),
+    ids: userOrDevice(['userID', 'user_id'], ['deviceID', 'device_id', 'stableID', 'stable_id'], missingId),
     uuid: uuidIn(slug, ['id', 'timeUUID'], writer),
     order: ['event', 'time', 'names', 'ids'],
-    // What stands nearer to the event wins: the members of the record over those of the device, its metadata over both.
+    // Values closer to the event take precedence: members of the record over those of the device, its metadata over both.
     properties: [
       { ...json, bag: 'device_metadata' },
       { ...properties, bag: '', without: readApart },

@@ -1,6 +1,6 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
 import type { PlainBag, PlainDerived, PlainIdPart, PlainList, PlainMembers, PlainTable } from './plain-table.ts';
-import { settledTexts } from '../../../formats/settle-properties.ts';
+import { normalisedTexts } from '../../../formats/normalise-properties.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
 import { isUnusualKey, unusualKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
 import { createNameNumbers, type NameNumbers } from './name-numbers.ts';
@@ -14,7 +14,7 @@ export interface CompiledTable {
   /** What is written of a record in pieces: of the steps of the table in their order, then of what is said of the person. */
   readonly lists: readonly CompiledList[];
   readonly names: NameNumbers;
-  /** Whether settleProperties is not for this format. */
+  /** Whether normaliseProperties is not for this format. */
   readonly isSettled: boolean;
   /** Whether somebody wants to hear the name of a property. */
   readonly isHeard: (name: string) => boolean;
@@ -106,7 +106,7 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
   const properties = numbered([
     ...currentProperties,
     ...initialProperties,
-    ...settledTexts.keys(),
+    ...normalisedTexts.keys(),
     ...Object.values(urlProperties),
     ...Object.values(checkedProperties),
     countryName,

@@ -1,4 +1,4 @@
-import { settledTexts } from '../../../formats/settle-properties.ts';
+import { normalisedTexts } from '../../../formats/normalise-properties.ts';
 import { isUnusualInFragment, type CompiledTable, type Target } from './compiled-table.ts';
 
 /** Properties that are written as they lie here: `"a":1,"b":"x",`. */
@@ -73,6 +73,6 @@ export class Fragments {
 
   #settled(name: string, value: unknown): unknown {
     if (typeof value !== 'string' || this.#target !== 'properties' || this.#table.isSettled) return value;
-    return settledTexts.get(name)?.(value) ?? value;
+    return normalisedTexts.get(name)?.(value) ?? value;
   }
 }

@@ -1,6 +1,6 @@
 import { distinctIdCharsMax, nameCharsMax } from '../../../../wire/batch/limits.ts';
 import { saysNothing } from '../../../../wire/contract/profile-events.ts';
-import { leftOutReason } from '../../../formats/event-writer.ts';
+import { skippedNameReason } from '../../../formats/event-writer.ts';
 import type { PlainIdentity, PlainTable } from './plain-table.ts';
 import { hashText, type Words } from '../rows/event-keys.ts';
 import type { IdCount, NameEntry } from '../tally/event-tally.ts';
@@ -42,7 +42,7 @@ export function knownName({ eventName }: PlainTable, values: readonly unknown[])
   if (given === undefined) return undefined;
   const name = given ?? String(values[0]);
   if (unusualEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
-  const leftOut = given === null ? leftOutReason(name) : undefined;
+  const leftOut = given === null ? skippedNameReason(name) : undefined;
   return { name, leftOut, saysNothing: saysNothing.has(name), entry: undefined, tally: undefined };
 }
 

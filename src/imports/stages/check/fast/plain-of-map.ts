@@ -13,7 +13,7 @@ import type { Derived, IdPart, PersonStep, RecordMap, Source, Step } from '../..
 
 /** What a map says of usual records, in the terms of the machine; undefined: it takes none. */
 export function plainOf(map: RecordMap): PlainTable | undefined {
-  const { usual, source, isSettled, person = [] } = map;
+  const { usual, source, isNormalised, person = [] } = map;
   if (usual === undefined || map.finish !== undefined || isBeyondMachine(map)) return undefined;
   return {
     source,
@@ -27,7 +27,7 @@ export function plainOf(map: RecordMap): PlainTable | undefined {
     ...(usual.ignores && { silent: usual.ignores }),
     ...(usual.texts && { texts: new Set(usual.texts) }),
     ...(usual.lacks && { unusual: usual.lacks }),
-    ...(isSettled && { isSettled }),
+    ...(isNormalised && { isSettled: isNormalised }),
     identify: map.links,
   };
 }
@@ -127,11 +127,11 @@ function textOr(read: (record: Properties) => unknown): (record: Properties) => 
 
 /** Records for which a hook has something to do are unusual. */
 function guards(map: RecordMap): readonly PlainDerived[] {
-  const { order, beside } = map;
+  const { order, additional } = map;
   const checks = order.flatMap((check) =>
     typeof check === 'object' ? [guard(map, check.from, (record) => check.read(record) === undefined)] : [],
   );
-  return beside === undefined ? checks : [...checks, guard(map, beside.from, beside.isIdle)];
+  return additional === undefined ? checks : [...checks, guard(map, additional.from, additional.isIdle)];
 }
 
 function guard(map: RecordMap, from: readonly string[], isUsual: (record: Properties) => boolean): PlainDerived {

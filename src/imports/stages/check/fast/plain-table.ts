@@ -28,7 +28,7 @@ export interface PlainTable {
   readonly texts?: ReadonlySet<string>;
   /** Members of the record that are odd, though an object takes all of them. */
   readonly unusual?: ReadonlySet<string>;
-  /** Devices, countries and pages stay as they are: settleProperties is not for this format. */
+  /** Devices, countries and pages stay as they are: normaliseProperties is not for this format. */
   readonly isSettled?: true;
   /** The writer's: what was said once is said by nobody again. Undefined: devices are not linked. */
   readonly identify: ((user: string, device: string, timestamp: string) => readonly WireEvent[]) | undefined;

@@ -1,6 +1,6 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
 import type { PersonStep, PlainDerived, PlainIdPart, PlainUuid } from './plain-table.ts';
-import { settledTexts } from '../../../formats/settle-properties.ts';
+import { normalisedTexts } from '../../../formats/normalise-properties.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
 import {
   derivedAnswer,
@@ -167,7 +167,7 @@ function groupWords(writing: Writing): number[] {
 function writeChecks(writing: Writing): void {
   const { machine, room, compiled, memos, answers } = writing;
   const { propertyOf } = compiled;
-  const texts = [...settledTexts].flatMap(([name, settled]) => {
+  const texts = [...normalisedTexts].flatMap(([name, settled]) => {
     const property = propertyOf(name);
     const asking = { of: 'properties', numbers: [property] } as const;
     return [property, memos.add(fewMemos, asking, settledAnswer(answers, settled))];

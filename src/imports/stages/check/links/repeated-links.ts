@@ -35,7 +35,7 @@ export function createRepeatedLinks(): RepeatedLinks {
   /** Records of which nothing is left but links of which another one stays. */
   let emptied = 0;
   let repeated = 0;
-  const leaveOut = ({ segment, line, ofLine }: Pick<Link, 'segment' | 'line' | 'ofLine'>): void => {
+  const exclude = ({ segment, line, ofLine }: Pick<Link, 'segment' | 'line' | 'ofLine'>): void => {
     repeated += 1;
     if (ofLine === Infinity) return;
     const place = `${segment} ${line}`;
@@ -47,9 +47,9 @@ export function createRepeatedLinks(): RepeatedLinks {
     const number = numbers.firstOf(low, high, kept.size) ?? kept.size;
     if (number === kept.size) return kept.put(number, link);
     const known = kept.microsOf(number);
-    if (latestStay.has(link.name) ? link.micros <= known : link.micros >= known) leaveOut(link);
+    if (latestStay.has(link.name) ? link.micros <= known : link.micros >= known) exclude(link);
     else {
-      leaveOut(kept.lineOf(number));
+      exclude(kept.lineOf(number));
       kept.put(number, link);
     }
   };

@@ -38,7 +38,7 @@ export interface SegmentCheckDeps {
   /** Links that the reader makes once in the segment. */
   readonly links: Pick<Links, 'has'>;
   /** Of the reader. */
-  readonly memory: Pick<SegmentMemory, 'leaveOut' | 'became' | 'links'>;
+  readonly memory: Pick<SegmentMemory, 'exclude' | 'became' | 'links'>;
   /** Takes plain records without making objects of them; undefined: all are read. */
   readonly plain: PlainConverter | undefined;
   readonly rows: SegmentRows;

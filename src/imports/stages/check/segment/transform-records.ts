@@ -22,7 +22,7 @@ export interface TransformedRecord extends ReadRecord {
 export interface TransformRecordsDeps {
   readonly signal: AbortSignal;
   /** Of the reader that made the events. */
-  readonly memory: Pick<SegmentMemory, 'links' | 'leaveOut' | 'became'>;
+  readonly memory: Pick<SegmentMemory, 'links' | 'exclude' | 'became'>;
 }
 
 /** Handed over together: enough that the way there and back is paid by many. */
@@ -124,7 +124,7 @@ function settled(
     if (outcome.kind === 'kept') events.push(outcome.event);
     else if (outcome.kind === 'failed') failures.push(outcome);
     // A link that is made in several segments counts once.
-    else if (!isLink || memory.leaveOut(event.uuid, leftOutReason)) leftOut.push(leftOutReason);
+    else if (!isLink || memory.exclude(event.uuid, leftOutReason)) leftOut.push(leftOutReason);
   }
   const chosen = { read: events.length + failures.length + leftOut.length, leftOut };
   const found = {

@@ -1,6 +1,6 @@
 import type { WireEvent } from '../../../../wire/contract/wire-event.ts';
 import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../../formats/occurrences.ts';
-import { createLeftOutLinks, createLinks, type ReaderMemory, type Within } from '../../../formats/reader-memory.ts';
+import { createExcludedLinks, createLinks, type ReaderMemory, type Within } from '../../../formats/reader-memory.ts';
 import { countReason, type Sum } from '../tally/findings.ts';
 import { createMadeLinksSum, type KnownLink, type MadeLinks } from '../links/made-links.ts';
 
@@ -42,7 +42,7 @@ const nothing: KnownBefore = { counts: [], links: new Map() };
 /** `before`: in place of the counts that are known. */
 export function createSegmentMemory(known = nothing, before: Before = beforeOf(known)): SegmentMemory {
   const tables: { readonly within: Within; readonly own: Occurrences }[] = [];
-  const leftOut = createLeftOutLinks();
+  const leftOut = createExcludedLinks();
   const made = { uuids: [] as string[], micros: [] as number[], became: [] as number[] };
   return {
     occurrences: (within) => {
@@ -51,7 +51,7 @@ export function createSegmentMemory(known = nothing, before: Before = beforeOf(k
       return { next: (uuid) => before.count(table, uuid) + own.next(uuid) };
     },
     links: createLinks(known.links),
-    leaveOut: leftOut.add,
+    exclude: leftOut.add,
     became: ({ uuid, timestamp }, what) => {
       const ms = Date.parse(timestamp);
       made.uuids.push(uuid);

@@ -1,14 +1,14 @@
 import type { Properties } from './read-values.ts';
 
 /**
- * Values as client libraries write them, where sources differ, so that history and live events fall into one row: types
- * of devices, country codes, host and path of the page.
+ * Converts values to the form of client libraries where sources differ, so that history and live events have the same values:
+ * device types, country codes, host and path of the page.
  */
-export function settleProperties(properties: Properties): void {
-  settleCountryName(properties);
-  for (const [name, settled] of settledTexts) {
+export function normaliseProperties(properties: Properties): void {
+  normaliseCountryName(properties);
+  for (const [name, normalised] of normalisedTexts) {
     const text = properties[name];
-    if (typeof text === 'string') properties[name] = settled(text);
+    if (typeof text === 'string') properties[name] = normalised(text);
   }
   const url = properties['$current_url'];
   if (typeof url === 'string') addUrlParts(properties, url);
@@ -28,14 +28,14 @@ const deviceTypes = new Map(
   }),
 );
 
-/** Texts that are written in another way where they stand. */
-export const settledTexts: ReadonlyMap<string, (text: string) => string> = new Map([
+/** Properties whose text is normalised in place. */
+export const normalisedTexts: ReadonlyMap<string, (text: string) => string> = new Map([
   ['$device_type', (text: string) => deviceTypes.get(text.toLowerCase()) ?? text],
   ['$geoip_country_code', (text: string) => text.toUpperCase()],
 ]);
 
-/** Sources call both the code and the name of a country `country`; two letters are the code. */
-function settleCountryName(properties: Properties): void {
+/** Sources use `country` for both code and name; two letters are a code. */
+function normaliseCountryName(properties: Properties): void {
   const name = properties['$geoip_country_name'];
   if (typeof name === 'string' && name.length === 2) {
     delete properties['$geoip_country_name'];
