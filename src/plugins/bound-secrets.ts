@@ -1,7 +1,7 @@
 import { isGiven, ownValue, settingText, withDefaults } from './check-settings.ts';
 import type { PluginField, SettingValues } from './fields.ts';
 
-/** Names of settings that say where a plugin sends what it has; for plugins that do not declare `sent_to`. */
+/** Names of settings that hold a destination, for plugins that do not declare `sent_to`. */
 const addressLike = /(url|uri|host|endpoint|address|server|domain|broker)s?$/i;
 
 export interface UnboundSecret {
@@ -11,8 +11,8 @@ export interface UnboundSecret {
 }
 
 /**
- * A secret belongs to the address that it was given for. Which of the secrets that are kept would be sent elsewhere than before?
- * `kept`: keys of secrets, files included, that are set and not given again.
+ * Finds the stored secrets that would be sent to another address than the one they were given for. `kept` lists the keys of
+ * secrets, files included, that are set and not given again.
  */
 export function unboundSecrets(
   fields: readonly PluginField[],
@@ -40,7 +40,7 @@ function leadsElsewhere(before: SettingValues, after: SettingValues, key: string
   return places.size === 0 ? known.size > 0 : [...places].some((place) => !known.has(place));
 }
 
-/** Another path on the same server is the same destination. What is no URL is taken as it is. */
+/** Another path on the same server is the same destination. Text that is not a URL is compared as it is. */
 function placesIn(settings: SettingValues, key: string): Set<string> {
   const value = ownValue(settings, key);
   if (value === undefined || !isGiven(value)) return new Set();
@@ -51,6 +51,6 @@ function placesIn(settings: SettingValues, key: string): Set<string> {
 
 function originOf(word: string): string | undefined {
   const url = URL.parse(word);
-  // Of schemes that Node does not know every address has the origin "null".
+  // Addresses with schemes unknown to Node have the origin "null".
   return url === null || url.origin === 'null' ? undefined : url.origin;
 }

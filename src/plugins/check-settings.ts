@@ -5,14 +5,14 @@ import type { JsonValue } from '../base/json.ts';
 const textLengthMax = 100_000;
 const jsonLengthMax = 1_000_000;
 
-/** Whether a setting counts as given: false, 0 and empty lists are values, `""` and null are not. */
+/** Whether a setting has a value: false, 0 and empty lists are values, `""` and null are not. */
 export function isGiven(value: JsonValue | undefined): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
 /**
- * Names, types and choices of the values given; missing required ones are `missingRequired`. Empty values pass: they
- * clear. Errors name `settings.KEY` and never repeat a value of a secret. Attachments are not JSON values: only null or `""`.
+ * Checks names, types and choices of the given values; `missingRequired` finds missing ones. Empty values pass because they
+ * clear. Errors name `settings.KEY` and never repeat a secret. Attachments are not JSON values: only null or `""`.
  */
 export function checkSettings(fields: readonly PluginField[], values: SettingValues): FieldError[] {
   const byKey = new Map(fields.map((field) => [field.key, field]));
@@ -24,8 +24,8 @@ export function checkSettings(fields: readonly PluginField[], values: SettingVal
 }
 
 /**
- * Keys of fields that are required, always or as things are, and have neither a value nor a default, in the plugin's order.
- * Attachments in `attached` are given.
+ * Returns the keys of required fields (always required, or by their conditions) without value or default, in the plugin's
+ * order. Attachments in `attached` count as given.
  */
 export function missingRequired(
   fields: readonly PluginField[],
@@ -56,7 +56,7 @@ function isRequired(
   return required === true || (required_if !== undefined && required_if.length > 0 && holds(required_if));
 }
 
-/** What a plugin receives: the values given, else the defaults. */
+/** Returns what a plugin receives: the given values, otherwise the defaults. */
 export function withDefaults(fields: readonly PluginField[], values: SettingValues): SettingValues {
   const settings: Record<string, JsonValue> = {};
   for (const { key, default: standard } of fields) {
@@ -71,7 +71,7 @@ export function ownValue(values: SettingValues, key: string): JsonValue | undefi
   return Object.hasOwn(values, key) ? values[key] : undefined;
 }
 
-/** Numbers and flags are kept as text; what is none of them stays as it is. */
+/** Numbers and flags are stored as text; other values stay unchanged. */
 export function settingText(value: JsonValue): JsonValue {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
 }
@@ -98,7 +98,7 @@ function problemOf(field: PluginField, value: JsonValue): string | undefined {
   return undefined;
 }
 
-/** A JSON number, or a text that is one. */
+/** A JSON number, or text in the form of one. */
 const numberForm = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 function problemOfNumber({ minimum = -Infinity, maximum = Infinity, integer }: PluginField, value: JsonValue) {
@@ -118,6 +118,6 @@ function problemOfJson(value: JsonValue): string | undefined {
     JSON.parse(value);
     return undefined;
   } catch {
-    return 'Expected JSON: a value, or a text that holds one.';
+    return 'Expected JSON: a value, or text that contains one.';
   }
 }

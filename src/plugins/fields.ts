@@ -9,9 +9,9 @@ export interface PluginField {
   readonly default?: JsonValue;
   readonly hint?: string;
   readonly required?: boolean;
-  /** Write-only: never shown again. */
+  /** Write-only: never shown. */
   readonly secret?: boolean;
-  /** Of a secret: keys of the settings that say where it is sent. When one of them changes, it has to be given again. */
+  /** For a secret: keys of the settings that determine where it is sent. When one of them changes, it must be given again. */
   readonly sent_to?: readonly string[];
   /** Only for `choice`. */
   readonly choices?: readonly string[];
@@ -20,23 +20,23 @@ export interface PluginField {
   readonly maximum?: number;
   readonly integer?: boolean;
   readonly order?: number;
-  /** Text to show with the field. */
+  /** Text shown with the field. */
   readonly markdown?: string;
-  /** Required too when every condition holds. */
+  /** Also required when every condition holds. */
   readonly required_if?: readonly FieldCondition[];
-  /** Asked for only when every condition holds; a field that nobody is asked for is not required. */
+  /** Shown only when every condition holds; a hidden field is not required. */
   readonly visible_if?: readonly FieldCondition[];
 }
 
-/** Key of another field and the value that it must have (`""`: none); without a value: any but none. */
+/** Key of another field and its expected value (`""` means unset); without a value it matches any set value. */
 export type FieldCondition = readonly [key: string, value?: JsonValue];
 
-/** What stands between the fields: text to show, no setting. */
+/** Text between the fields; not a setting. */
 export interface FieldText {
   readonly markdown: string;
 }
 
-/** What a plugin's config schema lists, in the order in which it is shown. */
+/** An entry of a plugin's config schema, in the order shown. */
 export type SchemaEntry = PluginField | FieldText;
 
 export function isField(entry: SchemaEntry): entry is PluginField {
@@ -45,15 +45,15 @@ export function isField(entry: SchemaEntry): entry is PluginField {
 
 export type SettingValues = Readonly<Record<string, JsonValue>>;
 
-/** What stands for a secret that is set. Sent back as a value it is refused. */
+/** Represents a secret that is set. Refused as a value. */
 export const secretMask = '**************** POSTHOG SECRET FIELD ****************';
 
-/** The part of a field that makes it a question: `{ key, name, ...yesNo('No') }`. */
+/** The part of a field that makes it a yes/no choice: `{ key, name, ...yesNo('No') }`. */
 export function yesNo<Standard extends 'Yes' | 'No'>(standard: Standard) {
   return { type: 'choice', choices: ['Yes', 'No'], default: standard } as const;
 }
 
-/** As published plugins ask whose settings are kept as they are. */
+/** The same with the values of published plugins, whose stored settings stay valid. */
 export function trueFalse<Standard extends 'true' | 'false'>(standard: Standard) {
   return { type: 'choice', choices: ['true', 'false'], default: standard } as const;
 }

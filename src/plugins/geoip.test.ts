@@ -151,6 +151,6 @@ describe('a file that changes', () => {
     await writeFile(path, damaged);
     const { geoip } = open();
     expect([geoip?.locate('1.2.3.4'), geoip?.locate('1.2.3.4')]).toEqual([null, null]);
-    expect(warnings).toEqual([`the GeoIP database ${path} is damaged; get it anew`]);
+    expect(warnings).toEqual([`the GeoIP database ${path} is damaged; download it again`]);
   });
 });

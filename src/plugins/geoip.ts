@@ -5,20 +5,20 @@ import { Reader, type CityResponse } from 'maxmind';
 import type { GeoIp } from './host.ts';
 import type { WarnLog } from '../server/telemetry/log.ts';
 
-/** The GeoIP database as it is now; both fields change when the file does. */
+/** The current GeoIP database; both fields change with the file. */
 export interface GeoIpSource {
-  /** Looks into the newest database that could be read. Once there, the same object for ever. */
+  /** Reads from the newest readable database. Once present, always the same object. */
   readonly geoip: GeoIp | undefined;
-  /** What to do about it when there is none; else empty. */
+  /** What to do when there is no database; otherwise empty. */
   readonly geoipProblem: string;
-  /** Reads the file again if it has changed. Runs by itself every minute. */
+  /** Reads the file again if it changed. Called automatically every minute. */
   check(): Promise<void>;
   close(): void;
 }
 
 export interface GeoIpOptions {
   readonly checkMs?: number;
-  /** Called after a first or a newer database has been read. */
+  /** Called after a first or newer database was read. */
   readonly onChange?: () => void;
 }
 
@@ -26,7 +26,7 @@ const checkMsDefault = 60_000;
 const where =
   'set MILLRACE_GEOIP_DATABASE to the path of a MaxMind City database (.mmdb), for example GeoLite2-City.mmdb';
 
-/** `path`: as MILLRACE_GEOIP_DATABASE; empty: none. Reads the file at once, tens of milliseconds for a full database. */
+/** `path` is MILLRACE_GEOIP_DATABASE; empty means none. Reads the file synchronously, tens of milliseconds for a full database. */
 export function openGeoIp(path: string, log: WarnLog, options: GeoIpOptions = {}): GeoIpSource {
   if (path === '') {
     const geoipProblem = `expected a GeoIP database, got none; ${where}`;
@@ -43,7 +43,7 @@ class WatchedDatabase implements GeoIpSource {
   readonly #locator: GeoIp = { locate: (ip) => this.#locate(ip) };
   #reader: Reader<CityResponse> | undefined;
   #problem = '';
-  /** Of the file that was tried last. */
+  /** Version of the last tried file. */
   #version = '';
   #hasWarned = false;
 
@@ -86,7 +86,7 @@ class WatchedDatabase implements GeoIpSource {
     clearInterval(this.#timer);
   }
 
-  /** The database that was read before, if any, stays in use. */
+  /** Keeps the previously read database in use, if any. */
   #fail(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     const problem = `expected to read the GeoIP database ${this.#path}, got: ${reason}; ${where}`;
@@ -95,13 +95,14 @@ class WatchedDatabase implements GeoIpSource {
   }
 
   #locate(ip: string): CityResponse | null {
-    // An IPv4 address that came in over an IPv6 socket; isIP refuses what is none.
+    // An IPv4 address from an IPv6 socket; isIP refuses invalid ones.
     const address = /^::ffff:\d+\./i.test(ip) ? ip.slice(7) : ip;
     if (this.#reader === undefined || isIP(address) === 0 || address.includes('%')) return null;
     try {
       return this.#reader.get(address);
     } catch (error) {
-      if (!this.#hasWarned) this.#log.warn({ err: error }, `the GeoIP database ${this.#path} is damaged; get it anew`);
+      if (!this.#hasWarned)
+        this.#log.warn({ err: error }, `the GeoIP database ${this.#path} is damaged; download it again`);
       this.#hasWarned = true;
       return null;
     }
@@ -115,8 +116,8 @@ function versionOf({ mtimeMs, size, ino }: { mtimeMs: number; size: number; ino:
 function cityReader(file: Buffer): Reader<CityResponse> {
   const reader = new Reader<CityResponse>(file);
   const { databaseType } = reader.metadata;
-  // Enterprise databases hold the same records and more.
+  // Enterprise databases contain the same records and more.
   if (!/City|Enterprise/i.test(databaseType))
-    throw new Error(`a database of type ${databaseType}, which has no cities`);
+    throw new Error(`a database of type ${databaseType}, which contains no cities`);
   return reader;
 }

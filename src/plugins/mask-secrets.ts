@@ -3,10 +3,10 @@ import { secretMask, type PluginField, type SettingValues } from './fields.ts';
 import { exactNumber, parseExact } from '../base/exact-json.ts';
 import { isObject, type JsonValue } from '../base/json.ts';
 
-/** A shorter secret is part of too many words to be meant by them; hiding it there would give it away. */
+/** A shorter secret is part of too many words; masking them would reveal it. */
 const hiddenCharsMin = 6;
 
-/** Settings as they may be shown: only what the plugin declares, in its order; secrets that are set show as the mask. */
+/** Returns the settings that may be shown: only declared ones, in the plugin's order, with the mask in place of secrets. */
 export function maskSettings(fields: readonly PluginField[], values: SettingValues): Record<string, JsonValue> {
   const shown: Record<string, JsonValue> = {};
   for (const field of fields) {
@@ -17,12 +17,12 @@ export function maskSettings(fields: readonly PluginField[], values: SettingValu
   return shown;
 }
 
-/** A text from a plugin (an error message, say) without the secrets that it was given. */
+/** Removes the config's secrets from a plugin's text, such as an error message. */
 export function withoutSecrets(text: string, fields: readonly PluginField[], values: SettingValues): string {
   return secretTexts(fields, values).reduce((safe, secret) => safe.replaceAll(secret, secretMask), text);
 }
 
-/** The secrets that are set and long enough to be told from other text, as a text may hold them. */
+/** Returns the secrets that are set and long enough to distinguish from other text, in the forms a text may contain. */
 export function secretTexts(fields: readonly PluginField[], values: SettingValues): string[] {
   return fields.flatMap(({ key, secret }) => {
     const value = ownValue(values, key);
@@ -32,7 +32,7 @@ export function secretTexts(fields: readonly PluginField[], values: SettingValue
   });
 }
 
-/** The same for JSON text: what it holds in texts, whatever their place; the text itself when there is nothing to hide. */
+/** The same for JSON text: masks all strings in it; returns the text itself when there is nothing to hide. */
 export function jsonWithoutSecrets(json: string, fields: readonly PluginField[], values: SettingValues): string {
   const secrets = fields.flatMap(({ key, secret }) => {
     const value = secret === true ? ownValue(values, key) : undefined;

@@ -74,7 +74,7 @@ describe('other addresses', () => {
     ['https://github.com/PostHog', 'expected a repository'],
     [`${repository}/blob/main/index.ts`, 'cannot install from "/blob/main/index.ts"'],
     [`${repository}/tree`, 'cannot install from "/tree"'],
-    [`${repository}/tree/%E0%A4%A`, 'no valid part of an address'],
+    [`${repository}/tree/%E0%A4%A`, 'not a valid part of an address'],
     ['https://gitlab.com/group', 'expected a repository'],
     ['https://www.npmjs.com/~posthog', 'expected the page of a package'],
     ['https://www.npmjs.com/package/@posthog', 'expected the page of a package'],

@@ -1,22 +1,22 @@
 import { PluginPackageError } from './plugin-package-error.ts';
 
-/** What an address leads to. */
+/** The target of an address. */
 export type PluginAddress =
   | { readonly kind: 'npm'; readonly name: string; readonly version: string | undefined }
   | {
       readonly kind: 'git';
-      /** The repository, and the folder in it if not the root: the same whatever the version. */
+      /** The repository, and the folder in it unless the root: the same for every version. */
       readonly identity: string;
-      /** What to try, in this order, until one is there. */
+      /** Candidates, tried in this order until one exists. */
       readonly archives: readonly GitArchive[];
     }
   | { readonly kind: 'archive'; readonly url: string };
 
 export interface GitArchive {
   readonly url: string;
-  /** Undefined: the repository's root. */
+  /** `undefined` means the repository's root. */
   readonly folder: string | undefined;
-  /** Name of the version when the address names a tag. */
+  /** The version, if the address names a tag. */
   readonly tag: string | undefined;
 }
 
@@ -24,7 +24,7 @@ const examples = 'Examples: https://github.com/OWNER/REPOSITORY, …/tree/BRANCH
 
 const nameForm = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*$/;
 
-/** `NAME`, `NAME@VERSION`, `@SCOPE/NAME@TAG`. Throws PluginPackageError. */
+/** Parses `NAME`, `NAME@VERSION`, `@SCOPE/NAME@TAG`. Throws PluginPackageError. */
 export function parseNpmName(text: string): { readonly name: string; readonly version: string | undefined } {
   const given = text.trim().replace(/^npm:/, '');
   const at = given.indexOf('@', 1);
@@ -35,7 +35,7 @@ export function parseNpmName(text: string): { readonly name: string; readonly ve
   throw new PluginPackageError(message, { attr: 'npm' });
 }
 
-/** Reads an address that a person gives. Throws PluginPackageError. */
+/** Parses an address entered by a user. Throws PluginPackageError. */
 export function parseAddress(text: string): PluginAddress {
   const given = text.trim();
   if (!URL.canParse(given)) throw refused(`expected an http(s) address, got: ${JSON.stringify(given.slice(0, 200))}`);
@@ -44,7 +44,7 @@ export function parseAddress(text: string): PluginAddress {
     throw refused(`expected http or https, got ${url.protocol}`);
   if (url.username !== '' || url.password !== '') {
     throw refused(
-      'expected an address without user name and password: it would be shown to everybody who can read plugins',
+      'expected an address without user name and password: it would be visible to all users who can read plugins',
     );
   }
   const host = url.hostname.replace(/^www\./, '');
@@ -54,7 +54,7 @@ export function parseAddress(text: string): PluginAddress {
   return { kind: 'archive', url: url.href };
 }
 
-/** As it is kept and shown: without what may be a secret. */
+/** Returns the address as stored and shown: without parts that may be secret. */
 export function shownAddress(text: string): string {
   const url = new URL(text.trim());
   url.search = '';
@@ -62,7 +62,7 @@ export function shownAddress(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** What makes two addresses the same plugin, whatever their version. */
+/** Returns what two addresses of the same plugin share, whatever their version. */
 export function identityOf(address: PluginAddress): string {
   switch (address.kind) {
     case 'npm':
@@ -74,7 +74,7 @@ export function identityOf(address: PluginAddress): string {
   }
 }
 
-/** Identity of a kept source; null: it was sent. */
+/** Returns the identity of a stored source; null if it was uploaded. */
 export function keptIdentity(sourceUrl: string | null): string | null {
   if (sourceUrl === null) return null;
   if (sourceUrl.startsWith('npm:')) return `npm:${parseNpmName(sourceUrl).name}`;
@@ -92,7 +92,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw refused(`"${text.slice(0, 200)}" is no valid part of an address`);
+    throw refused(`"${text.slice(0, 200)}" is not a valid part of an address`);
   }
 }
 
@@ -131,7 +131,7 @@ function gitlabAddress(url: URL): PluginAddress {
   return git(repository, refArchives(verb, path, archive));
 }
 
-/** `tree/REF`, `tree/REF/FOLDER` (REF may hold slashes: then the whole is tried as its name) and `commit/SHA`. */
+/** Parses `tree/REF`, `tree/REF/FOLDER` (REF may contain slashes, so the whole is tried as a name too) and `commit/SHA`. */
 function refArchives(verb: string, path: readonly string[], archive: (ref: string) => string): GitArchive[] {
   const [ref, ...folders] = path;
   if (ref === undefined || (verb !== 'tree' && verb !== 'commit')) {
@@ -150,13 +150,13 @@ function git(repository: string, archives: readonly GitArchive[]): PluginAddress
   return { kind: 'git', identity: folder === undefined ? repository : `${repository}/${folder}`, archives };
 }
 
-/** The address of an archive of a repository. */
+/** Parses the address of an archive of a repository. */
 function gitFile(url: URL, repository: string): PluginAddress {
   const tag = /\/archive\/refs\/tags\/(.+?)\.(zip|tar\.gz|tgz)$/.exec(decoded(url.pathname))?.[1];
   return git(repository, [{ url: url.href, folder: undefined, tag }]);
 }
 
-/** Page of a package: `/package/NAME`, `/package/NAME/v/VERSION`. */
+/** Parses the page of a package: `/package/NAME`, `/package/NAME/v/VERSION`. */
 function npmAddress(url: URL): PluginAddress {
   const [kind, first = '', ...rest] = segmentsOf(url);
   const scoped = first.startsWith('@');

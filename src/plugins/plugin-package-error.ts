@@ -1,7 +1,7 @@
-/** What is wrong with a plugin that somebody wants to install, in a sentence for them. */
+/** An error of a plugin package, as a sentence for the user who installs it. */
 export class PluginPackageError extends Error {
   override name = 'PluginPackageError';
-  /** Field of the request at fault; null: the plugin itself. */
+  /** The invalid field of the request; null for the plugin itself. */
   readonly attr: 'files' | 'url' | 'npm' | 'archive' | 'version' | null;
 
   constructor(message: string, options: { readonly attr?: PluginPackageError['attr']; readonly cause?: unknown } = {}) {

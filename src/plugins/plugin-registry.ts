@@ -3,7 +3,7 @@ import type { Plugin } from './plugin.ts';
 /** Built-in plugins by slug. */
 export interface PluginRegistry {
   list(): readonly Plugin[];
-  /** Undefined: no such plugin in this program (a database may know one that a newer program brought). */
+  /** Returns `undefined` for a plugin unknown to this program (a database may contain one of a newer program). */
   get(slug: string): Plugin | undefined;
 }
 

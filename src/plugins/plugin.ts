@@ -4,9 +4,9 @@ import type { JsonObject } from '../base/json.ts';
 import type { PluginField, SettingValues } from './fields.ts';
 import type { TransformationHost } from './host.ts';
 
-/** An event as a transformation sees it and may change it. `team_id` is restored afterwards whatever the plugin does. */
+/** An event that a transformation may change. `team_id` is always restored afterwards. */
 export interface TransformEvent {
-  /** Lower case. Another uuid makes it another event; one that is none is a failure. */
+  /** Lower case. A new uuid makes a different event; an invalid one is a failure. */
   uuid: string;
   event: string;
   distinct_id: string;
@@ -20,8 +20,8 @@ export interface TransformEvent {
 export type Transformation = (event: TransformEvent) => TransformEvent | null;
 
 /**
- * For what has to look something up (storage, cache, fetch): takes the events that are next in line, at most a few hundred and
- * in order, and settles each: the event, null to drop it, or an Error, which counts a failure and keeps it unchanged.
+ * For transformations that look something up (storage, cache, fetch): takes the next events in order, at most a few hundred,
+ * and settles each with the event, null to drop it, or an Error, which counts a failure and keeps the event unchanged.
  */
 export interface BatchTransformation {
   readonly batch: (events: readonly TransformEvent[]) => Promise<readonly (TransformEvent | null | Error)[]>;
@@ -38,22 +38,22 @@ export interface PluginBase {
 
 export type ExampleEvent = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'>;
 
-/** One built-in transformation = one file: fields, example, code; its test beside it. */
+/** One built-in transformation per file, with fields, example and code; its test is next to it. */
 export interface TransformationPlugin extends PluginBase {
   readonly kind: 'transformation';
-  /** Names by which published plugins that do the same are known; for search, docs and whoever comes from there. */
+  /** Names of published plugins that do the same; for search, docs and users who migrate. */
   readonly alsoKnownAs?: readonly string[];
-  /** Where it does something else than the published plugins it stands for: one sentence each, for docs. */
+  /** Differences from the published plugins that it replaces: one sentence each, for docs. */
   readonly differences?: readonly string[];
   readonly example: {
     readonly settings: SettingValues;
     readonly before: ExampleEvent;
-    /** Null: the event is dropped. */
+    /** Null if the event is dropped. */
     readonly after: ExampleEvent | null;
   };
   /**
-   * Called once per config and change of settings; also to find out whether the settings can work, so it must do nothing that
-   * can be seen. Throws SettingsError when they cannot.
+   * Called once per config and change of settings, and to validate settings, so it must have no visible effect. Throws
+   * SettingsError for settings that cannot work.
    */
   readonly create: (settings: SettingValues, host: TransformationHost) => Transformation | BatchTransformation;
 }
@@ -65,7 +65,7 @@ export interface JobContext {
   readonly payload: JsonObject;
   /** Same door as HTTP. */
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
-  /** Aborted when the service stops: stop soon, the job is taken up again. */
+  /** Aborted when the service stops: end soon, the job will run again. */
   readonly signal: AbortSignal;
 }
 
@@ -76,35 +76,35 @@ export interface PluginJob {
 
 export interface ImportAppPlugin extends PluginBase {
   readonly kind: 'import-app';
-  /** By type; `run` is the default and always there. */
+  /** By type; `run` is the default and always present. */
   readonly jobs: Readonly<Record<string, PluginJob>> & { readonly run: PluginJob };
 }
 
 /** An import app whose records are staged, checked and loaded by runs (src/imports); its jobs steer them. */
 export interface ImportSourcePlugin extends PluginBase {
   readonly kind: 'import-app';
-  /** `importRunJobs`: they steer the runs and are done by src/imports. */
+  /** `importRunJobs`: they control the runs and are implemented in src/imports. */
   readonly jobs: typeof importRunJobs;
-  /** Settings of its own; those that every import has (format, target, speed, …) are added to them. */
+  /** Its own settings; those that every import has (format, target, speed, …) are added to them. */
   readonly fields: readonly PluginField[];
-  /** Slugs of src/imports/formats that its records may have; the first is the default. Empty: any, and one must be chosen. */
+  /** Formats of src/imports/formats that its records may have; the first is the default. Empty means any, and one must be chosen. */
   readonly formats: readonly string[];
-  /** What `range` means here, one sentence; undefined: the source has no times to choose by. */
+  /** One sentence about `range` for this source; `undefined` if the source cannot select by time. */
   readonly range: string | undefined;
-  /** Settings that work, for docs and tests. */
+  /** Valid settings, for docs and tests. */
   readonly example: SettingValues;
-  /** Throws SettingsError when the settings cannot work; must do nothing that can be seen. */
+  /** Must have no visible effect. Throws SettingsError for settings that cannot work. */
   readonly createSource: (settings: SettingValues, host: SourceHost) => Source;
 }
 
-/** What the `job` operation does for an import source. */
+/** The actions of the `job` operation for an import source. */
 export const importRunJobs = {
-  run: { description: 'Starts a run, or goes on with the one that is there: export, check, load, verify, report.' },
-  check: { description: 'The same up to the check: nothing is sent.' },
+  run: { description: 'Starts a run, or continues the existing one: export, check, load, verify, report.' },
+  check: { description: 'Runs only up to the check: nothing is sent.' },
   pause: { description: 'Pauses the run; nothing is lost.' },
-  resume: { description: 'Goes on where it was paused or failed.' },
-  cancel: { description: 'Ends the run for good; what was loaded stays.' },
-  verify: { description: 'Compares what is stored with what was staged, once more.' },
+  resume: { description: 'Continues where it was paused or failed.' },
+  cancel: { description: 'Ends the run permanently; loaded events stay.' },
+  verify: { description: 'Compares the stored events with the staged ones again.' },
 } as const;
 
 export function isImportSource(plugin: Plugin): plugin is ImportSourcePlugin {
@@ -113,10 +113,10 @@ export function isImportSource(plugin: Plugin): plugin is ImportSourcePlugin {
 
 export type Plugin = TransformationPlugin | ImportAppPlugin | ImportSourcePlugin;
 
-/** The settings are of the right shape but cannot work; the message tells a person what to change. */
+/** Settings of the right shape that cannot work; the message says what to change. */
 export class SettingsError extends Error {
   override name = 'SettingsError';
-  /** Of the setting to change; undefined: there is more than one. */
+  /** The setting to change; `undefined` if there are several. */
   readonly key: string | undefined;
 
   constructor(message: string, { key, ...options }: ErrorOptions & { readonly key?: string } = {}) {
@@ -125,12 +125,12 @@ export class SettingsError extends Error {
   }
 }
 
-/** The error of one setting. `expected`: what it should be, without repeating a value that may be a secret. */
+/** Creates the error of one setting. `expected` must not repeat a value that may be a secret. */
 export function wrongSetting(key: string, expected: string, options?: ErrorOptions): SettingsError {
   return new SettingsError(`setting "${key}": ${expected}`, { ...options, key });
 }
 
-/** Checks the types of a built-in plugin where it is written. */
+/** Checks the types of a built-in plugin where it is defined. */
 export function definePlugin<P extends Plugin>(plugin: P): P {
   return plugin;
 }
@@ -141,15 +141,15 @@ export function defineImportSource(
   return { ...definition, kind: 'import-app', version: '1.0.0', jobs: importRunJobs };
 }
 
-/** A transformation as its file writes it. */
+/** A transformation as its file defines it. */
 export type TransformationDefinition = Omit<TransformationPlugin, 'kind' | 'version' | 'example'> & {
-  /** `1.0.0` when left out. */
+  /** Default `1.0.0`. */
   readonly version?: string;
   readonly example: {
     readonly settings: SettingValues;
-    /** Of `u1` when nobody is named. */
+    /** The distinct_id defaults to `u1`. */
     readonly before: Omit<ExampleEvent, 'distinct_id'> & Partial<ExampleEvent>;
-    /** What of it changes. Null: the event is dropped. */
+    /** The changed fields; null if the event is dropped. */
     readonly after: Partial<ExampleEvent> | null;
   };
 };

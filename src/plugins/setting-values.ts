@@ -3,7 +3,7 @@ import type { SettingValues } from './fields.ts';
 import { wrongSetting } from './plugin.ts';
 import type { JsonValue } from '../base/json.ts';
 
-/** Settings travel as text; these read them as what they mean. All throw SettingsError with the setting's key. */
+/** Settings are text; these functions parse them. All throw SettingsError with the setting's key. */
 
 export function textSetting(settings: SettingValues, key: string, standard = ''): string {
   const value = ownValue(settings, key);
@@ -12,14 +12,14 @@ export function textSetting(settings: SettingValues, key: string, standard = '')
   return value;
 }
 
-/** A text that must be there, without blanks around it. */
+/** Returns a required text, trimmed. */
 export function neededSetting(settings: SettingValues, key: string): string {
   const value = textSetting(settings, key).trim();
-  if (value === '') throw wrongSetting(key, 'expected a text, got none');
+  if (value === '') throw wrongSetting(key, 'expected text, got none');
   return value;
 }
 
-/** Items between commas or line breaks, without blanks around them, each once. */
+/** Returns the items between commas or line breaks, trimmed, each once. */
 export function listSetting(settings: SettingValues, key: string): string[] {
   const items = textSetting(settings, key).split(/[,\n]/);
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ''))];
@@ -29,7 +29,7 @@ export function yesSetting(settings: SettingValues, key: string, standard: 'Yes'
   return textSetting(settings, key, standard) === 'Yes';
 }
 
-/** A JSON value, or a text that holds one. Undefined: not given. */
+/** Returns a JSON value, or the value of JSON text; `undefined` if not set. */
 export function jsonSetting(settings: SettingValues, key: string): JsonValue | undefined {
   const value = ownValue(settings, key);
   if (!isGiven(value)) return undefined;
@@ -41,7 +41,7 @@ export function jsonSetting(settings: SettingValues, key: string): JsonValue | u
   }
 }
 
-/** A whole number in a range. The value is not repeated in the error: it may have been meant for a secret. */
+/** Returns a whole number in a range. The error does not repeat the value: it may have been meant as a secret. */
 export function integerSetting(
   settings: SettingValues,
   key: string,

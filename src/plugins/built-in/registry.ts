@@ -52,7 +52,7 @@ import { campaignCleaning } from '../transformations/campaign-cleaning.ts';
 import { schemaEnforcer } from '../transformations/schema-enforcer.ts';
 import { emailScoring } from '../transformations/email-scoring.ts';
 
-/** The plugins that this program brings. */
+/** All built-in plugins. */
 export const builtInPlugins: readonly Plugin[] = [
   dropEvents,
   filterProperties,

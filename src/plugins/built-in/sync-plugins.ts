@@ -7,13 +7,13 @@ import { fieldsOf } from '../../imports/run/run-settings.ts';
 import type { Plugin } from '../plugin.ts';
 
 /**
- * Makes the plugins table know what this program brings. Ids are stable: a row is found by its slug, made once and then
- * kept up to date. Safe when several processes start at once. `now` in ms.
+ * Brings the plugins table up to date with the built-in plugins. Ids are stable: a row is found by its slug, created once and
+ * then updated. Safe when several processes start at the same time. `now` is in ms.
  */
 export async function syncPlugins(db: Metadata, plugins: readonly Plugin[], now: number): Promise<void> {
   const time = isoMicros(now);
   await db.transaction().execute(async (tx) => {
-    // Records of configs show their plugins. First, as everybody does who changes configuration.
+    // Records of configs show their plugins, so the revision changes; it is locked first, as in every change of configuration.
     await bumpConfigRevision(tx);
     await makeRoom(tx, plugins);
     for (const plugin of plugins) {
@@ -27,7 +27,7 @@ export async function syncPlugins(db: Metadata, plugins: readonly Plugin[], now:
   });
 }
 
-/** A plugin that people installed under a slug that this program has taken since gets another one. */
+/** Renames installed plugins whose slug is now used by a built-in plugin. */
 async function makeRoom(tx: Metadata, plugins: readonly Plugin[]): Promise<void> {
   const slugs = plugins.map(({ slug }) => slug);
   if (slugs.length === 0) return;
@@ -58,6 +58,6 @@ function columnsOf(plugin: Plugin) {
 }
 
 function publicJobsOf(plugin: Plugin): Record<string, { description: string }> {
-  if (plugin.kind === 'transformation') return { restart: { description: 'Starts the transformation anew.' } };
+  if (plugin.kind === 'transformation') return { restart: { description: 'Restarts the transformation.' } };
   return Object.fromEntries(Object.entries(plugin.jobs).map(([type, { description }]) => [type, { description }]));
 }

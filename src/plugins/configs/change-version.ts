@@ -9,23 +9,23 @@ import { withoutSecretsOf } from './clear-secrets.ts';
 import { type StoredConfig } from './stored-config.ts';
 import { findPluginVersion, type StoredPlugin } from './stored-plugin.ts';
 
-/** Entries that are looked through for the last change of version. */
+/** Log entries searched for the last change of version. */
 const entriesMax = 20;
 
 /**
- * Makes a config run a version of its installed plugin: the one named, else the latest. Running it already: nothing is
- * written. Throws ApiError.
+ * Makes a config run a version of its installed plugin: the given one, otherwise the latest. Writes nothing if it already
+ * runs that version. Throws ApiError.
  */
 export async function upgradeConfig(work: Work, config: StoredConfig, version?: string): Promise<StoredConfig> {
   return changeVersion(work, config, version, 'upgraded');
 }
 
-/** Makes a config run what it ran before the last change of its version. Throws ApiError where there was none. */
+/** Makes a config run the version before its last change of version. Throws ApiError if there was no change. */
 export async function rollBackConfig(work: Work, config: StoredConfig): Promise<StoredConfig> {
   refuseBuiltIn(config);
   const version = await previousVersion(work, config);
   if (version !== undefined) return changeVersion(work, config, version, 'rolled_back');
-  const detail = `Config ${config.id} has run no other version of "${config.plugin.name}" than ${config.plugin.version}.`;
+  const detail = `Config ${config.id} has never run another version of "${config.plugin.name}" than ${config.plugin.version}.`;
   throw new ApiError('conflict', detail);
 }
 
@@ -39,7 +39,7 @@ async function changeVersion(
   return after === config ? config : saveChange(work, { before: config, after, activity });
 }
 
-/** The config as it would run that version, else the latest; itself when it does. Writes nothing. Throws ApiError. */
+/** Returns the config with the given or latest version, unchanged if it runs it already. Writes nothing. Throws ApiError. */
 export async function applyVersion(work: Work, config: StoredConfig, version?: string): Promise<StoredConfig> {
   refuseBuiltIn(config);
   const { id, name } = config.plugin;
@@ -61,12 +61,12 @@ export async function applyVersion(work: Work, config: StoredConfig, version?: s
 
 function refuseBuiltIn({ plugin }: StoredConfig): void {
   if (plugin.versionId !== null) return;
-  throw new ApiError('invalid_input', `"${plugin.name}" is built in: its version is that of the program.`);
+  throw new ApiError('invalid_input', `"${plugin.name}" is built in: its version is the program's.`);
 }
 
 /**
- * Settings that another version does not take are kept: nobody sees them, and it may be taken back. What it takes but would
- * refuse goes, and so does a secret of any version that it would show.
+ * Keeps settings unknown to the new version: they are hidden, and a roll-back needs them. Values that it knows but would
+ * refuse are removed, and so is a secret of any version that it would show.
  */
 async function keptSettings(
   work: Work,
@@ -88,7 +88,7 @@ async function keptSettings(
   };
 }
 
-/** Keys that are a secret in any version. */
+/** Returns the keys that are a secret in any version. */
 async function secretsOf({ tx }: Work, pluginId: number): Promise<ReadonlySet<string>> {
   const rows = await tx
     .selectFrom('plugin_versions')
@@ -99,7 +99,7 @@ async function secretsOf({ tx }: Work, pluginId: number): Promise<ReadonlySet<st
   return new Set(fields.filter(({ secret }) => secret === true).map(({ key }) => key));
 }
 
-/** As the activity log tells; undefined when the last change of version was one of plugin. */
+/** Reads the activity log. Returns `undefined` if the last change of version was a change of plugin. */
 async function previousVersion({ tx, projectId }: Work, config: StoredConfig): Promise<string | undefined> {
   const rows = await tx
     .selectFrom('activity_log')

@@ -4,7 +4,7 @@ import type { Family } from '../../wire/contract/plugins.ts';
 import type { Work } from './save-changes.ts';
 import { findPlugin, type StoredPlugin } from './stored-plugin.ts';
 
-/** The plugin of that id if configs of this family may use it; else a 400 on `plugin` that names the right path. */
+/** Returns the plugin if configs of this family may use it; otherwise throws a 400 on `plugin` that names the right path. */
 export async function choosePlugin(
   work: Pick<Work, 'tx' | 'projectId'> & { readonly actor: Pick<Work['actor'], 'organizationId'> },
   family: Family,

@@ -2,8 +2,8 @@ import type { Work } from './save-changes.ts';
 import { attachedKeys, type StoredConfig } from './stored-config.ts';
 
 /**
- * `after` runs other code than `before`: without the secrets that were given for the earlier code. Its error names them, until they are
- * given again.
+ * Removes secrets given for the code of `before` when `after` runs other code. The error names them until they are given
+ * again.
  */
 export function withoutSecretsOf(work: Pick<Work, 'trial'>, before: StoredConfig, after: StoredConfig): StoredConfig {
   const fields = [...before.plugin.fields, ...after.plugin.fields];
@@ -14,5 +14,5 @@ export function withoutSecretsOf(work: Pick<Work, 'trial'>, before: StoredConfig
   const moved = { ...after, settings, attachments: after.attachments.filter(({ key }) => !secrets.has(key)) };
   if (taken.length === 0) return { ...moved, error: work.trial(moved) };
   const names = taken.map((key) => `"${key}"`).join(' and ');
-  return { ...moved, error: `Give ${names} again: the config runs other code than the one that it was given for.` };
+  return { ...moved, error: `Give ${names} again: the config now runs other code than it was given for.` };
 }

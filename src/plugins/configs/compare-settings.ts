@@ -5,15 +5,15 @@ import type { JsonValue } from '../../base/json.ts';
 import type { StoredConfig } from './stored-config.ts';
 import { checkFiles, refuse, splitFileReferences, type SettingsInput } from './write-settings.ts';
 
-/** Keys of the settings given, in their order. */
+/** Keys of the given settings, in their order. */
 export interface ComparedSettings {
   readonly same: readonly string[];
   readonly different: readonly string[];
 }
 
 /**
- * Which of the settings given are stored as they are given, secrets and files included, which nobody can read; `""` and null
- * are what is not set. `stored`: the files of the config. Throws ApiError for what could not be stored.
+ * Compares given settings with the stored ones, including secrets and files, which cannot be read; `""` and null match an
+ * unset value. `stored` are the config's files. Throws ApiError for a value that could not be stored.
  */
 export function compareSettings(
   config: StoredConfig,

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../base/json.ts';
 import { shownAttachment } from './config-record.ts';
 import type { StoredConfig } from './stored-config.ts';
 
-/** Every field that differs, as the activity log shows it: secrets masked on both sides. Undefined before: it is new. */
+/** Lists the differing fields for the activity log, with secrets masked on both sides. `before` is undefined for a new config. */
 export function changesBetween(before: StoredConfig | undefined, after: StoredConfig): ActivityChange[] {
   const old = before === undefined ? undefined : plainFields(before);
   const fields = Object.entries(plainFields(after)).flatMap(([field, value]) =>
@@ -14,12 +14,12 @@ export function changesBetween(before: StoredConfig | undefined, after: StoredCo
   return [...fields, ...settingChanges(before, after)];
 }
 
-/** Fields, settings and files that a deletion takes away. */
+/** Lists the fields, settings and files that a deletion removes. */
 export function changesOfDeletion(config: StoredConfig): ActivityChange[] {
   return changesBetween(undefined, config).map(({ field, after }) => change(field, after, undefined));
 }
 
-/** One word for what happened, by the most telling change. */
+/** Names the activity after its most significant change. */
 export function activityOf(before: StoredConfig | undefined, after: StoredConfig, changes: ActivityChange[]): string {
   if (before === undefined) return 'created';
   if (before.deleted !== after.deleted) return after.deleted ? 'moved_to_bin' : 'restored';

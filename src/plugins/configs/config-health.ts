@@ -1,7 +1,7 @@
 import { missingRequired } from '../check-settings.ts';
 import { attachedKeys, type StoredConfig } from './stored-config.ts';
 
-/** Why the config does not do its work, as one sentence that says what to do; empty when nothing is wrong. */
+/** Returns one sentence that says why the config does not work and what to do; empty when it is healthy. */
 export function healthOf(config: StoredConfig): string {
   const missing = missingRequired(config.plugin.fields, config.settings, attachedKeys(config));
   if (missing.length === 0) return config.error;

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { healthOf } from './config-health.ts';
 import type { StoredAttachment, StoredConfig } from './stored-config.ts';
 
-/** The documented record: 14 fields in the documented order, the four computed ones always text. */
+/** Builds the documented record: 14 fields in the documented order; the four computed ones are always text. */
 export function toRecord(config: StoredConfig): PluginConfigRecord {
   return {
     id: config.id,
@@ -34,7 +34,7 @@ export function shownDescription(config: StoredConfig): string {
   return config.description === '' ? config.plugin.description : config.description;
 }
 
-/** Settings with secrets masked, files as objects that describe them. */
+/** Returns the settings with secrets masked and files as descriptions. */
 export function shownSettings(config: StoredConfig): JsonObject {
   const shown = maskSettings(config.plugin.fields, config.settings);
   for (const attachment of config.attachments) {
@@ -51,7 +51,7 @@ export function shownAttachment(configId: number, attachment: StoredAttachment, 
   return { uid, saved: true, size, name, type };
 }
 
-/** Up to four digits, rounded down so that `1` means all; empty when nothing passed. */
+/** Up to four digits, rounded down so that `1` means all; empty when nothing was processed. */
 export function deliveryRate(delivered: number, failed: number): string {
   const total = delivered + failed;
   return total === 0 ? '' : String(Math.floor((delivered * 10_000) / total) / 10_000);

@@ -5,7 +5,7 @@ import { choosePlugin } from './choose-plugin.ts';
 import { insertConfig, type Work } from './save-changes.ts';
 import type { StoredConfig } from './stored-config.ts';
 
-/** Without an `order` the new config comes last; with one it stands at that value and nothing is renumbered. */
+/** Without an `order` the new config comes last; with one it gets that value and nothing is renumbered. */
 export async function createConfig(work: Work, family: Family, fields: PluginConfigCreate): Promise<StoredConfig> {
   const plugin = await choosePlugin(work, family, fields.plugin);
   const deleted = fields.deleted ?? false;

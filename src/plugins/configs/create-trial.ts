@@ -13,27 +13,27 @@ export interface GeoIpState {
 }
 const noGeoIp: GeoIpState = { geoip: undefined, geoipProblem: 'no GeoIP database is configured' };
 
-/** Why a plugin cannot work with the settings of a config; empty when it can, as far as that shows without running it. */
+/** Returns why a plugin cannot work with a config's settings; empty when it can, as far as that shows without running it. */
 export type Trial = (config: Pick<StoredConfig, 'plugin' | 'settings' | 'attachments'>) => string;
 
 /**
- * Creates a transformation as a worker would, so that whoever writes settings learns at once what is wrong with them.
- * Missing required settings are not its business: config-health.ts tells those.
+ * Creates a transformation as a worker would, so that invalid settings are reported when they are saved. Missing required
+ * settings are reported by config-health.ts.
  */
 export function createTrial(registry: Pick<PluginRegistry, 'get'>, geoip: GeoIpState = noGeoIp): Trial {
   return ({ plugin, settings, attachments }) => {
-    // What an installed plugin makes of its settings shows only in the sandbox.
+    // The effect of settings on an installed plugin shows only in the sandbox.
     if (plugin.versionId !== null) return '';
     const code = registry.get(plugin.slug);
     if (code?.kind !== 'transformation') return '';
     if (missingRequired(code.fields, settings, attachedKeys({ attachments })).length > 0) return '';
-    // A file that came earlier is in the store, and only a worker reads it there.
+    // A previously uploaded file is in the store, where only a worker reads it.
     if (attachments.some(({ content }) => content === undefined)) return '';
     try {
       code.create(withDefaults(code.fields, settings), trialHost(filesOf(attachments), geoip));
       return '';
     } catch (error) {
-      // Whatever it is, the worker will meet it too: it belongs on the record, not in the way of the change.
+      // The worker will hit the same error: it belongs on the record and does not block the change.
       const text = error instanceof Error ? error.message : String(error);
       return withoutSecrets(text, code.fields, settings).slice(0, errorLengthMax);
     }

@@ -1,7 +1,7 @@
 import type { Queries } from '../../stores/metadata/queries.ts';
 import type { Attachment } from '../host.ts';
 
-/** The files of a config, by key. */
+/** Loads the files of a config, by key. */
 export async function loadFiles(db: Queries, configId: number): Promise<ReadonlyMap<string, Attachment>> {
   const rows = await db
     .selectFrom('plugin_attachments')

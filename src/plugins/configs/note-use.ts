@@ -2,7 +2,7 @@ import { writeActivities } from '../../stores/metadata/activity.ts';
 import { entryOf, type Work } from './save-changes.ts';
 import type { StoredConfig } from './stored-config.ts';
 
-/** Writes into the activity log that stored secrets of configs were used without a change. */
+/** Records in the activity log that stored secrets of configs were used without a change. */
 export async function noteUse(
   { tx, actor, now }: Pick<Work, 'tx' | 'actor' | 'now'>,
   configs: readonly StoredConfig[],

@@ -6,14 +6,14 @@ import { findConfig, listConfigs, type StoredConfig } from './stored-config.ts';
 import { applyFields } from './update-config.ts';
 
 /**
- * Moves one config (`id`, else the only one of `plugin`) or several (`orders`) and numbers the family 0..n-1 anew.
- * Other fields given are applied to the config that is returned. Configs in the bin hold no place.
+ * Moves one config (`id`, or the only one of `plugin`) or several (`orders`) and renumbers the family 0..n-1. Other given
+ * fields are applied to the returned config. Configs in the bin have no position.
  */
 export async function rearrange(work: Work, family: Family, body: PluginConfigRearrange): Promise<StoredConfig> {
   const all = await listConfigs(work.tx, { ...work, family });
   const { id, orders, order, plugin, ...rest } = body;
   const target = orders === undefined ? await targetOf(work, family, all, body) : firstOf(all, orders);
-  // With `plugin` as the way to find the config it cannot also be a new value.
+  // `plugin` identifies the config here, so it cannot also be a new value.
   const fields: PluginConfigUpdate = id !== undefined && plugin !== undefined ? { ...rest, plugin } : rest;
   const changed = await applyFields(work, target, fields);
   const wanted = new Map(Object.entries(orders ?? {}).map(([key, position]) => [Number(key), position]));
@@ -42,7 +42,7 @@ async function targetOf(
     throw new ApiError('does_not_exist', `Invalid pk "${id}" - object does not exist.`, { attr: 'id' });
   }
   if (plugin === undefined) {
-    throw new ApiError('required', 'Say which config to move: its "id", its "plugin", or several in "orders".', {
+    throw new ApiError('required', 'Name the config to move by its "id" or "plugin", or several in "orders".', {
       attr: 'id',
     });
   }
@@ -53,12 +53,12 @@ async function targetOf(
   }
   if (others.length === 0) return config;
   const ids = [config, ...others].map((each) => each.id).join(', ');
-  throw new ApiError('invalid_input', `Several configs use plugin ${plugin}: ${ids}. Name one by "id".`, {
+  throw new ApiError('invalid_input', `Several configs use plugin ${plugin}: ${ids}. Select one by "id".`, {
     attr: 'plugin',
   });
 }
 
-/** Of the configs named the one that stands first afterwards; refuses names that are none. */
+/** Returns the named config that comes first afterwards; refuses unknown ones. */
 function firstOf(all: readonly StoredConfig[], orders: Readonly<Record<string, number>>): StoredConfig {
   const known = new Map(all.map((config) => [String(config.id), config]));
   const unknown = Object.keys(orders).filter((key) => !known.has(key));
@@ -73,7 +73,7 @@ function firstOf(all: readonly StoredConfig[], orders: Readonly<Record<string, n
   throw new ApiError('required', 'Expected at least one config: {"orders": {"<id>": <position>}}.', { attr: 'orders' });
 }
 
-/** Those without a wish keep their order; each wish is met as far as the list is long, lower positions first. */
+/** Configs without a wanted position keep their order; wanted positions are limited to the list, lower ones placed first. */
 function numbered(configs: readonly StoredConfig[], wanted: ReadonlyMap<number, number>): StoredConfig[] {
   const list = configs.filter((config) => !wanted.has(config.id));
   const movers = configs

@@ -8,7 +8,7 @@ import type { ConfigSnapshot } from './save-changes.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** The record as it stood at a time; undefined before it existed and after it was deleted. Throws ApiError on `at`. */
+/** Returns the record at a past time; `undefined` before it existed and after it was deleted. Throws ApiError on `at`. */
 export async function recordAt(
   db: Queries,
   of: { readonly projectId: number; readonly family: Family; readonly id: number; readonly at: string },
@@ -20,7 +20,7 @@ export async function recordAt(
   return snapshot.family === of.family ? snapshot.record : undefined;
 }
 
-/** ms since the epoch; times without a zone are UTC, as everywhere in the API. */
+/** Returns ms since the epoch; times without a zone are UTC, as everywhere in the API. */
 function parseTime(text: string): number {
   // In a query string a bare `+` means a space: 10:00:00+02:00 arrives with one.
   const sent = text.trim().replace(/ (?=\d\d:?\d\d$)/, (space, at: number) => (at > 10 ? '+' : space));

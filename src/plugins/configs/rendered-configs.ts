@@ -5,17 +5,17 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { storeVersion } from '../../stores/metadata/store-version.ts';
 import { firstHourOf, sinceOf, type StoredConfig } from './stored-config.ts';
 
-/** What is kept of all answers together. */
+/** Maximum size of all cached responses together. */
 const keptBytesMax = 16 * 1024 * 1024;
-/** Longer lists are made anew each time. */
+/** Longer lists are not cached. */
 const idsMax = 200;
 
-/** Answers about configs as JSON, kept for as long as nothing that they show has changed, in whichever process. */
+/** Caches JSON responses about configs until something that they show changes, in any process. */
 export interface RenderedConfigs {
   /**
-   * @param key tells this answer from every other
+   * @param key identifies the response
    * @param now ms since the epoch
-   * @param render reads configs and makes the answer of them, which holds nothing else that changes; what it throws is thrown
+   * @param render reads configs and builds the response, which contains nothing else that changes; its errors are passed on
    * @returns JSON in UTF-8
    */
   through(
@@ -30,19 +30,19 @@ interface Rendered {
   readonly ids: readonly number[];
   /** See stateOf. */
   readonly state: string;
-  /** When the state was last seen to be this one. */
+  /** When the state was last confirmed. */
   seen: Moment;
 }
 
-/** While both are the same, there is nothing new to read. */
+/** While both values are unchanged, nothing needs to be read. */
 interface Moment {
-  /** Undefined: the store cannot tell. */
+  /** `undefined` if the store cannot report it. */
   readonly version: number | undefined;
   /** See firstHourOf. */
   readonly hour: number;
 }
 
-/** What a record shows beside that of which a change counts as a new revision of the configuration. */
+/** The parts of a record that change without a new revision of the configuration. */
 type Passing = Pick<StoredConfig, 'id' | 'error' | 'delivered' | 'failed'>;
 
 export function createRenderedConfigs(db: Queries): RenderedConfigs {
@@ -53,7 +53,7 @@ export function createRenderedConfigs(db: Queries): RenderedConfigs {
   const readState = createStateReader(db);
   return {
     async through(key, now, render) {
-      // First the version and the revision: what is read afterwards is at least as new, so a change in between shows the next time.
+      // The version and the revision are read first: later reads are at least as new, so a change in between shows the next time.
       const seen = { version: storeVersion(db), hour: firstHourOf(now) };
       const known = kept.get(key);
       if (known !== undefined) {
@@ -77,7 +77,7 @@ function isSame(one: Moment, other: Moment): boolean {
   return one.version !== undefined && one.version === other.version && one.hour === other.hour;
 }
 
-/** The same text as long as these configs are shown the same. */
+/** Returns the same text as long as these configs look the same. */
 function stateOf(revision: number, configs: readonly Passing[]): string {
   const passing = configs
     .filter(({ error, delivered, failed }) => error !== '' || delivered > 0 || failed > 0)
@@ -95,7 +95,7 @@ interface StateRow {
   readonly error: string;
 }
 
-/** One statement, so that all of it is from the same moment; only the revision has a row when nothing happens. */
+/** One statement, so that all parts are from the same moment; without activity only the revision has a row. */
 function stateSql(db: Queries, count: number): string {
   const ids = sql.join(Array.from({ length: count }, () => sql`${0}`));
   return sql`
@@ -107,7 +107,7 @@ function stateSql(db: Queries, count: number): string {
       where config_id in (${ids}) and hour >= ${''} group by config_id`.compile(db).sql;
 }
 
-/** As stateOf makes it of the configs themselves. */
+/** Computes the same text as stateOf from rows. */
 function stateOfRows(rows: readonly StateRow[]): string {
   let revision = 0;
   const passing = new Map<number, Passing>();
@@ -123,7 +123,7 @@ function stateOfRows(rows: readonly StateRow[]): string {
 function createStateReader(db: Queries): (ids: readonly number[], now: number) => Promise<string> {
   const texts = new Map<number, string>();
   return async (shown, now) => {
-    // PostgreSQL takes no empty list; no config has this id.
+    // PostgreSQL refuses an empty list; no config has this id.
     const ids = shown.length === 0 ? [0] : shown;
     const text = texts.get(ids.length) ?? stateSql(db, ids.length);
     texts.set(ids.length, text);

@@ -8,9 +8,9 @@ import { applyFields } from './update-config.ts';
 import { applySettings } from './write-settings.ts';
 
 /**
- * The config as a record of it shows that it stood; writes nothing. The position stays. A secret that was set then keeps its
- * present value, and so does a file: neither is in the record. Throws ApiError where the plugin, its version or a setting is
- * not to be had any more.
+ * Returns the config as a past record of it shows it; writes nothing. The position stays. A secret or file that was set then
+ * keeps its present value, because the record contains neither. Throws ApiError if the plugin, its version or a setting is no
+ * longer available.
  */
 export async function restoreConfig(
   work: Work,
@@ -28,7 +28,7 @@ export async function restoreConfig(
 
 async function withVersionOf(work: Work, config: StoredConfig, then: PluginConfigRecord): Promise<StoredConfig> {
   const { version } = JSON.parse(then.plugin_info) as { readonly version?: string };
-  // What is built in has the version of the program.
+  // A built-in plugin has the version of the program.
   if (config.plugin.versionId === null || version === undefined || version === config.plugin.version) return config;
   return applyVersion(work, config, version);
 }
@@ -38,7 +38,7 @@ function withSettingsOf(work: Work, config: StoredConfig, then: PluginConfigReco
   const values: Record<string, JsonValue> = {};
   for (const { key } of config.plugin.fields) {
     const value = shown[key];
-    // A file shows as an object that stands for the one that is there.
+    // A file is shown as an object that represents the stored one.
     if (value !== secretMask) values[key] = value ?? '';
   }
   return applySettings(work, config, { values: values satisfies SettingValues, files: new Map() }, 'merge');

@@ -2,8 +2,9 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { keptIdentity } from '../plugin-address.ts';
 
 /**
- * Whether two versions of an installed plugin come from the same package, repository or address, so that one may have the secrets that were
- * given for the other. Code that was sent has no source to trust: it is the same only as itself. Null and undefined: built in.
+ * Whether two versions of an installed plugin come from the same package, repository or address, so that one may receive
+ * the secrets given for the other. Uploaded code has no source to trust and matches only itself. Null and undefined mean
+ * built in.
  */
 export async function isSameSource(db: Queries, one?: number | null, other?: number | null): Promise<boolean> {
   if ((one ?? null) === (other ?? null)) return true;

@@ -14,7 +14,7 @@ import { shownName, toRecord } from './config-record.ts';
 import type { StoredConfig } from './stored-config.ts';
 import type { Trial } from './create-trial.ts';
 
-/** Everything a change of configs needs to know besides the change. `tx` is a transaction; see `beginWork`. */
+/** The context of a change of configs. `tx` is a transaction; see `beginWork`. */
 export interface Work {
   readonly tx: Queries;
   readonly actor: Actor;
@@ -27,22 +27,22 @@ export interface Work {
 export interface Change {
   readonly before: StoredConfig;
   readonly after: StoredConfig;
-  /** Instead of the word that the changes suggest. */
+  /** Overrides the activity derived from the changes. */
   readonly activity?: string;
-  /** What the fields do not show, e.g. a job that was started. Counts as a change. */
+  /** A change that the fields do not show, for example a started job. */
   readonly extra?: readonly ActivityChange[];
 }
 
 /**
- * To be called first in the transaction: until it ends nobody else changes configs, or takes one to another plugin, so what is
- * read in it (positions, settings to merge with, who uses a plugin) still holds when it is written.
+ * Must be called first in the transaction: until it ends no other process changes configs or moves one to another plugin, so
+ * that values read in it (positions, settings to merge with, users of a plugin) still hold when it writes.
  */
 export async function beginWork<W extends Pick<Work, 'tx'>>(work: W): Promise<W> {
   await lockConfig(work.tx);
   return work;
 }
 
-/** Writes the configs that differ, one activity entry each, and tells the workers. Nothing changed: nothing is written. */
+/** Writes the configs that differ, with one activity entry each, and notifies the workers. Without changes nothing is written. */
 export async function saveChanges(work: Work, changes: readonly Change[]): Promise<StoredConfig[]> {
   const entries: NewActivity[] = [];
   const saved: StoredConfig[] = [];
@@ -67,7 +67,7 @@ export async function saveChange(work: Work, change: Change): Promise<StoredConf
   return saved;
 }
 
-/** A new config has no id yet; the answer does. */
+/** Inserts a new config, which has no id yet, and returns it with one. */
 export async function insertConfig(work: Work, config: Omit<StoredConfig, 'id'>): Promise<StoredConfig> {
   const { id } = await work.tx
     .insertInto('plugin_configs')
@@ -91,7 +91,7 @@ async function refuseKeepingHere({ tx, projectId }: Work): Promise<void> {
   }
 }
 
-/** Rows about a config that no foreign key removes. */
+/** Tables with rows about a config that no foreign key removes. */
 const keptByConfig = [
   'plugin_metrics',
   'plugin_own_metrics',
@@ -100,9 +100,9 @@ const keptByConfig = [
   'plugin_errors',
 ] as const satisfies readonly (keyof Database)[];
 
-/** For good; the last state stays in the activity log. */
+/** Deletes permanently; the last state stays in the activity log. */
 export async function deleteConfig(work: Work, config: StoredConfig): Promise<void> {
-  // The config first, as in jobs/queue.ts: rows locked in another order could wait for each other.
+  // The config is locked first, as in jobs/queue.ts: another order of locks could deadlock.
   await work.tx.deleteFrom('plugin_configs').where('id', '=', config.id).execute();
   await work.tx.deleteFrom('plugin_attachments').where('config_id', '=', config.id).execute();
   for (const table of keptByConfig) await work.tx.deleteFrom(table).where('config_id', '=', config.id).execute();
@@ -111,13 +111,13 @@ export async function deleteConfig(work: Work, config: StoredConfig): Promise<vo
   await bumpConfigRevision(work.tx);
 }
 
-/** What the activity log keeps of a config; `family` tells which path may show it again. */
+/** The state of a config in the activity log; `family` decides which path may show it. */
 export interface ConfigSnapshot {
   readonly family: Family;
   readonly record: PluginConfigRecord;
 }
 
-/** `now` in ms. */
+/** `now` is in ms. */
 export function entryOf(
   { now }: Pick<Work, 'now'>,
   config: StoredConfig,

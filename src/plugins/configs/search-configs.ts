@@ -5,13 +5,13 @@ import { countConfigs, listConfigs, type ConfigFilter, type ConfigPlace, type St
 import { isRowId, type ReadPlugin } from './stored-plugin.ts';
 
 export interface ConfigSearch extends ConfigFilter {
-  /** Part of a name, a description or the plugin's slug; upper and lower case are the same. */
+  /** Part of a name, a description or the plugin's slug, case-insensitive. */
   readonly search?: string | undefined;
-  /** Something is wrong with it, or nothing is. */
+  /** Only failing configs, or only healthy ones. */
   readonly failing?: boolean | undefined;
 }
 
-/** A page of the configs that match, by position, then id, and how many there are in all. */
+/** Returns a page of the matching configs by position, then id, and the total count. */
 export async function searchConfigs(
   db: Queries,
   place: ConfigPlace,
@@ -27,7 +27,7 @@ export async function searchConfigs(
     ]);
     return { count, configs };
   }
-  // Names may be the plugin's, and health follows from its schema: only here are both known.
+  // Names may be the plugin's, and health depends on its schema: only here are both available.
   const wanted = search.toLowerCase();
   const matching = (await listConfigs(db, place, undefined, read, filter)).filter(
     (config) =>

@@ -5,19 +5,19 @@ import { entryOf } from './save-changes.ts';
 import { findAnyConfig } from './stored-config.ts';
 
 export interface ConfigError {
-  /** One sentence, without secrets (plugins/mask-secrets.ts); `""`: all is well. */
+  /** One sentence without secrets (plugins/mask-secrets.ts); `""` means healthy. */
   readonly error: string;
-  /** Who says so, and alone may take it back: the chain of transformations, or what else the plugin does, by its name. */
+  /** The reporter, which alone may clear the error: the chain of transformations, or another function of the plugin by name. */
   readonly source: string;
 }
 
-/** Source of errors of the transformations themselves: setting up, and events that pass. */
+/** Source of errors of transformations: setup, and processed events. */
 export const chainSource = 'chain';
 
 /**
- * Records what a run of the config ended in. Only a change of state is written and
- * logged (as done by the service itself), so calling it per run is cheap. Workers are not told: nothing for them changed.
- * `tx` is a transaction. A config that is gone is left alone. `now` in ms.
+ * Records the result of a run of the config. Only a change of state is written and logged (as an action of the service), so
+ * calling it per run is cheap. Workers are not notified because nothing changes for them. `tx` is a transaction. A deleted
+ * config is ignored. `now` is in ms.
  */
 export async function setConfigError(
   tx: Queries,

@@ -11,11 +11,11 @@ export interface StoredAttachment {
   readonly fileName: string;
   readonly contentType: string;
   readonly size: number;
-  /** Only while a new file is on its way into the store. */
+  /** Only while a new file is being stored. */
   readonly content?: Uint8Array;
 }
 
-/** A config with its plugin and what passed through it in the last 24 h. `name` and `description` are its own, perhaps empty. */
+/** A config with its plugin and the counts of the last 24 h. `name` and `description` are its own and may be empty. */
 export interface StoredConfig {
   readonly id: number;
   readonly projectId: number;
@@ -25,9 +25,9 @@ export interface StoredConfig {
   readonly name: string;
   readonly description: string;
   readonly deleted: boolean;
-  /** Secrets in clear: never shown, see plugins/mask-secrets.ts. */
+  /** Includes secrets in clear text: never shown, see plugins/mask-secrets.ts. */
   readonly settings: SettingValues;
-  /** Trouble reported by a run; what follows from the settings is computed, see config-health.ts. */
+  /** The error reported by a run; errors that follow from the settings are computed, see config-health.ts. */
   readonly error: string;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -37,7 +37,7 @@ export interface StoredConfig {
   readonly failed: number;
 }
 
-/** Keys of the settings that have a file. */
+/** Returns the keys of settings that have a file. */
 export function attachedKeys({ attachments }: Pick<StoredConfig, 'attachments'>): ReadonlySet<string> {
   return new Set(attachments.map(({ key }) => key));
 }
@@ -45,18 +45,18 @@ export function attachedKeys({ attachments }: Pick<StoredConfig, 'attachments'>)
 export interface ConfigPlace {
   readonly projectId: number;
   readonly family: Family;
-  /** ms since the epoch; deliveries are counted up to it. */
+  /** ms since the epoch; deliveries are counted up to this time. */
   readonly now: number;
 }
 
-/** Undefined when the family has no such config in this project. */
+/** Returns `undefined` if the family has no such config in this project. */
 export type FindConfig = (place: ConfigPlace & { readonly id: number }) => Promise<StoredConfig | undefined>;
 
 export function findConfig(db: Queries, place: Parameters<FindConfig>[0]): ReturnType<FindConfig> {
   return createConfigFinder(db)(place);
 }
 
-/** For whoever asks again and again: the text of the query is made once, which takes longer than running it. */
+/** For repeated look-ups: the text of the query is compiled once, which takes longer than running it. */
 export function createConfigFinder(db: Queries, read?: ReadPlugin): FindConfig {
   const { sql: text } = configsQuery('', sql`where c.id = ${0} and c.project_id = ${0} and c.family = ${''}`).compile(
     db,
@@ -70,21 +70,21 @@ export function createConfigFinder(db: Queries, read?: ReadPlugin): FindConfig {
   };
 }
 
-/** By id alone, for the service's own work. */
+/** Finds a config by id alone, for the service's own work. */
 export async function findAnyConfig(db: Queries, id: number, now: number): Promise<StoredConfig | undefined> {
   const { rows } = await configsQuery(sinceOf(now), sql`where c.id = ${id}`).execute(db);
   return (await withAttachments(db, rows))[0];
 }
 
-/** What the store can tell of a config by itself. */
+/** Filters that the store can apply. */
 export interface ConfigFilter {
-  /** In the bin, or (default) not. */
+  /** Whether in the bin; default false. */
   readonly deleted?: boolean | undefined;
   readonly enabled?: boolean | undefined;
   readonly pluginId?: number | undefined;
 }
 
-/** Configs of a family, by position, then id; without a filter those that are not in the bin. */
+/** Lists the configs of a family by position, then id; by default without those in the bin. */
 export async function listConfigs(
   db: Queries,
   { projectId, family, now }: ConfigPlace,
@@ -103,7 +103,7 @@ export async function listConfigs(
   return withAttachments(db, rows, read);
 }
 
-/** In the order of the list. */
+/** Lists ids in the order of `listConfigs`. */
 export async function listConfigIds(db: Queries, projectId: number, family: Family): Promise<number[]> {
   const rows = await db
     .selectFrom('plugin_configs')
@@ -148,17 +148,17 @@ interface ConfigRow extends PluginColumns {
   readonly error: string;
   readonly config_created_at: string;
   readonly config_updated_at: string;
-  /** Text on PostgreSQL; null: nothing passed. */
+  /** Text on PostgreSQL; null when nothing was processed. */
   readonly delivered: number | string | null;
   readonly failed: number | string | null;
 }
 
-/** Hours that count for the delivery rate. */
+/** Returns the first hour that counts for the delivery rate. */
 export function sinceOf(now: number): string {
   return isoMicros(now - dayMs);
 }
 
-/** The first of them, as a number: while it is the same, the same hours count. */
+/** Returns that hour as a number: while it is unchanged, the same hours count. */
 export function firstHourOf(now: number): number {
   return Math.ceil((now - dayMs) / hourMs);
 }
@@ -204,13 +204,13 @@ function toConfig(row: ConfigRow, plugin: StoredPlugin, attachments: readonly St
   };
 }
 
-/** One more query, and only for plugins that take files. */
+/** Adds attachments with one more query, and only for plugins that accept files. */
 async function withAttachments(
   db: Queries,
   rows: readonly ConfigRow[],
   read: ReadPlugin = readPlugin,
 ): Promise<StoredConfig[]> {
-  // By plugin and version: many configs of few plugins.
+  // Keyed by plugin and version: many configs share few plugins.
   const plugins = new Map<string, StoredPlugin>();
   const found = rows.map((row) => {
     const key = `${row.id}/${row.version_id}`;

@@ -5,10 +5,10 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { isField, type PluginField, type SchemaEntry } from '../fields.ts';
 import type { JsonObject } from '../../base/json.ts';
 
-/** As it is; the plugin of a config is as its version is. */
+/** A plugin as stored; the plugin of a config has the data of its version. */
 export interface StoredPlugin {
   readonly id: number;
-  /** Of an installed plugin: the latest one, or the config's. Null: built in. */
+  /** The latest version of an installed plugin, or the config's. Null means built in. */
   readonly versionId: number | null;
   readonly slug: string;
   readonly kind: string;
@@ -17,7 +17,7 @@ export interface StoredPlugin {
   readonly version: string;
   readonly url: string | null;
   readonly fields: readonly PluginField[];
-  /** The fields and what is to be shown between them. */
+  /** The fields and the texts between them. */
   readonly schema: readonly SchemaEntry[];
   readonly capabilities: Capabilities;
   readonly publicJobs: JsonObject;
@@ -26,7 +26,7 @@ export interface StoredPlugin {
   readonly infoText: string;
 }
 
-/** A plugin as the store has it. */
+/** The columns of a stored plugin. */
 export interface PluginColumns {
   readonly id: number;
   readonly version_id: number | null;
@@ -45,7 +45,7 @@ export type ReadPlugin = (row: PluginColumns) => StoredPlugin;
 
 const keptMax = 1000;
 
-/** As `readPlugin`, for whoever reads the same plugins again and again: what was read is kept, by everything that a row holds. */
+/** Like `readPlugin` with a cache, keyed by all columns, for repeated reads of the same plugins. */
 export function createPluginReader(): ReadPlugin {
   const kept = new LRUCache<string, StoredPlugin>({ max: keptMax });
   return (row) => {
@@ -84,14 +84,14 @@ export function readPlugin(row: PluginColumns): StoredPlugin {
   };
 }
 
-/** Undefined when there is none or it belongs to another organisation. */
+/** Returns `undefined` for an unknown plugin or one of another organisation. */
 export async function findPlugin(db: Queries, id: number, organizationId: string): Promise<StoredPlugin | undefined> {
   if (!isRowId(id)) return undefined;
   const row = await selectPlugins(db, organizationId).where('id', '=', id).executeTakeFirst();
   return row === undefined ? undefined : readPlugin({ ...row, version_id: row.latest_version_id });
 }
 
-/** An installed plugin as one of its versions is: the one named, else the latest. Undefined: there is none. */
+/** Returns an installed plugin in the given version, otherwise the latest; `undefined` if it does not exist. */
 export async function findPluginVersion(
   db: Queries,
   of: { readonly id: number; readonly organizationId: string; readonly version?: string | undefined },
@@ -109,7 +109,7 @@ export async function findPluginVersion(
   return found === undefined ? undefined : readPlugin({ ...row, ...found });
 }
 
-/** PostgreSQL refuses to compare an integer column with more. */
+/** PostgreSQL refuses to compare an integer column with a larger value. */
 export function isRowId(id: number): boolean {
   return Number.isInteger(id) && id >= 1 && id <= int32Max;
 }

@@ -8,7 +8,7 @@ import { saveChange, type Work } from './save-changes.ts';
 import type { StoredConfig } from './stored-config.ts';
 import type { StoredPlugin } from './stored-plugin.ts';
 
-/** The config with the given fields; writes nothing. Throws ApiError for a plugin that cannot be used here. */
+/** Returns the config with the given fields; writes nothing. Throws ApiError for a plugin that cannot be used here. */
 export async function applyFields(work: Work, config: StoredConfig, fields: PluginConfigUpdate): Promise<StoredConfig> {
   const moved =
     fields.plugin === undefined || fields.plugin === config.plugin.id
@@ -33,24 +33,24 @@ export async function updateConfig(
   return saveChange(work, { before: config, after: await applyFields(work, config, fields) });
 }
 
-/** PUT: what is left out goes back to its default, only the position stays. */
+/** Completes a PUT: omitted fields return to their defaults, only the position stays. */
 export function allFields(fields: PluginConfigCreate): PluginConfigUpdate {
   return { enabled: false, name: '', description: '', deleted: false, ...fields };
 }
 
-/** A config without a name of its own shows the plugin's; sending that back does not make it its own. */
+/** A config without its own name shows the plugin's; sending that text back does not store it. */
 function ownText(given: string | undefined, own: string, shown: string): string {
   if (given === undefined || (own === '' && given === shown)) return own;
   return given;
 }
 
-/** The new plugin gets the settings that both take, but no secret: that was given for other code. */
+/** Moves a config to another plugin with the settings that both accept, except secrets, which were given for other code. */
 function withPlugin(work: Work, config: StoredConfig, plugin: StoredPlugin): StoredConfig {
   const before = new Map(config.plugin.fields.map((field) => [field.key, field]));
   const fields = new Map(plugin.fields.map((field) => [field.key, field]));
   const mayKeep = (key: string): boolean => {
     const [old, field] = [before.get(key), fields.get(key)];
-    // What the present version does not take may have been a secret of an earlier one.
+    // A setting unknown to the present version may have been a secret of an earlier one.
     return old !== undefined && field !== undefined && old.secret !== true;
   };
   const fits = (key: string, value: SettingValues[string]): boolean =>

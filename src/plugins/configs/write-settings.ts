@@ -13,14 +13,14 @@ export interface SettingsInput {
 }
 
 const fileNameLengthMax = 200;
-/** More errors than this in one answer help nobody. */
+/** More errors in one response would not help. */
 const errorsMax = 20;
 
 /**
- * Stores settings. A secret that is left out or null keeps its value, `""` clears it.
- * - merge: other keys left out keep theirs too; null and `""` clear
- * - replace: other keys left out go; every required one must be there
- * A file is kept by sending back what was read, or (merge, or a secret one) by leaving it out.
+ * Stores settings. An omitted or null secret keeps its value, `""` clears it.
+ * - merge: other omitted keys keep their values too; null and `""` clear
+ * - replace: other omitted keys are removed; every required one must be given
+ * A file is kept by sending back its description, or (merge, or a secret file) by omitting it.
  */
 export async function writeSettings(
   work: Work,
@@ -31,7 +31,7 @@ export async function writeSettings(
   return saveChange(work, { before: config, after: applySettings(work, config, input, mode) });
 }
 
-/** The config with the settings that `writeSettings` would store; writes nothing. Throws ApiError. */
+/** Returns the config with the settings that `writeSettings` would store; writes nothing. Throws ApiError. */
 export function applySettings(
   work: Pick<Work, 'trial'>,
   config: StoredConfig,
@@ -48,11 +48,11 @@ export function applySettings(
   refuse(errors);
   const changed = { ...config, settings, attachments };
   const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;
-  // New settings are a new start: trouble of the old ones is no longer news.
+  // New settings are a new start: the errors of the old ones no longer apply.
   return same ? changed : { ...changed, error: work.trial(changed) };
 }
 
-/** Secrets that are kept although they would be sent elsewhere than where they were given for. */
+/** Reports stored secrets that would be sent to another address than the one they were given for. */
 export function boundErrors(
   fields: readonly PluginField[],
   stored: { readonly settings: SettingValues; readonly attached: ReadonlySet<string> },
@@ -65,18 +65,18 @@ export function boundErrors(
   const kept = new Set(set.filter((key) => !given(key) || isReference(ownValue(values, key))));
   return unboundSecrets(fields, stored.settings, settings, kept).map(({ key, destination }) => ({
     code: 'required',
-    detail: `"${destination}" leads elsewhere now: expected this secret again, since it was given for the earlier address ("" clears it).`,
+    detail: `"${destination}" has a new address: expected this secret again, because it was given for the earlier one ("" clears it).`,
     attr: `settings.${key}`,
   }));
 }
 
-/** Throws ApiError with the first of the errors, if there are any. */
+/** Throws an ApiError with the first of the errors, if any. */
 export function refuse(errors: readonly FieldError[]): void {
   const [first, ...others] = errors.slice(0, errorsMax);
   if (first !== undefined) throw fieldErrors([first, ...others]);
 }
 
-/** The settings as `writeSettings` would store them. */
+/** Returns the settings that `writeSettings` would store. */
 export function nextSettings(
   stored: { readonly fields: readonly PluginField[]; readonly settings: SettingValues },
   values: SettingValues,
@@ -113,7 +113,7 @@ function nextAttachments(
   });
 }
 
-/** A file shows as `{uid, saved, …}`; that object sent back means: keep it. */
+/** A file is shown as `{uid, saved, …}`; the same object in a request keeps the file. */
 export function splitFileReferences(
   fields: readonly PluginField[],
   given: SettingValues,
@@ -136,7 +136,7 @@ export function checkFiles(fields: readonly PluginField[], files: SettingsInput[
     const attr = `settings.${key}`;
     const field = fields.find((each) => each.key === key);
     if (field?.type !== 'attachment') {
-      return [{ code: 'invalid_input', detail: 'This setting takes no file.', attr }];
+      return [{ code: 'invalid_input', detail: 'This setting does not accept a file.', attr }];
     }
     if (fileName.length <= fileNameLengthMax) return [];
     const detail = `Ensure the file name has no more than ${fileNameLengthMax} characters.`;

@@ -6,13 +6,13 @@ export interface IpRange {
   readonly list: BlockList;
 }
 
-/** Undefined: not an address. Zone ids (`fe80::1%eth0`) are none, since they name an interface of this machine. */
+/** Returns `undefined` for an invalid address. Zone ids (`fe80::1%eth0`) are refused: they name an interface of this machine. */
 export function parseAddress(text: string): SocketAddress | undefined {
   if (isIPv4(text)) return new SocketAddress({ address: text, family: 'ipv4' });
   return isIPv6(text) && !text.includes('%') ? new SocketAddress({ address: text, family: 'ipv6' }) : undefined;
 }
 
-/** `10.0.0.0/8`; without a length the one address. Undefined: not a range. */
+/** Parses `10.0.0.0/8`; without a length the range is one address. Returns `undefined` for an invalid range. */
 export function parseRange(text: string): IpRange | undefined {
   const [base = '', length, more] = text.split('/');
   const address = parseAddress(base);
@@ -26,7 +26,7 @@ export function parseRange(text: string): IpRange | undefined {
   return { family, prefixBits, list };
 }
 
-/** An IPv4 address written as IPv6 is in no IPv4 range, nor the other way round, though to a BlockList they are the same. */
+/** An IPv4 address written as IPv6 is in no IPv4 range, nor the other way round, although a BlockList treats them as the same. */
 export function isInRange(address: SocketAddress, { family, list }: IpRange): boolean {
   return address.family === family && list.check(address);
 }
@@ -39,7 +39,7 @@ function widthOf(family: IpRange['family']): number {
   return family === 'ipv4' ? 32 : 128;
 }
 
-/** Where clouds hand out credentials, also where the address lies outside the refused ranges. */
+/** Addresses where clouds provide credentials, also those outside the refused ranges. */
 const metadataAddresses = ranges([
   ['169.254.169.254', 'a cloud metadata address'],
   ['169.254.170.2', 'a cloud metadata address'],
@@ -52,7 +52,7 @@ const metadataAddresses = ranges([
   ['fd20:ce::254', 'a cloud metadata address'],
 ]);
 
-/** What is not public, from the IANA registries of special-purpose addresses; the first match names the rule. */
+/** Non-public ranges from the IANA registries of special-purpose addresses; the first match names the rule. */
 const special = ranges([
   ['0.0.0.0/8', 'an unspecified address'],
   ['10.0.0.0/8', 'a private address'],
@@ -60,13 +60,13 @@ const special = ranges([
   ['127.0.0.0/8', 'a loopback address'],
   ['169.254.0.0/16', 'a link-local address'],
   ['172.16.0.0/12', 'a private address'],
-  ['192.0.0.0/24', 'an address kept for protocols'],
-  ['192.0.2.0/24', 'an address kept for documentation'],
+  ['192.0.0.0/24', 'an address reserved for protocols'],
+  ['192.0.2.0/24', 'an address reserved for documentation'],
   ['192.88.99.0/24', 'an address of a 6to4 relay'],
   ['192.168.0.0/16', 'a private address'],
-  ['198.18.0.0/15', 'an address kept for benchmarks'],
-  ['198.51.100.0/24', 'an address kept for documentation'],
-  ['203.0.113.0/24', 'an address kept for documentation'],
+  ['198.18.0.0/15', 'an address reserved for benchmarks'],
+  ['198.51.100.0/24', 'an address reserved for documentation'],
+  ['203.0.113.0/24', 'an address reserved for documentation'],
   ['224.0.0.0/4', 'a multicast address'],
   ['255.255.255.255', 'the broadcast address'],
   ['240.0.0.0/4', 'a reserved address'],
@@ -79,22 +79,22 @@ const special = ranges([
   ['64:ff9b:1::/48', 'an IPv4 address translated to IPv6 (NAT64)'],
   ['100::/64', 'a discard address'],
   ['2001::/32', 'an IPv4 address inside IPv6 (Teredo)'],
-  ['2001::/23', 'an address kept for protocols'],
-  ['2001:db8::/32', 'an address kept for documentation'],
+  ['2001::/23', 'an address reserved for protocols'],
+  ['2001:db8::/32', 'an address reserved for documentation'],
   ['2002::/16', 'an IPv4 address inside IPv6 (6to4)'],
-  ['3fff::/20', 'an address kept for documentation'],
+  ['3fff::/20', 'an address reserved for documentation'],
   ['fc00::/7', 'a private address'],
   ['fe80::/10', 'a link-local address'],
   ['fec0::/10', 'a private address'],
   ['ff00::/8', 'a multicast address'],
 ]);
-const globalUnicast = ranges([['2000::/3', 'an address that is given out']]);
+const globalUnicast = ranges([['2000::/3', 'an assigned address']]);
 
 export function isMetadataAddress(address: SocketAddress): boolean {
   return metadataAddresses.some(({ range }) => isInRange(address, range));
 }
 
-/** What an address is that plugins may not reach by default, for a message: `a loopback address`. Undefined: public. */
+/** Describes an address that plugins may not reach by default: `a loopback address`. Returns `undefined` for a public one. */
 export function refusedAs(address: SocketAddress): string | undefined {
   for (const { range, name } of [...metadataAddresses, ...special]) if (isInRange(address, range)) return name;
   const isPublic = address.family === 'ipv4' || globalUnicast.some(({ range }) => isInRange(address, range));

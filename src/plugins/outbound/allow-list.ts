@@ -1,18 +1,18 @@
 import type { SocketAddress } from 'node:net';
 import { isInRange, isMetadataAddress, isOneAddress, parseRange, refusedAs, type IpRange } from './addresses.ts';
 
-/** Addresses that may be reached besides the public ones: MILLRACE_OUTBOUND_ALLOW. */
+/** Addresses that may be reached in addition to public ones: MILLRACE_OUTBOUND_ALLOW. */
 export type AllowList = readonly AllowEntry[];
 
 type AllowEntry = {
-  /** Undefined: every port. */
+  /** `undefined` means every port. */
   readonly port: number | undefined;
 } & ({ readonly kind: 'name'; readonly name: string } | { readonly kind: 'range'; readonly range: IpRange });
 
 const form =
   'MILLRACE_OUTBOUND_ALLOW: expected hosts, host:port or CIDR ranges, comma-separated (IPv6 with a port as [::1]:80)';
 
-/** @throws Error with a sentence that names the entry at fault. */
+/** @throws Error with a sentence that names the invalid entry */
 export function parseAllowList(text: string): AllowList {
   const entries: AllowEntry[] = [];
   for (const part of text.split(',')) {
@@ -34,17 +34,17 @@ function parseEntry(text: string): AllowEntry | undefined {
   const range = parseRange(host.startsWith('[') ? host.slice(1, -1) : host);
   if (range !== undefined) return { kind: 'range', range, port };
   const name = plainName(host);
-  // The last label of a name is never a number: that would be an odd spelling of an address.
+  // The last label of a name is never a number: that would be an unusual spelling of an address.
   const isName = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(name);
   return isName && !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(name) ? { kind: 'name', name, port } : undefined;
 }
 
-/** Lower case, without the dot at the end that means the same. */
+/** Lower case, without the trailing dot, which has no meaning. */
 export function plainName(host: string): string {
   return host.toLowerCase().replace(/\.$/, '');
 }
 
-/** Names under which clouds hand out credentials. */
+/** Names under which clouds provide credentials. */
 const metadataNames = new Set([
   'metadata',
   'metadata.google.internal',
@@ -55,15 +55,15 @@ const metadataNames = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** Why a name may not even be looked up. Undefined: it may. */
+/** Returns why a name must not be resolved, or `undefined` if it may. */
 export function refusedName(allow: AllowList, name: string, port: number): string | undefined {
   if (!metadataNames.has(plainName(name)) || isNamed(allow, name, port)) return undefined;
   return 'the name of a cloud metadata service';
 }
 
 /**
- * Why an address that a host has may not be reached, e.g. `a loopback address`. Undefined: it may. An address of a cloud
- * metadata service must be listed itself: neither a name nor a wider range covers it.
+ * Returns why a resolved address must not be reached, e.g. `a loopback address`, or `undefined` if it may. An address of a
+ * cloud metadata service must be listed itself: neither a name nor a wider range covers it.
  */
 export function refusedAddress(
   allow: AllowList,

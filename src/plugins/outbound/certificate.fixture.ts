@@ -1,4 +1,4 @@
-/** For tests: a certificate that names `secure.example` and signs itself, good for a hundred years, and its key. */
+/** For tests: a self-signed certificate for `secure.example`, valid for a hundred years, and its key. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBojCCAUigAwIBAgIUCeSYcNacG4tEbIFXXa18yUMU23gwCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNTWlsbHJhY2UgdGVzdDAgFw0yNjExMjEwMzMzMjhaGA8yMTI2

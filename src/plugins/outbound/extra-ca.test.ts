@@ -27,7 +27,7 @@ describe('certificates that an operator adds', () => {
   it.each([
     ['a file that is not there', undefined, /expected the path of a file.*ENOENT/],
     ['a file without one', privateKey, /found none in/],
-    ['one that is damaged', certificate.replace('MIIBojCC', 'AAAAAAAA'), /that cannot be read/],
+    ['one that is damaged', certificate.replace('MIIBojCC', 'AAAAAAAA'), /got an unreadable one/],
   ])('%s is said at the start', async (_name, text, sentence) => {
     const path = text === undefined ? join(directory, 'missing.pem') : await written(text);
     expect(() => readExtraCa(path)).toThrow(sentence);

@@ -5,7 +5,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 const form = 'MILLRACE_OUTBOUND_CA: expected the path of a file with certificates in PEM form';
 
 /**
- * The certificates of that file; undefined for an empty path.
+ * Reads the certificates of that file; `undefined` for an empty path.
  * @throws Error with a sentence that names the file
  */
 export function readExtraCa(path: string): string | undefined {
@@ -20,14 +20,14 @@ export function readExtraCa(path: string): string | undefined {
     try {
       void new X509Certificate(certificate);
     } catch (cause) {
-      throw new Error(`${form}, got one in ${path} that cannot be read`, { cause });
+      throw new Error(`${form}, got an unreadable one in ${path}`, { cause });
     }
   }
   if (pemCertificates(text).length === 0) throw new Error(`${form}, found none in ${path}`);
   return text;
 }
 
-/** Trusts these besides those that Node trusts; given alone they would take their place. */
+/** Trusts these in addition to Node's certificates, which they would replace if given alone. */
 export function trusting(ca: string): SecureContext {
   return createSecureContext({ ca: [...getCACertificates('default'), ...pemCertificates(ca)] });
 }

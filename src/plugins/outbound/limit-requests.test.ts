@@ -14,7 +14,7 @@ describe('requests of one user', () => {
     await expect(fetch(request)).rejects.toMatchObject({
       kind: 'limit',
       retry: true,
-      message: 'expected at most 3 requests per minute, got more; try again in 40 s',
+      message: 'expected at most 3 requests per minute, got more; retry in 40 s',
     });
     now = 60_000;
     expect((await fetch(request)).status).toBe(200);
@@ -62,6 +62,6 @@ describe('requests of one user', () => {
       void fetch(request);
       now += 60_000;
     }
-    await expect(fetch(request)).rejects.toThrow('expected at most 1 requests at once and 5 in line, got more');
+    await expect(fetch(request)).rejects.toThrow('expected at most 1 concurrent requests and 5 queued ones, got more');
   });
 });

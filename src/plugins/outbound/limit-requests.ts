@@ -4,13 +4,13 @@ import { OutboundError, type OutboundFetch } from './outbound.ts';
 
 export interface RequestLimits {
   readonly perMinute: number;
-  /** Further ones wait for their turn, as many as may be sent in a minute. */
+  /** Further requests are queued, up to a minute's quota. */
   readonly atOnce: number;
   /** ms since the epoch. */
   readonly now?: () => number;
 }
 
-/** A fetch for one user of it, who may send so many requests. @throws OutboundError `limit` beyond */
+/** Returns a fetch with these limits for one user. @throws OutboundError `limit` beyond them */
 export function limitRequests(
   fetch: OutboundFetch,
   { perMinute, atOnce, now = Date.now }: RequestLimits,
@@ -29,7 +29,7 @@ export function limitRequests(
       const inSeconds = Math.ceil((minuteStart + minuteMs - now()) / 1000);
       throw new OutboundError(
         'limit',
-        `expected at most ${perMinute} requests per minute, got more; try again in ${inSeconds} s`,
+        `expected at most ${perMinute} requests per minute, got more; retry in ${inSeconds} s`,
       );
     }
     sent += 1;
@@ -40,11 +40,11 @@ export function limitRequests(
     if (waiting.length >= perMinute) {
       throw new OutboundError(
         'limit',
-        `expected at most ${atOnce} requests at once and ${perMinute} in line, got more; wait for answers`,
+        `expected at most ${atOnce} concurrent requests and ${perMinute} queued ones, got more; wait for responses`,
       );
     }
     if (running < atOnce) running += 1;
-    // Whoever ends hands its place on.
+    // A request that ends passes its slot to the next.
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       return await fetch(request);

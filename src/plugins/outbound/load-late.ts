@@ -2,8 +2,8 @@ import type { ClosableFetch, OutboundOptions } from './safe-fetch.ts';
 import type { ClosableStream, OutboundStreamOptions } from './stream.ts';
 
 /**
- * The clients of safe-fetch.ts and stream.ts, loaded with the first request: their library takes 20 to 60 ms of processor time in
- * each thread and process, and most of these never send one.
+ * The clients of safe-fetch.ts and stream.ts, loaded with the first request: their library takes 20 to 60 ms of processor
+ * time in each thread and process, and most of these never send a request.
  */
 export function fetchLoadedLate(options: OutboundOptions): ClosableFetch {
   const late = loadLate(async () => (await import('./safe-fetch.ts')).createOutboundFetch(options));

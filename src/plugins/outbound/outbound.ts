@@ -1,13 +1,13 @@
-/** Requests to the world outside, made for plugins and for people who name an address: see safe-fetch.ts. */
+/** Requests to external services, made for plugins and for users who enter an address: see safe-fetch.ts. */
 
 /** An HTTP request. Reaches public addresses only. */
 export interface OutboundRequest {
   readonly url: string;
-  /** Default GET. */
+  /** Default: GET. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** Default and most: as the service is configured. */
+  /** Default and maximum: the service's setting. */
   readonly timeoutMs?: number;
 }
 
@@ -17,11 +17,11 @@ export interface OutboundResponse {
   /** Lower-case names; several values are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** Where redirects ended. */
+  /** The URL after redirects. */
   readonly url: string;
 }
 
-/** @throws OutboundError naming the address and the rule, and whether trying again can help. */
+/** @throws OutboundError naming the address and the rule, and whether a retry can help */
 export type OutboundFetch = (request: OutboundRequest) => Promise<OutboundResponse>;
 
 export interface OutboundStreamRequest {
@@ -30,7 +30,7 @@ export interface OutboundStreamRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
   readonly signal: AbortSignal;
-  /** Without a byte for so long it is an error. */
+  /** The request fails after this long without a byte. */
   readonly idleMs?: number;
 }
 
@@ -38,14 +38,14 @@ export interface OutboundStreamResponse {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came over the wire after content-encoding was undone. A connection that breaks ends it with an error. */
+  /** The body after undoing content-encoding. A broken connection ends it with an error. */
   readonly body: AsyncIterable<Buffer>;
 }
 
 export type OutboundStream = (request: OutboundStreamRequest) => Promise<OutboundStreamResponse>;
 
 /**
- * - address: the address is none that may be reached (private, loopback, metadata service, not http)
+ * - address: the address may not be reached (private, loopback, metadata service, not http)
  * - limit: too many requests, too long a wait, too much data
  * - network: no connection, reset, name not found
  * - request: the request itself cannot be sent (method, header, body)
@@ -61,7 +61,7 @@ export class OutboundError extends Error {
     this.kind = kind;
   }
 
-  /** Whether the same request may go well later. */
+  /** Whether the same request may succeed later. */
   get retry(): boolean {
     return this.kind === 'limit' || this.kind === 'network';
   }

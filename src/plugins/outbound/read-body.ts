@@ -9,12 +9,12 @@ const decoders: Readonly<Record<string, Decoder>> = {
   gzip: promisify(gunzip),
   'x-gzip': promisify(gunzip),
   br: promisify(brotliDecompress),
-  // Some servers leave the wrapping out; 8 in the low half of the first byte is what it starts with.
+  // Some servers omit the zlib header; 8 in the low half of the first byte identifies it.
   deflate: (bytes, options) => promisify(((bytes[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw)(bytes, options),
 };
 
 /**
- * The whole body, decoded as far as the encodings are known. What comes over the wire is limited, and so is what it becomes;
+ * Returns the whole body, decoded where the encodings are known. Both the transferred and the decoded size are limited;
  * decoding stops at the limit.
  * @param encodings value of content-encoding
  * @throws OutboundError `limit` when it is too large, `network` when it cannot be decoded
@@ -34,7 +34,7 @@ export async function readBody(
   }
   for (const name of names.toReversed()) {
     const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
-    // An answer without a body (to HEAD, or 304) names its encoding all the same.
+    // A response without a body (to HEAD, or 304) still names its encoding.
     if (decoder !== undefined && bytes.length > 0) bytes = await decoded(decoder, name, bytes, bytesMax);
   }
   return bytes;
@@ -56,13 +56,13 @@ async function decoded(decoder: Decoder, name: string, bytes: Uint8Array, bytesM
     return await decoder(bytes, { maxOutputLength: bytesMax });
   } catch (cause) {
     if (cause instanceof RangeError) throw tooLarge(bytesMax);
-    throw new OutboundError('network', `expected an answer encoded as ${name}, got one that is damaged`, { cause });
+    throw new OutboundError('network', `expected a response encoded as ${name}, got a damaged one`, { cause });
   }
 }
 
 function tooLarge(bytesMax: number): OutboundError {
   return new OutboundError(
     'limit',
-    `expected an answer of at most ${bytesMax} bytes, got a larger one; an operator raises MILLRACE_OUTBOUND_BYTES_MAX`,
+    `expected a response of at most ${bytesMax} bytes, got a larger one; an operator can raise MILLRACE_OUTBOUND_BYTES_MAX`,
   );
 }

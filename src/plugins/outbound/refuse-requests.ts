@@ -1,6 +1,6 @@
 import { OutboundError, type OutboundFetch } from './outbound.ts';
 
-/** In place of the requests and connections of a plugin that is tried without them. */
+/** Replaces the requests and connections of a plugin that is tested without them. */
 
 export const refuseRequest: OutboundFetch = async ({ method = 'GET', url }) => {
   // The path may hold a secret.
@@ -12,5 +12,5 @@ export async function refuseConnection(host: string, port: number): Promise<neve
 }
 
 function refused(what: string): OutboundError {
-  return new OutboundError('request', `${what}: this test reaches no other server; allow requests to really make them`);
+  return new OutboundError('request', `${what}: this test sends no requests; allow requests to send them`);
 }

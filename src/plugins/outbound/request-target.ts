@@ -8,7 +8,7 @@ export interface Hop {
   readonly body: Uint8Array | string | undefined;
 }
 
-/** Headers that belong to the connection; who sends the request decides them. */
+/** Headers that belong to the connection; the client sets them. */
 const ownHeaders = new Set([
   'connection',
   'content-length',
@@ -48,7 +48,7 @@ export function firstHop(request: OutboundRequest, bodyBytesMax: number): Hop {
   return { url: withoutUser(url), method, headers, body };
 }
 
-/** The request that a redirect asks for. */
+/** Builds the request for a redirect. */
 function nextHop(hop: Hop, { status, location }: Redirect, mayLeave: (header: string) => boolean): Hop {
   const url = withoutUser(parseUrl(location, hop.url));
   const stays = url.origin === hop.url.origin;
@@ -60,7 +60,7 @@ function nextHop(hop: Hop, { status, location }: Redirect, mayLeave: (header: st
   return { url, method: 'GET', headers, body: undefined };
 }
 
-/** An answer that sends the request elsewhere. `location` as the answer has it. */
+/** A redirect response. `location` is the unparsed header. */
 export interface Redirect {
   readonly status: number;
   readonly location: string;
@@ -70,20 +70,20 @@ export function redirectOf(status: number, { location }: NodeJS.Dict<string | st
   return typeof location === 'string' && redirectStatuses.has(status) ? { status, location } : undefined;
 }
 
-/** As the fetch standard has it; Proxy-Authorization is never sent. */
+/** As in the fetch standard; Proxy-Authorization is never sent. */
 export function isNoCredential(header: string): boolean {
   return header !== 'authorization' && header !== 'cookie';
 }
 
-/** For headers that people configure: any of them may be a secret. */
+/** For user-configured headers: any of them may be a secret. */
 export function describesBody(header: string): boolean {
   return header === 'accept-encoding' || header === 'content-type';
 }
 
 /**
- * Asks, and asks on where the answer is a redirect.
- * @param mayLeave whether a header goes along to another origin
- * @throws OutboundError `limit` when there are too many of them
+ * Sends a request and follows redirects.
+ * @param mayLeave whether a header is sent to another origin
+ * @throws OutboundError `limit` when there are too many redirects
  */
 export async function followRedirects<Answer extends object>(
   first: Hop,
@@ -101,7 +101,7 @@ export async function followRedirects<Answer extends object>(
 
 function parseUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
-  if (url === null) throw new OutboundError('address', 'expected an absolute URL (https://…), got a text that is none');
+  if (url === null) throw new OutboundError('address', 'expected an absolute URL (https://…), got other text');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new OutboundError('address', `expected an http or https URL, got: ${url.protocol.slice(0, 40)}`);
   }
@@ -120,7 +120,7 @@ function basicCredentials({ username, password }: URL): string {
   return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
 }
 
-/** A lone % is left as it is, as browsers do. */
+/** A lone % is kept, as browsers do. */
 function decoded(text: string): string {
   return text.replaceAll(/(%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
 }
@@ -140,7 +140,7 @@ function cleanHeaders(given: Readonly<Record<string, string>>): Map<string, stri
     if (!ownHeaders.has(lower)) headers.set(lower, value.trim());
   }
   if (headers.size > headersMax || chars > headerCharsMax) {
-    throw new OutboundError('limit', `expected at most ${headersMax} headers of ${headerCharsMax} characters in all`);
+    throw new OutboundError('limit', `expected at most ${headersMax} headers of ${headerCharsMax} characters in total`);
   }
   return headers;
 }

@@ -8,16 +8,16 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** Every address of a name; rejects when there is none. */
+/** Returns every address of a name; rejects when there is none. */
 export type Resolver = (name: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
 export const systemResolver: Resolver = (name) => lookup(name, { all: true, verbatim: true });
 
 /**
- * The addresses of a host that may be reached; at least one. Connect to one of them and not to the name: a second look-up
- * could answer differently.
+ * Returns the permitted addresses of a host; at least one. Connect to one of them and not to the name: a second look-up could
+ * return another address.
  * @param host name or address; an IPv6 address with or without brackets
- * @throws OutboundError `address` when every one is refused, `network` when there is none
+ * @throws OutboundError `address` when all are refused, `network` when there is none
  */
 export async function resolveAllAllowed(
   host: string,
@@ -50,7 +50,7 @@ export async function resolveAllAllowed(
   return [first, ...others];
 }
 
-/** The first of them, for clients that take one address (databases). Throws as `resolveAllAllowed`. */
+/** Returns the first of them, for clients that take one address (databases). Throws as `resolveAllAllowed`. */
 export async function resolveAllowed(
   host: string,
   port: number,
@@ -75,7 +75,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
 }
 
-/** `permit`: what an operator would list. */
+/** `permit` is the entry that an operator would list. */
 function refused(host: string, port: number, reason: string, permit = host): OutboundError {
   const message =
     `expected a public address, got: ${host}, which is ${reason}; ` +

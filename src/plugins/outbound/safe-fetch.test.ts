@@ -257,7 +257,7 @@ describe('how long and how much', () => {
     await using server = await testServer((_request, response) => void answer(response));
     const error = await refusal(open('127.0.0.1')({ url: `http://127.0.0.1:${server.port}/x?q`, timeoutMs: 200 }));
     expect(error).toMatchObject({ kind: 'limit', retry: true });
-    expect(error.message).toBe(`expected an answer from http://127.0.0.1:${server.port} within 200 ms, got none`);
+    expect(error.message).toBe(`expected a response from http://127.0.0.1:${server.port} within 200 ms, got none`);
   });
 
   it('redirects do not start the time anew', async () => {
@@ -426,7 +426,7 @@ describe('what is sent', () => {
     await using resetting = await testServer((request) => request.socket.destroy());
     const fetch = open('127.0.0.1');
     const messageAt = async (at: number) => (await refusal(fetch({ url: `http://127.0.0.1:${at}/` }))).message;
-    expect(await messageAt(port)).toContain('no valid HTTP');
+    expect(await messageAt(port)).toContain('not valid HTTP');
     expect(await messageAt(resetting.port)).toMatch(/closed before|reset/);
     await new Promise((resolve) => nonsense.close(resolve));
     expect(await messageAt(port)).toContain('refused');

@@ -8,17 +8,17 @@ import { readBody } from './read-body.ts';
 import { firstHop, followRedirects, isNoCredential, redirectOf, type Hop, type Redirect } from './request-target.ts';
 import { resolveAllAllowed, systemResolver, type ResolvedAddress, type Resolver } from './resolve-allowed.ts';
 
-/** What connecting needs of them. */
+/** The options for connecting. */
 type ConnectOptions = Pick<OutboundOptions, 'allow' | 'timeoutMs' | 'resolver' | 'ca'>;
 
 export interface OutboundOptions {
   readonly allow: AllowList;
-  /** Of a whole request: looking up, connecting, redirects, body. */
+  /** Limit of a whole request: look-up, connection, redirects, body. */
   readonly timeoutMs: number;
-  /** Of an answer, after decompression; of a request's body too. */
+  /** Limit of a decompressed response, and of a request body. */
   readonly bytesMax: number;
   readonly resolver?: Resolver;
-  /** Certificates to trust besides the usual ones (PEM). */
+  /** Additional certificates to trust (PEM). */
   readonly ca?: string | undefined;
 }
 
@@ -31,9 +31,9 @@ const drainMsMax = 200;
 const drainBytesMax = 16 * 1024;
 
 /**
- * Requests to public addresses and to those on the allow list. Every connection, also of a redirect, is made to an address
- * that was checked for that connection, so names that change their answer gain nothing. The response's headers are as they
- * came; its body is decoded.
+ * Sends requests to public addresses and to those on the allow list. Every connection, also of a redirect, goes to an address
+ * that was checked for that connection, so a name with changing addresses gains nothing. The response's headers are
+ * unchanged; its body is decoded.
  */
 export function createOutboundFetch(options: OutboundOptions): ClosableFetch {
   const agent = new Agent({
@@ -42,7 +42,7 @@ export function createOutboundFetch(options: OutboundOptions): ClosableFetch {
     pipelining: 1,
     allowH2: false,
     maxHeaderSize: headerBytesMax,
-    // The request as a whole has a time.
+    // The request as a whole has a timeout.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 4000,
@@ -88,7 +88,7 @@ async function send(
   return { status, statusText, headers: flat, body: bytes, url: hop.url.href };
 }
 
-/** Reads what stands beside a redirect, so that the connection can be used again; what does not end soon costs the connection. */
+/** Reads the body of a redirect so that the connection can be reused; a long one costs the connection. */
 export async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
   const soon = AbortSignal.timeout(drainMsMax);
   try {
@@ -106,7 +106,7 @@ export function flatHeaders(headers: NodeJS.Dict<string | string[]>): Record<str
   return Object.fromEntries(entries);
 }
 
-/** Looks up and checks for each new connection, and lets it go to what was checked only. */
+/** Resolves and checks for each new connection, and connects only to checked addresses. */
 export function pinnedConnector(options: ConnectOptions): buildConnector.connector {
   const secureContext = options.ca === undefined ? undefined : trusting(options.ca);
   return (target, callback) => {
@@ -148,7 +148,7 @@ function pinnedLookup(addresses: readonly [ResolvedAddress, ...ResolvedAddress[]
   };
 }
 
-/** Errors as OutboundError. A look-up cannot be called off, so the time is also watched here. */
+/** Converts errors to OutboundError. A look-up cannot be cancelled, so the time is also limited here. */
 async function inTime<T>(hop: Hop, timeoutMs: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
@@ -160,7 +160,7 @@ async function inTime<T>(hop: Hop, timeoutMs: number, signal: AbortSignal, work:
     if (error instanceof OutboundError) throw error;
     const { origin } = hop.url;
     if (signal.aborted) {
-      throw new OutboundError('limit', `expected an answer from ${origin} within ${timeoutMs} ms, got none`, {
+      throw new OutboundError('limit', `expected a response from ${origin} within ${timeoutMs} ms, got none`, {
         cause: error,
       });
     }
@@ -170,7 +170,7 @@ async function inTime<T>(hop: Hop, timeoutMs: number, signal: AbortSignal, work:
   }
 }
 
-/** The error of a connection as a sentence. */
+/** Describes the error of a connection. */
 export function describe(error: unknown, origin: string): OutboundError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
@@ -178,13 +178,9 @@ export function describe(error: unknown, origin: string): OutboundError {
     return new OutboundError('limit', message, { cause: error });
   }
   if (code === 'UND_ERR_INVALID_ARG') {
-    return new OutboundError(
-      'request',
-      `expected a request to ${origin} that can be sent: check method, headers and body`,
-      {
-        cause: error,
-      },
-    );
+    return new OutboundError('request', `expected a valid request to ${origin}: check method, headers and body`, {
+      cause: error,
+    });
   }
   return new OutboundError('network', `the request to ${origin} failed: ${reasonOf(error, code)}`, { cause: error });
 }
@@ -193,17 +189,17 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was reset',
-  ETIMEDOUT: 'no connection came about in time',
+  ETIMEDOUT: 'the connection timed out',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
-  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection came about in time',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not as long as it says',
+  UND_ERR_SOCKET: 'the connection was closed before the response was complete',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the response does not have its stated length',
 };
 
 function reasonOf(error: unknown, code: string): string {
   const known = reasons[code];
   if (known !== undefined) return `${known} (${code})`;
-  if (error instanceof errors.HTTPParserError) return 'the answer is no valid HTTP';
+  if (error instanceof errors.HTTPParserError) return 'the response is not valid HTTP';
   return /^[A-Z][A-Z0-9_]*$/.test(code) ? code : error instanceof Error ? error.name : 'unknown error';
 }

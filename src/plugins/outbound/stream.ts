@@ -10,12 +10,12 @@ import { describe, drain, flatHeaders, pinnedConnector } from './safe-fetch.ts';
 
 export interface OutboundStreamOptions {
   readonly allow: AllowList;
-  /** Of making a connection. Default 15 s. */
+  /** Connection timeout. Default 15 s. */
   readonly connectTimeoutMs?: number;
-  /** Without a byte for so long a request fails, where it does not say so itself. Default 2 min. */
+  /** Default idle timeout of a request. Default 2 min. */
   readonly idleMs?: number;
   readonly resolver?: Resolver;
-  /** Certificates to trust besides the usual ones (PEM). */
+  /** Additional certificates to trust (PEM). */
   readonly ca?: string | undefined;
 }
 
@@ -28,10 +28,10 @@ const connectionsPerOriginMax = 16;
 const outputBytes = 256 * 1024;
 
 /**
- * Requests as those of `createOutboundFetch`, to the same addresses under the same checks, for answers of any size: the body
- * is handed on as it comes and nothing of it is kept. A body is to be read to its end, or left, which ends the connection. Of
- * the headers, which people configure, none that could be a secret follows a redirect to another origin.
- * Throws OutboundError; when the request's signal is aborted its reason.
+ * Sends requests like `createOutboundFetch`, to the same addresses under the same checks, for responses of any size: the body
+ * is streamed and nothing of it is kept. Read a body to its end, or stop reading, which ends the connection. No user-configured
+ * header that could be a secret follows a redirect to another origin.
+ * Throws OutboundError; when the request's signal is aborted, its reason.
  */
 export function createOutboundStream(options: OutboundStreamOptions): ClosableStream {
   const agent = new Agent({
@@ -95,10 +95,10 @@ async function* bodyChunks(
   request: Request,
 ): AsyncGenerator<Buffer> {
   const decoder = decoderOf(headers['content-encoding'] ?? '', request.origin);
-  // An error of the body reaches whoever reads the decoder, which the pipeline destroys with it.
+  // An error of the body reaches the reader of the decoder, which the pipeline destroys with it.
   if (decoder !== undefined) pipeline(body, decoder, () => {});
   try {
-    // Sound: bodies and decoders give bytes.
+    // Sound: bodies and decoders yield bytes.
     for await (const chunk of decoder ?? body) yield chunk as Buffer;
   } catch (error) {
     throw asOutboundError(error, request);
@@ -107,7 +107,7 @@ async function* bodyChunks(
   }
 }
 
-/** Undefined: the bytes are as they are meant to be. */
+/** Returns `undefined` for an unencoded body. */
 function decoderOf(encoding: string, origin: string): Transform | undefined {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity' || name === 'aws-chunked') return undefined;
@@ -116,7 +116,7 @@ function decoderOf(encoding: string, origin: string): Transform | undefined {
   if (name === 'deflate') return createInflate({ chunkSize: outputBytes });
   throw new OutboundError(
     'network',
-    `expected an answer of ${origin} in gzip or plain, got the encoding ${name.slice(0, 40)}`,
+    `expected a response of ${origin} in gzip or plain, got the encoding ${name.slice(0, 40)}`,
   );
 }
 
@@ -130,7 +130,7 @@ function asOutboundError(error: unknown, { origin, signal, idleMs }: Request): u
     });
   }
   if (code.startsWith('Z_') || code.startsWith('ERR_BROTLI')) {
-    const message = `the answer of ${origin} is damaged or cut short: its compressed bytes cannot be read (${code})`;
+    const message = `the response of ${origin} is damaged or truncated: its compressed bytes cannot be decoded (${code})`;
     return new OutboundError('network', message, { cause: error });
   }
   return describe(error, origin);

@@ -6,7 +6,7 @@ import { scriptName } from '../sandbox/wire/script-name.ts';
 import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 
-/** One script for the sandbox, and the files that it is made of, the entry first. */
+/** A script for the sandbox, and the files that it is built from, the entry first. */
 export interface Bundle {
   readonly code: string;
   readonly inputs: readonly string[];
@@ -14,20 +14,20 @@ export interface Bundle {
 
 const codeLengthMax = 20_000_000;
 
-/** A module's exports go to `exports` too, where they are looked up first, `exports.default` next. */
+/** Copies a module's exports to `exports`, where they are looked up first, before `exports.default`. */
 const exportsFooter =
   'if (module.exports !== exports) Object.defineProperties(exports, Object.getOwnPropertyDescriptors(module.exports));\n';
 
 interface LinkedFile extends CompiledFile {
-  /** What it imports from the package: name as it stands there → path. */
+  /** Imports from the same package: specifier → path. */
   readonly local: Readonly<Record<string, string>>;
 }
 
 /**
- * Makes one script of a plugin's entry and what it imports from the package. Imports of other packages stay calls of
- * `require`. The entry stays at the top of the script, so that its functions can be found there; one of a single file that
- * needs no translation stays as it is, byte for byte. No code gains a strict mode that it had not. A comment at the end says where
- * each line was written, unless all are where they seem to be. Throws PluginPackageError: a sentence with file:line.
+ * Builds one script from a plugin's entry and its imports from the package. Imports of other packages stay calls of
+ * `require`. The entry stays at the top of the script, so that its functions are found there; a single file that needs no
+ * translation stays byte for byte the same. No code becomes strict that was not. A source map comment at the end locates
+ * each line, unless all lines are unmoved. Throws PluginPackageError: a sentence with file:line.
  */
 export async function bundle(files: PackageFiles, entry: string): Promise<Bundle> {
   const linked = await collect(files, entry);
@@ -42,7 +42,7 @@ export async function bundle(files: PackageFiles, entry: string): Promise<Bundle
   throw new PluginPackageError(`${entry}: expected at most ${codeLengthMax} characters of code, got ${code.length}`);
 }
 
-/** The entry and every file that it leads to, in the order in which they are met. */
+/** Returns the entry and every file that it imports, in order of discovery. */
 async function collect(files: PackageFiles, entry: string): Promise<ReadonlyMap<string, LinkedFile>> {
   const linked = new Map<string, LinkedFile>();
   const waiting = [entry];
@@ -70,7 +70,7 @@ function localImports(files: PackageFiles, path: string, { imports, text }: Comp
     const module = resolveModule(files, path, name);
     if (module === 'external') continue;
     if (module !== undefined) local.set(name, module.file);
-    // A package may require what it need not have; the plugin itself may not.
+    // An optional dependency of a package may be missing; one of the plugin itself must not.
     else if (!path.includes('node_modules/')) throw missing(path, name, text);
   }
   return Object.fromEntries(local);
@@ -81,7 +81,7 @@ function missing(path: string, name: string, text: string): PluginPackageError {
   return new PluginPackageError(`${path}:${line === -1 ? 1 : line + 1}: "${name}" is not in the package`);
 }
 
-/** Gives the files beside the entry a `require` that knows them, each run once, when it is first required. */
+/** Gives the files a `require` that resolves them; each runs once, when it is first required. */
 function registry(linked: ReadonlyMap<string, LinkedFile>, entry: string): MappedText[] {
   const modules = [...linked]
     .filter(([path]) => path !== entry)
@@ -112,7 +112,7 @@ return requireFor(${JSON.stringify(entry)});
   return [{ text: head }, ...modules, { text: tail }];
 }
 
-/** Packages that a sandbox provides, or refuses by name: never taken from a package's own node_modules. */
+/** Packages that the sandbox provides, or refuses by name: never taken from a package's node_modules. */
 const provided: ReadonlySet<string> = new Set([
   ...builtinModules,
   '@google-cloud/bigquery',
@@ -131,12 +131,12 @@ const provided: ReadonlySet<string> = new Set([
 
 const extensions = ['', '.ts', '.tsx', '.js', '.jsx', '.mjs', '.cjs', '.json'];
 const indexes = ['/index.ts', '/index.tsx', '/index.js', '/index.jsx', '/index.mjs', '/index.cjs', '/index.json'];
-/** In this order, as for code that is required. */
+/** In this order, as for required code. */
 const conditions = ['require', 'node', 'default', 'import'];
 
 /**
- * The file of the package that an import means; `external`: a package that is not in it; undefined: a path with nothing
- * there. `importer`: path of the importing file.
+ * Resolves an import to a file of the package; `external` means another package, `undefined` a path without a file.
+ * `importer` is the path of the importing file.
  */
 function resolveModule(
   files: PackageFiles,
@@ -162,7 +162,7 @@ function found(file: string | undefined): { readonly file: string } | undefined 
   return file === undefined ? undefined : { file };
 }
 
-/** A file named with or without its extension, `./x.js` for `x.ts`, or the index of a folder. */
+/** Finds a file with or without its extension, `x.ts` for `./x.js`, or the index of a folder. */
 function fileAt(files: PackageFiles, path: string): string | undefined {
   const clean = posix.normalize(path).replace(/\/$/, '');
   const asTypeScript = clean.replace(/\.([cm]?)js(x?)$/, '.$1ts$2');
@@ -188,7 +188,7 @@ function parsePackage(text: string, path: string): { readonly exports?: unknown;
   }
 }
 
-/** What `exports` of a package.json gives for the package itself. */
+/** Returns the main entry of `exports` in a package.json. */
 function chosenExport(exports: unknown, depth = 0): string | undefined {
   if (typeof exports === 'string') return exports;
   if (typeof exports !== 'object' || exports === null || depth > 5) return undefined;

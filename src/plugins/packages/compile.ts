@@ -4,26 +4,26 @@ import { assert } from '../../base/assert.ts';
 import { mapOfLines, type FileMap } from '../../base/inline-source-map.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';
 
-/** Written nowhere. */
+/** A virtual file that is never written. */
 const compiledFile = 'compiled.js';
 
-/** A source file as a CommonJS module; what it imports is still named as it was. */
+/** A source file as a CommonJS module; imports keep their specifiers. */
 export interface CompiledFile {
   readonly code: string;
-  /** From `code` to the file; undefined: it is all of one line. */
+  /** Maps `code` to the file; `undefined` if the code is on one line. */
   readonly map: FileMap | undefined;
   /** Whether its exports are those of an ES module. */
   readonly isModule: boolean;
-  /** Packages and paths that it requires by name, each once. */
+  /** The packages and paths that it requires, each once. */
   readonly imports: readonly string[];
-  /** As it was before. */
+  /** The original text. */
   readonly text: string;
 }
 
 /**
- * Translates one file by itself: TypeScript and JSX become JavaScript, imports become `require`, type imports vanish. Nothing
- * is looked up, in the package or on this machine: esbuild's own bundling would read files that a computed import might
- * mean. A script that needs no translation stays as it is. Throws PluginPackageError: a sentence with file:line.
+ * Translates one file separately: TypeScript and JSX become JavaScript, imports become `require`, type imports vanish. Nothing
+ * is looked up in the package or on this machine: esbuild's own bundling would read files that a computed import might mean.
+ * A script that needs no translation stays unchanged. Throws PluginPackageError: a sentence with file:line.
  */
 export async function compile(path: string, text: string): Promise<CompiledFile> {
   if (path.endsWith('.json')) return { ...compileJson(path, text), text };
@@ -35,7 +35,7 @@ export async function compile(path: string, text: string): Promise<CompiledFile>
 }
 
 async function translate(path: string, text: string, loader: Loader): Promise<Omit<CompiledFile, 'text'>> {
-  // Needed for installations only: the start of the program does not wait for it.
+  // Loaded for installations only, so that the program starts faster.
   const { build } = await import('esbuild');
   try {
     const { outputFiles, metafile } = await build({
@@ -69,7 +69,7 @@ async function translate(path: string, text: string, loader: Loader): Promise<Om
 
 function textOf(files: readonly { readonly path: string; readonly text: string }[], name: string): string {
   const file = files.find(({ path }) => basename(path) === name);
-  assert(file !== undefined, `${name} among what was compiled`);
+  assert(file !== undefined, `${name} among the compiled files`);
   return file.text;
 }
 
@@ -97,13 +97,13 @@ function withCallableNamespaces(code: string): string {
   return code.replace(namespaceHelper, callableNamespaces);
 }
 
-/** Beyond it a file is no source. */
+/** A longer file is not treated as source. */
 const sourceLengthMax = 20_000_000;
 const shownErrors = 3;
 
 /**
- * How a file is to be read. Published plugins hold TypeScript in .js files, and unused imports in modules are types there:
- * modules are read as TypeScript first, plain scripts as what they are. Throws PluginPackageError: a sentence with file:line.
+ * Chooses how to parse a file. Published plugins contain TypeScript in .js files, and unused imports in modules are types
+ * there: modules are parsed as TypeScript first, plain scripts as JavaScript. Throws PluginPackageError: a sentence with file:line.
  */
 async function chooseLoader(path: string, text: string): Promise<Loader> {
   if (text.length > sourceLengthMax) {
@@ -113,17 +113,17 @@ async function chooseLoader(path: string, text: string): Promise<Loader> {
   if (first === undefined) throw new PluginPackageError(`${path}: expected JavaScript, TypeScript or JSON`);
   if (others.length === 0) return first;
   for (const loader of [first, ...others]) if (await parsesAs(loader, path, text)) return loader;
-  // The build that follows says what is wrong.
+  // The build that follows reports the error.
   return first;
 }
 
-/** Whether it looks like one: a line that begins with an import or export. */
+/** Whether a line begins with an import or export. */
 function isModule(text: string): boolean {
   return /^[ \t]*(import|export)\b/m.test(text);
 }
 
 async function parsesAs(loader: Loader, path: string, text: string): Promise<boolean> {
-  // Needed for installations only: the start of the program does not wait for it.
+  // Loaded for installations only, so that the program starts faster.
   const { transform } = await import('esbuild');
   try {
     await transform(text, { loader, sourcefile: path, logLevel: 'silent' });
@@ -152,7 +152,7 @@ function loadersOf(path: string, text: string): readonly Loader[] {
   }
 }
 
-/** What a build ran into, as one sentence with file and line. Anything else than errors in sources goes on as it is. */
+/** Converts a build failure to one sentence with file and line. Other errors pass unchanged. */
 function buildError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('errors' in error) || !Array.isArray(error.errors)) return error;
   const errors = error.errors as readonly Message[];

@@ -8,7 +8,7 @@ const keyLengthMax = 200;
 const types: ReadonlySet<unknown> = new Set(fieldTypes);
 
 /**
- * `config` of a plugin.json: a list of fields, or an object of fields by key. Keys that are not known here are left out.
+ * Parses `config` of a plugin.json: a list of fields, or an object of fields by key. Unknown keys are skipped.
  * Throws PluginPackageError.
  */
 export function parseConfigSchema(config: JsonValue | undefined): SchemaEntry[] {
@@ -21,7 +21,7 @@ export function parseConfigSchema(config: JsonValue | undefined): SchemaEntry[] 
   const keys = new Set<string>();
   for (const entry of entries) {
     if (!('key' in entry)) continue;
-    if (keys.has(entry.key)) throw faulty(`field "${entry.key}" is there twice`);
+    if (keys.has(entry.key)) throw faulty(`field "${entry.key}" is defined twice`);
     keys.add(entry.key);
   }
   return entries;
@@ -33,12 +33,12 @@ function withKey(entry: JsonValue, key: string): JsonValue {
 
 function parseEntry(entry: JsonValue, where: string): SchemaEntry {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
-    throw faulty(`${where}: expected an object with a "key", or with "markdown" to show`);
+    throw faulty(`${where}: expected an object with a "key", or with "markdown" text`);
   }
   const { key, markdown } = entry;
   if (key === undefined || key === null || key === '') {
     if (typeof markdown === 'string') return { markdown } satisfies FieldText;
-    throw faulty(`${where}: expected a "key", or "markdown" to show`);
+    throw faulty(`${where}: expected a "key" or "markdown"`);
   }
   if (typeof key !== 'string' || key.length > keyLengthMax || key === '__proto__') {
     throw faulty(`${where}: "key": expected text of at most ${keyLengthMax} characters`);
@@ -92,7 +92,7 @@ function boundsOf(key: string, entry: JsonObject): Pick<PluginField, 'minimum' |
   };
 }
 
-/** Numbers and flags travel as text, so a type that is not known, or none, is text; so is a choice of nothing. */
+/** Numbers and flags are stored as text; an unknown or missing type is text, and so is a choice without choices. */
 function typeOf(type: JsonValue | undefined, choices: readonly string[]): PluginField['type'] {
   if (!types.has(type) || (type === 'choice' && choices.length === 0)) return 'string';
   return type as PluginField['type'];

@@ -112,9 +112,9 @@ describe('config of a plugin.json', () => {
   it.each<[JsonValue, string]>([
     ['text', 'expected a list of fields'],
     [[1], 'entry 1: expected an object'],
-    [[{}], 'entry 1: expected a "key", or "markdown"'],
+    [[{}], 'entry 1: expected a "key" or "markdown"'],
     [[{ key: 5 }], '"key": expected text'],
-    [[{ key: 'a' }, { key: 'a' }], 'field "a" is there twice'],
+    [[{ key: 'a' }, { key: 'a' }], 'field "a" is defined twice'],
     [[{ key: 'a', choices: 'x' }], 'field "a": "choices": expected a list of texts'],
     [[{ key: 'a', name: {} }], 'field "a": "name": expected text'],
     [[{ key: 'a', required_if: 'b' }], '"required_if": expected a list of [key, value]'],

@@ -3,19 +3,19 @@ import type { SchemaEntry } from '../fields.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';
 import { parseConfigSchema } from './config-schema.ts';
 
-/** What plugin.json says, with package.json where that is silent. */
+/** The contents of plugin.json, completed from package.json. */
 export interface Manifest {
-  /** Undefined: neither file names it. */
+  /** `undefined` if neither file states one. */
   readonly name: string | undefined;
   readonly description: string;
   /** Page of the plugin; http(s) only. */
   readonly url: string | null;
-  /** Undefined: not stated. */
+  /** `undefined` if not stated. */
   readonly version: string | undefined;
   /** Entry file as stated, e.g. `dist/index.js`. */
   readonly main: string | undefined;
   readonly schema: readonly SchemaEntry[];
-  /** Jobs that people may start, by name. */
+  /** Jobs that users may start, by name. */
   readonly publicJobs: JsonObject;
 }
 
@@ -24,10 +24,10 @@ const descriptionLengthMax = 5000;
 const versionLengthMax = 100;
 const manifestLengthMax = 500_000;
 
-/** Text of files by path from the package's root. */
+/** Text files by path from the package's root. */
 export type TextFiles = ReadonlyMap<string, string>;
 
-/** Throws PluginPackageError naming the file and the key at fault. */
+/** Throws PluginPackageError naming the file and the invalid key. */
 export function readManifest(files: TextFiles): Manifest {
   const plugin = parseObject(files, 'plugin.json');
   const packageJson = parseObject(files, 'package.json');
@@ -43,12 +43,12 @@ export function readManifest(files: TextFiles): Manifest {
   };
 }
 
-/** `main` of package.json, for packages that have their entry neither named in plugin.json nor in a usual place. */
+/** `main` of package.json, for packages whose entry is neither named in plugin.json nor in a usual place. */
 export function packageMain(files: TextFiles): string | undefined {
   return textOf(parseObject(files, 'package.json'), 'main', 'package.json');
 }
 
-/** The plugin's own name; undefined: its files state none. */
+/** Returns the plugin's name; `undefined` if its files state none. */
 export function pluginNameOf(files: TextFiles): string | undefined {
   return nameOf(parseObject(files, 'plugin.json'), parseObject(files, 'package.json'));
 }
@@ -92,7 +92,7 @@ function textOf(json: JsonObject, key: string, path: string): string | undefined
 function publicJobsOf(value: JsonValue | undefined): JsonObject {
   if (value === undefined || value === null) return {};
   if (!isObject(value)) {
-    throw new PluginPackageError('plugin.json: "publicJobs": expected an object, a job by name');
+    throw new PluginPackageError('plugin.json: "publicJobs": expected an object of jobs by name');
   }
   const broken = Object.keys(value).find((name) => !isObject(value[name]));
   if (broken === undefined) return value;

@@ -27,7 +27,7 @@ describe('the registry that npm is configured with', () => {
   it('is missed with a sentence that names the setting where there is no npm', async () => {
     vi.stubEnv('PATH', dir);
     await expect(registryOfNpm()).rejects.toThrow(
-      'npm: npm, which would name its registry, cannot be run here. Set MILLRACE_NPM_REGISTRY',
+      'npm: npm cannot be run here to find its registry. Set MILLRACE_NPM_REGISTRY',
     );
   });
 

@@ -4,20 +4,20 @@ import { PluginPackageError } from '../plugin-package-error.ts';
 /** Files of a package by path from its root, `/` between folders. */
 export type PackageFiles = ReadonlyMap<string, Uint8Array>;
 
-/** A repository of many plugins comes as one archive, of which only a folder is unpacked. */
+/** A repository of many plugins is one archive, of which only a folder is unpacked. */
 export const archiveBytesMax = 100 * 1024 * 1024;
 export const unpackedBytesMax = 50 * 1024 * 1024;
 export const filesMax = 2000;
 const pathLengthMax = 500;
 
 export interface FileCollector {
-  /** Until the package is too large. */
+  /** Bytes left until the package is too large. */
   readonly bytesLeft: () => number;
   add(path: string, content: Uint8Array): void;
   readonly files: () => Map<string, Uint8Array>;
 }
 
-/** Takes files up to the limits of a package. Throws PluginPackageError beyond them. */
+/** Collects files up to the limits of a package. Throws PluginPackageError beyond them. */
 export function collectFiles(attr: 'files' | 'archive' | 'url' | 'npm'): FileCollector {
   const files = new Map<string, Uint8Array>();
   let bytes = 0;
@@ -41,7 +41,7 @@ export function tooMuch(attr: 'files' | 'archive' | 'url' | 'npm'): PluginPackag
   });
 }
 
-/** A path below the package's root as it is kept; undefined: it leads out of it or is none. */
+/** Normalises a path below the package's root; `undefined` if it is invalid or leads outside. */
 export function cleanPath(path: string): string | undefined {
   if (path === '' || path.length > pathLengthMax || /[\0\\]|^[A-Za-z]:|^\//.test(path)) return undefined;
   const parts = path.split('/').filter((part) => part !== '.' && part !== '');
@@ -49,12 +49,12 @@ export function cleanPath(path: string): string | undefined {
   return parts.join('/');
 }
 
-/** What operating systems put into archives beside the files. */
+/** Whether an operating system added the file to an archive. */
 export function isClutter(path: string): boolean {
   return path.startsWith('__MACOSX/') || /(^|\/)(\.DS_Store|Thumbs\.db)$/.test(path);
 }
 
-/** An archive's only folder at the top is its root. */
+/** Removes an archive's only top-level folder. */
 export function withoutTopFolder(files: PackageFiles): PackageFiles {
   const tops = new Set([...files.keys()].map((path) => path.slice(0, path.indexOf('/') + 1)));
   const [top = ''] = tops;
@@ -62,7 +62,7 @@ export function withoutTopFolder(files: PackageFiles): PackageFiles {
   return new Map([...files].map(([path, content]) => [path.slice(top.length), content]));
 }
 
-/** Text of the files that are text. */
+/** Returns the text of those files that are text. */
 export function textFiles(files: PackageFiles): Map<string, string> {
   const texts = new Map<string, string>();
   for (const [path, content] of files) {

@@ -5,11 +5,11 @@ import { isRowId } from '../configs/stored-plugin.ts';
 
 export interface PluginFilter {
   readonly kind?: PluginKind | undefined;
-  /** Part of name, slug or description, in any case. */
+  /** Part of name, slug or description, case-insensitive. */
   readonly search?: string | undefined;
 }
 
-/** The plugins that an organisation can use, built in and its own, by id. */
+/** Lists the plugins available to an organisation, built in and installed, by id. */
 export async function listPluginRecords(
   db: Queries,
   organizationId: string,
@@ -27,7 +27,7 @@ export async function listPluginRecords(
   return { count: Number(count), records: rows.map(toRecord) };
 }
 
-/** Undefined when there is none or it belongs to another organisation. */
+/** Returns `undefined` for an unknown plugin or one of another organisation. */
 export async function findPluginRecord(
   db: Queries,
   id: number,
@@ -60,7 +60,7 @@ function filtered(db: Queries, organizationId: string, { kind, search }: PluginF
   );
 }
 
-/** Without the code and the files of the version, which may be large. */
+/** Excludes the version's code and files, which may be large. */
 function selectRecords(query: ReturnType<typeof filtered>) {
   return query
     .select(['p.id', 'p.organization_id', 'p.slug', 'p.name', 'p.description', 'p.kind', 'p.version', 'p.url'])

@@ -11,18 +11,18 @@ export interface PrepareDeps extends FetchDeps {
   readonly sandbox: Pick<Sandbox, 'describe'>;
 }
 
-/** A plugin as it may be stored: read, bundled, and loaded once to see what it can do. */
+/** A plugin ready to be stored: read, bundled, and loaded once to detect its capabilities. */
 export interface PreparedPlugin {
   readonly name: string;
   readonly manifest: Manifest;
   readonly source: Pick<PluginPackage, 'sourceKind' | 'sourceUrl' | 'identity'>;
-  /** As stated by its files, else by where it came from; undefined: nowhere. */
+  /** As stated by its files, otherwise by its source; `undefined` if neither states one. */
   readonly version: string | undefined;
   /** Source text by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** For the sandbox; empty: nothing to run. */
+  /** For the sandbox; empty if there is nothing to run. */
   readonly code: string;
-  /** Front-end module; null: none. */
+  /** Front-end module, or null. */
   readonly frontend: string | null;
   /** Of `code`, hex. */
   readonly sha256: string;
@@ -33,8 +33,8 @@ export interface PreparedPlugin {
 const nothing: Described = { methods: [], scheduledTasks: [], jobs: [], metrics: {} };
 
 /**
- * Stores nothing; takes seconds where something has to be fetched. `name`: for a plugin whose files state none. Throws
- * PluginPackageError: a sentence for whoever installs it.
+ * Prepares a plugin without storing anything; takes seconds if it must be fetched. `name` is used for a plugin whose files
+ * state none. Throws PluginPackageError: a sentence for the user who installs it.
  */
 export async function preparePlugin(
   deps: PrepareDeps,
@@ -64,7 +64,7 @@ export async function preparePlugin(
   };
 }
 
-/** Last part of a repository's, folder's or package's name. */
+/** Returns the last part of a repository's, folder's or package's name. */
 function nameFrom(identity: string | null): string | undefined {
   return (
     identity
@@ -77,7 +77,7 @@ function nameFrom(identity: string | null): string | undefined {
 async function buildBackend(files: PackageFiles, manifest: Manifest, texts: TextFiles): Promise<Bundle> {
   const entry = entryOf(files, manifest.main) ?? entryOf(files, packageMain(texts));
   if (entry !== undefined) return bundle(files, entry);
-  // Both are front end only: no error, there is just nothing to run here.
+  // A package with only a front end is valid; there is nothing to run here.
   if (files.has(frontendFile) || files.has('site.ts')) return { code: '', inputs: [] };
   const there = [...files.keys()].slice(0, 10).join(', ');
   const main = manifest.main === undefined ? '' : ` plugin.json names "${manifest.main}", which is not in the package.`;
@@ -99,12 +99,12 @@ async function describe(
   if (program.code === '') return nothing;
   try {
     return await sandbox.describe(program).catch((error: unknown) => {
-      // Another plugin may have ended the process: this one is tried again, alone.
+      // Another plugin may have crashed the process: this one is retried alone.
       if (error instanceof SandboxError && error.kind === 'crashed') return sandbox.describe(program);
       throw error;
     });
   } catch (cause) {
-    // The service is stopping: nothing is wrong with the plugin.
+    // The service is stopping; the plugin is not at fault.
     if (!(cause instanceof SandboxError) || cause.kind === 'aborted') throw cause;
     throw new PluginPackageError(`The plugin cannot be loaded: ${cause.message}`, { cause });
   }
@@ -113,15 +113,15 @@ async function describe(
 const frontendFile = 'frontend.tsx';
 
 /**
- * The front end of a plugin as a JavaScript module: `getFrontendApp(require)` returns what frontend.tsx exports; React and
- * the other packages that it imports come from that `require`. Undefined: it has none. Throws PluginPackageError.
+ * Builds a plugin's front end as a JavaScript module: `getFrontendApp(require)` returns the exports of frontend.tsx; React and
+ * its other imports come from that `require`. Returns `undefined` if it has none. Throws PluginPackageError.
  */
 export async function buildFrontend(
   files: PackageFiles,
 ): Promise<{ readonly module: string; readonly inputs: readonly string[] } | undefined> {
   if (!files.has(frontendFile)) return undefined;
   const { code, inputs } = await bundle(files, frontendFile);
-  // JSX needs React whether or not the file names it.
+  // JSX needs React whether the file imports it or not.
   const react = /\bReact\.(createElement|Fragment)\b/.test(code) ? 'const React = require("react");\n' : '';
   const module = `export function getFrontendApp(require) {
 ${react}const exports = {};
@@ -137,13 +137,13 @@ return module.exports;
 
 const fileLengthMax = 1_000_000;
 const allLengthMax = 4_000_000;
-/** Read again later, so they are always kept. */
+/** Always kept because they are read again later. */
 const manifests = ['plugin.json', 'package.json'];
 const clutter = /(^|\/)(node_modules|\.[^/]+)\/|(^|\/)(\.[^/]+|package-lock\.json|yarn\.lock|pnpm-lock\.yaml)$/;
 
 /**
- * The source text that is kept with a version, to be shown and edited: what says what the plugin is, then what it was made
- * of (`inputs`), then the rest as far as it is small. Sorted by path.
+ * Selects the source text stored with a version, to be shown and edited: the manifests, then the build `inputs`, then other
+ * files while they are small. Sorted by path.
  */
 function keptFiles(texts: TextFiles, inputs: readonly string[]): Record<string, string> {
   const others = [...texts.keys()].filter((path) => !clutter.test(path)).sort((a, b) => lengthOf(a) - lengthOf(b));

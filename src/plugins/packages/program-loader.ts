@@ -3,14 +3,14 @@ import type { Capabilities } from '../../wire/contract/plugins.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { pluginNameOf } from './manifest.ts';
 
-/** What a worker needs to run a version of an installed plugin. */
+/** A version of an installed plugin as a worker runs it. */
 export interface Program {
   readonly versionId: number;
   readonly pluginId: number;
   readonly version: string;
-  /** As its own plugin.json names it. */
+  /** The name in its plugin.json. */
   readonly pluginName: string;
-  /** One script for the sandbox; empty: it has nothing to run. */
+  /** One script for the sandbox; empty if there is nothing to run. */
   readonly code: string;
   /** Of `code`, hex. */
   readonly sha256: string;
@@ -18,13 +18,13 @@ export interface Program {
   readonly metrics: Readonly<Record<string, 'sum' | 'min' | 'max'>>;
 }
 
-/** Of an installed version: its program; undefined: it was deleted with its plugin. */
+/** Loads the program of an installed version; `undefined` if it was deleted with its plugin. */
 export type LoadProgram = (versionId: number) => Promise<Program | undefined>;
 
-/** Most are a few kB, the largest some MB. */
+/** Most are a few kB, the largest several MB. */
 const keptMax = 64;
 
-/** Programs of rows of plugin_versions. Ids are never used twice and versions never change: what was read is kept. */
+/** Loads programs of rows of plugin_versions and caches them: ids are never reused and versions never change. */
 export function createProgramLoader(db: Queries): LoadProgram {
   const kept = new LRUCache<number, Program>({ max: keptMax, fetchMethod: (versionId) => readProgram(db, versionId) });
   return (versionId) => kept.fetch(versionId);

@@ -51,7 +51,7 @@ describe.each(formats)('an archive in %s form', (_name, make: (list: readonly Te
   });
 
   it('is refused when it holds nothing', async () => {
-    await expect(read([{ path: 'empty/', kind: 'folder' }])).rejects.toThrow('holds no files');
+    await expect(read([{ path: 'empty/', kind: 'folder' }])).rejects.toThrow('contains no files');
   });
 });
 
@@ -85,7 +85,7 @@ describe('what is no archive', () => {
 
   it.each([
     ['text', Buffer.from('function processEvent() {}'), 'Expected an archive'],
-    ['a web page', Buffer.from('<!doctype html><p>Sign in'), 'begins like a web page'],
+    ['a web page', Buffer.from('<!doctype html><p>Sign in'), 'looks like a web page'],
     ['nothing', Buffer.alloc(0), 'Expected an archive'],
     ['half a tarball', whole.subarray(0, whole.length / 2), 'cannot be read'],
     ['half a zip', makeZip(members({ 'index.js': 'x' })).subarray(0, 40), 'cannot be read'],

@@ -14,14 +14,14 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
-/** Says whether a file is wanted, by its path within the archive; the others are not unpacked. */
+/** Whether a file should be unpacked, by its path within the archive. */
 export type Wanted = (path: string) => boolean;
 
 export type ArchiveAttr = 'archive' | 'url' | 'npm';
 
 /**
- * Files of a .zip, .tgz or .tar, told apart by their first bytes. Links and devices are left out. A single folder at the
- * top is the root; `wanted` is asked with it still there. Throws PluginPackageError.
+ * Reads the files of a .zip, .tgz or .tar, recognised by their first bytes. Links and devices are skipped. A single top-level
+ * folder is the root; `wanted` receives paths that still contain it. Throws PluginPackageError.
  */
 export async function readArchive(bytes: Uint8Array, attr: ArchiveAttr, wanted?: Wanted): Promise<PackageFiles> {
   if (bytes.byteLength > archiveBytesMax) {
@@ -47,7 +47,8 @@ export async function readArchive(bytes: Uint8Array, attr: ArchiveAttr, wanted?:
     throw new PluginPackageError(message, { attr, cause });
   }
   const files = withoutTopFolder(collector.files());
-  if (files.size === 0 && wanted === undefined) throw new PluginPackageError('The archive holds no files.', { attr });
+  if (files.size === 0 && wanted === undefined)
+    throw new PluginPackageError('The archive contains no files.', { attr });
   return files;
 }
 
@@ -57,7 +58,7 @@ function membersOf(bytes: Uint8Array, attr: ArchiveAttr): AsyncIterable<ArchiveM
   if (magic === 'PK\u0003\u0004' || magic === 'PK\u0005\u0006') return readZip(buffer);
   const isGzip = magic.startsWith('\u001f\u008b');
   if (isGzip || buffer.toString('latin1', 257, 262) === 'ustar') return readTar(buffer, { isGzip });
-  const start = magic.startsWith('<') ? ' It begins like a web page: is this the address of the archive itself?' : '';
+  const start = magic.startsWith('<') ? ' It looks like a web page: is this the address of the archive itself?' : '';
   throw new PluginPackageError(`Expected an archive (.zip, .tgz or .tar), got something else.${start}`, { attr });
 }
 
@@ -69,9 +70,9 @@ const fileTypeMask = 0o170000;
 const regularFile = 0o100000;
 const unix = 3;
 
-/** Files of a .zip in the order of its directory; each is unpacked when it is read. */
+/** Yields the files of a .zip in the order of its directory; each is unpacked when it is read. */
 async function* readZip(buffer: Buffer): AsyncGenerator<ArchiveMember> {
-  // Needed for installations only: the start of the program does not wait for it.
+  // Loaded for installations only, so that the program starts faster.
   const { fromBufferPromise } = await import('yauzl');
   const zip = await fromBufferPromise(buffer, { lazyEntries: true, validateEntrySizes: true });
   try {
@@ -108,11 +109,11 @@ async function readAll(stream: Readable, bytesMax: number): Promise<Uint8Array> 
 }
 
 const inflate = promisify(gunzip);
-/** Headers and padding of every file, and those of long names. */
+/** Headers and padding of every file, and headers for long names. */
 const overheadBytesMax = filesMax * 4096;
 const fileTypes: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
 
-/** Files of a .tar or .tgz in their order. */
+/** Yields the files of a .tar or .tgz in order. */
 async function* readTar(buffer: Buffer, { isGzip }: { readonly isGzip: boolean }): AsyncGenerator<ArchiveMember> {
   const tar = isGzip ? await unzip(buffer) : buffer;
   for (const { path, content } of await parse(tar)) {
@@ -130,7 +131,7 @@ async function unzip(buffer: Buffer): Promise<Buffer> {
 }
 
 async function parse(tar: Buffer): Promise<readonly { readonly path: string; readonly content: Uint8Array }[]> {
-  // Needed for installations only: the start of the program does not wait for it.
+  // Loaded for installations only, so that the program starts faster.
   const { Parser } = await import('tar');
   const members: Promise<{ path: string; content: Uint8Array }>[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -152,15 +153,15 @@ async function parse(tar: Buffer): Promise<readonly { readonly path: string; rea
   return Promise.all(members);
 }
 
-/** A file of an archive; `read` gives its bytes, or throws TooLargeError once there are more than `bytesMax`. */
+/** A file of an archive; `read` returns its bytes, or throws TooLargeError if there are more than `bytesMax`. */
 interface ArchiveMember {
   readonly path: string;
-  /** As the archive states it; not to be relied upon. */
+  /** As stated by the archive, so not reliable. */
   readonly size: number;
   read(bytesMax: number): Promise<Uint8Array>;
 }
 
-/** There is more than there may be. */
+/** The data exceeds the limit. */
 class TooLargeError extends Error {
   override name = 'TooLargeError';
 }

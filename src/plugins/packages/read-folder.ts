@@ -3,14 +3,12 @@ import { join } from 'node:path';
 import { filesMax, textOf } from './package-files.ts';
 import { PluginPackageError } from '../plugin-package-error.ts';
 
-/** What belongs to work on a plugin, not to the plugin. */
+/** Files used to develop a plugin that are not part of it. */
 const skipped = /^(node_modules|\..*)$/;
 const fileBytesMax = 10 * 1024 * 1024;
 const allBytesMax = 20 * 1024 * 1024;
 
-/**
- * Text files of a folder by path below it, as a request takes them; links are not followed. Throws PluginPackageError.
- */
+/** Reads the text files of a folder by relative path, as a request sends them; links are not followed. Throws PluginPackageError. */
 export async function readFolder(folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   let bytes = 0;
@@ -36,5 +34,5 @@ export async function readFolder(folder: string): Promise<Record<string, string>
 }
 
 function tooMuch(folder: string, limit: string): PluginPackageError {
-  return new PluginPackageError(`${folder}: expected the folder of one plugin, with at most ${limit}`);
+  return new PluginPackageError(`${folder}: expected the folder of one plugin with at most ${limit}`);
 }

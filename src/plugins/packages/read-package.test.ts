@@ -143,7 +143,7 @@ describe('an address of an archive', () => {
     await expect(read({ kind: 'url', url: `${server.url}/files/error?a=hunter2` })).rejects.toThrow(
       '/files/error, got status 500',
     );
-    await expect(read({ kind: 'url', url: `${server.url}/files/page` })).rejects.toThrow('begins like a web page');
+    await expect(read({ kind: 'url', url: `${server.url}/files/page` })).rejects.toThrow('looks like a web page');
   });
 });
 

@@ -9,7 +9,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** How a person gives a plugin. */
+/** The source of a plugin. */
 export type PackageSource =
   | { readonly kind: 'files'; readonly files: Readonly<Record<string, string>> }
   | { readonly kind: 'archive'; readonly bytes: Uint8Array }
@@ -20,21 +20,21 @@ export type PackageSource =
 export interface PluginPackage {
   readonly files: PackageFiles;
   readonly sourceKind: PluginSourceKind;
-  /** Where it came from, as it may be shown; null: sent with the request. */
+  /** The source as it may be shown; null if it was uploaded. */
   readonly sourceUrl: string | null;
-  /** The same for every version of the same plugin; null: only its name tells. */
+  /** The same for every version of the same plugin; null if only its name identifies it. */
   readonly identity: string | null;
-  /** Version by where it came from, e.g. a tag; undefined: that says nothing. */
+  /** Version stated by the source, e.g. a tag; `undefined` if it states none. */
   readonly version: string | undefined;
 }
 
 export interface FetchDeps {
   readonly fetch: OutboundFetch;
-  /** Address of the npm registry; empty: the one that npm is configured with. */
+  /** Address of the npm registry; empty means npm's configured one. */
   readonly npmRegistry: string;
 }
 
-/** The files of a plugin, wherever it is. Throws PluginPackageError. */
+/** Reads the files of a plugin from any source. Throws PluginPackageError. */
 export async function readPackage(deps: FetchDeps, source: PackageSource): Promise<PluginPackage> {
   switch (source.kind) {
     case 'files':
@@ -111,7 +111,7 @@ async function firstThere(
   throw new PluginPackageError(message, { attr: 'url' });
 }
 
-/** A folder of a repository; what lies beside it is not even unpacked. */
+/** Reads one folder of a repository; files outside it are not unpacked. */
 async function readFolder(bytes: Uint8Array, folder: string): Promise<PackageFiles> {
   const start = `${folder.replace(/\/+$/, '')}/`;
   const below = (path: string): string => path.slice(path.indexOf('/') + 1);
@@ -130,7 +130,7 @@ async function answered<T>(attr: 'url' | 'npm', work: () => Promise<T>): Promise
 }
 
 interface NpmTarball {
-  /** The version that was found. */
+  /** The resolved version. */
   readonly version: string;
   readonly bytes: Uint8Array;
 }
@@ -139,8 +139,8 @@ interface NpmTarball {
 const hashes = ['sha512', 'sha384', 'sha256', 'sha1'] as const;
 
 /**
- * Fetches a package of the registry and checks that its bytes are those that the registry promised. `npmRegistry`: its address;
- * empty: the one npm is configured with. `wanted`: version, range or tag; undefined: the tag `latest`. Throws PluginPackageError.
+ * Fetches a package of the registry and verifies its bytes against the registry's hashes. `npmRegistry` is its address; empty
+ * means npm's configured one. `wanted` is a version, range or tag; `undefined` means the tag `latest`. Throws PluginPackageError.
  */
 async function fetchNpmPackage(
   { fetch, npmRegistry }: { readonly fetch: OutboundFetch; readonly npmRegistry: string },
@@ -168,9 +168,9 @@ async function fetchDocument(fetch: OutboundFetch, registry: string, name: strin
     const document = JSON.parse(Buffer.from(answer.body).toString('utf8')) as JsonValue;
     if (isObject(document)) return document;
   } catch (cause) {
-    throw faulty(`the registry answered for "${name}" with something that is no JSON`, cause);
+    throw faulty(`the registry answered for "${name}" with invalid JSON`, cause);
   }
-  throw faulty(`the registry answered for "${name}" with something that is no object`);
+  throw faulty(`the registry answered for "${name}" with JSON that is not an object`);
 }
 
 async function chooseVersion(
@@ -199,7 +199,7 @@ async function bestMatch(versions: readonly string[], wanted: string): Promise<s
   return semver.maxSatisfying(versions, wanted) ?? undefined;
 }
 
-/** A mirror repeats the addresses of the registry it copies; what is configured is where packages are fetched. */
+/** A mirror repeats the addresses of the registry it copies; packages are fetched from the configured one. */
 function atRegistry(tarball: string, registry: string, name: string): string {
   const url = new URL(tarball);
   if (url.origin === new URL(registry).origin || !url.pathname.startsWith(`/${name}/-/`)) return url.href;
@@ -211,7 +211,7 @@ interface ExpectedHash {
   readonly digest: Buffer;
 }
 
-/** The strongest ones that the registry gives; one of them must fit. */
+/** Returns the strongest hashes that the registry gives; one of them must match. */
 function expectedHashes(integrity: JsonValue | undefined, shasum: JsonValue | undefined): ExpectedHash[] {
   const given = (typeof integrity === 'string' ? integrity : '').split(/\s+/).map((text) => {
     const [algorithm = '', digest = ''] = text.split(/-(.*)/s);
@@ -233,7 +233,7 @@ function checkIntegrity(bytes: Uint8Array, expected: readonly ExpectedHash[], wh
   });
   if (fits) return;
   throw faulty(
-    `the tarball of ${what} is not what the registry promised (${expected[0]?.algorithm} differs); try again later`,
+    `the tarball of ${what} does not match the registry's checksum (${expected[0]?.algorithm} differs); retry later`,
   );
 }
 
@@ -245,13 +245,13 @@ const run = promisify(execFile);
 const npmTimeoutMs = 20_000;
 
 /**
- * Address of the registry that npm is configured with on this machine, for this process (its .npmrc files and environment).
- * Throws PluginPackageError where npm cannot say.
+ * Returns the registry that npm is configured with on this machine, for this process (its .npmrc files and environment).
+ * Throws PluginPackageError if npm cannot report one.
  */
 export async function registryOfNpm(): Promise<string> {
   const found = await askNpm();
   if (URL.canParse(found)) return found;
-  throw unknown(`npm names "${found}" as its registry, which is no address`);
+  throw unknown(`npm names "${found}" as its registry, which is not a URL`);
 }
 
 async function askNpm(): Promise<string> {
@@ -259,7 +259,7 @@ async function askNpm(): Promise<string> {
     const { stdout } = await run('npm', ['config', 'get', 'registry'], { timeout: npmTimeoutMs });
     return stdout.trim();
   } catch (cause) {
-    throw unknown('npm, which would name its registry, cannot be run here', cause);
+    throw unknown('npm cannot be run here to find its registry', cause);
   }
 }
 
@@ -268,15 +268,15 @@ function unknown(what: string, cause?: unknown): PluginPackageError {
   return new PluginPackageError(message, { attr: 'npm', cause });
 }
 
-/** At most; what the service is configured to wait counts too. */
+/** Upper limit; the service's own timeout applies too. */
 const downloadTimeoutMs = 60_000;
 
-/** The server says that there is no such thing. */
+/** The server responded that the address does not exist. */
 class NotThereError extends PluginPackageError {
   override name = 'NotThereError';
 }
 
-/** Bytes of an address. Throws NotThereError, PluginPackageError, OutboundError. */
+/** Downloads an address. Throws NotThereError, PluginPackageError, OutboundError. */
 async function download(fetch: OutboundFetch, url: string, attr: ArchiveAttr): Promise<Uint8Array> {
   const answer = await fetch({ url, timeoutMs: downloadTimeoutMs });
   if (answer.status === 200) return answer.body;
@@ -285,9 +285,9 @@ async function download(fetch: OutboundFetch, url: string, attr: ArchiveAttr): P
   throw new PluginPackageError(`Expected an archive at ${origin}${pathname}, got status ${answer.status}.`, { attr });
 }
 
-/** What became of a request that could not be made, for whoever named the address. */
+/** Describes a failed request for the user who gave the address. */
 function unreachable(error: OutboundError, attr: ArchiveAttr): PluginPackageError {
-  const hint = error.retry ? ' Try again later.' : '';
+  const hint = error.retry ? ' Retry later.' : '';
   return new PluginPackageError(`${attr}: the package could not be fetched: ${error.message}.${hint}`, {
     attr,
     cause: error,

@@ -2,7 +2,7 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 
 const lengthMax = 60;
 
-/** A stable name for a new plugin, by its name; numbered when it is taken. */
+/** Returns a stable name for a new plugin, derived from its name; numbered if it is taken. */
 export async function slugFor(tx: Queries, name: string): Promise<string> {
   const base = kebab(name);
   const rows = await tx.selectFrom('plugins').select('slug').where('slug', 'like', `${base}%`).execute();

@@ -12,7 +12,7 @@ import { slugFor } from './slug.ts';
 import { findVersion, insertVersion, latestVersion, sameVersion, type StoredVersion } from './versions.ts';
 import { keptIdentity } from '../plugin-address.ts';
 
-/** What a change of plugins needs to know besides the change. `tx` is a transaction; see `beginWork`. */
+/** The context of a change of plugins. `tx` is a transaction; see `beginWork`. */
 export interface PluginWork {
   readonly tx: Queries;
   readonly actor: Actor;
@@ -20,13 +20,13 @@ export interface PluginWork {
   readonly now: number;
 }
 
-/** What people say about a plugin themselves. */
+/** Texts about a plugin that users enter. */
 export interface OwnTexts {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
 }
 
-/** Stores a plugin that the organisation has not yet. Throws ApiError conflict, naming the one that it has. */
+/** Stores a plugin that is new to the organisation. Throws ApiError conflict that names the existing one. */
 export async function storePlugin(work: PluginWork, prepared: PreparedPlugin, own: OwnTexts): Promise<PluginRecord> {
   const { tx, actor } = work;
   const name = own.name ?? prepared.name;
@@ -58,7 +58,7 @@ export async function storePlugin(work: PluginWork, prepared: PreparedPlugin, ow
   return record;
 }
 
-/** Stores a new version and makes it the latest; one that is there already only becomes the latest. */
+/** Stores a new version and makes it the latest; an existing version only becomes the latest. */
 export async function storeUpdate(
   work: PluginWork,
   id: number,
@@ -70,7 +70,7 @@ export async function storeUpdate(
   return makeLatest(work, before, version, own, prepared.source.identity);
 }
 
-/** Makes a version that is kept the one that new configs run. Throws ApiError. */
+/** Makes a stored version the one that new configs run. Throws ApiError. */
 export async function switchVersion(
   work: PluginWork,
   id: number,
@@ -90,7 +90,7 @@ export async function renamePlugin(work: PluginWork, id: number, own: OwnTexts):
   return latest === undefined ? before : makeLatest(work, before, latest, own, null);
 }
 
-/** With all its versions. Throws ApiError conflict naming the configs that use it. */
+/** Deletes a plugin with all its versions. Throws ApiError conflict that names the configs using it. */
 export async function deletePlugin(work: PluginWork, id: number, projectId: number): Promise<void> {
   const before = await requireInstalled(work, id);
   const users = await work.tx
@@ -117,11 +117,11 @@ function inUse(
     ...(here.length > 0 ? [`configs ${here.slice(0, 100).join(', ')} of this project`] : []),
     ...(elsewhere > 0 ? [`${elsewhere} of other projects`] : []),
   ];
-  const detail = `"${plugin.name}" is used by ${parts.join(' and ')}, those in the bin included. Delete them first, or give them another plugin.`;
+  const detail = `"${plugin.name}" is used by ${parts.join(' and ')}, including those in the bin. Delete them first or move them to another plugin.`;
   return new ApiError('conflict', detail);
 }
 
-/** What the manifest says follows the version, except where people have said something else. */
+/** Updates the texts from the version's manifest, except those that users entered. */
 async function makeLatest(
   work: PluginWork,
   before: PluginRecord,
@@ -160,7 +160,7 @@ async function makeLatest(
     .execute();
   const after = await requireRecord(work, before.id);
   await logChange(work, 'updated', before, after);
-  // Events carry the name of the plugin.
+  // Events contain the plugin's name.
   await bumpConfigRevision(tx);
   return after;
 }
@@ -183,7 +183,7 @@ function columnsOf({ manifest, capabilities }: PreparedPlugin) {
 async function requireInstalled(work: PluginWork, id: number): Promise<PluginRecord> {
   const plugin = await requireRecord(work, id);
   if (!plugin.is_built_in) return plugin;
-  const detail = `"${plugin.name}" is built in: it changes with the program, and cannot be changed or deleted by itself.`;
+  const detail = `"${plugin.name}" is built in: it changes with the program and cannot be changed or deleted separately.`;
   throw new ApiError('invalid_input', detail);
 }
 
@@ -214,8 +214,8 @@ async function logChange(
 }
 
 /**
- * Throws ApiError conflict when the organisation has installed the same plugin already: from the same package, repository
- * or address, or of the same name. `except`: the plugin itself.
+ * Throws ApiError conflict if the organisation has already installed the same plugin: from the same package, repository or
+ * address, or with the same name. `except` is the plugin itself.
  */
 async function refuseTwin(
   tx: Queries,
@@ -236,8 +236,8 @@ async function refuseTwin(
   );
   if (twin === undefined) return;
   const detail =
-    `"${twin.name}" ${twin.version} is installed already, as plugin ${twin.id}. ` +
-    `To get another version of it, update it: "millrace plugins upgrade ${twin.id} <path>", or PATCH …/plugins/${twin.id}/.`;
+    `"${twin.name}" ${twin.version} is already installed as plugin ${twin.id}. ` +
+    `To install another version, update it: "millrace plugins upgrade ${twin.id} <path>", or PATCH …/plugins/${twin.id}/.`;
   throw new ApiError('conflict', detail);
 }
 

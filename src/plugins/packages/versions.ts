@@ -14,7 +14,7 @@ export interface StoredVersion {
   readonly columns: { readonly config_schema: string; readonly capabilities: string; readonly public_jobs: string };
 }
 
-/** A new version; its name is the stated one, made unique where another version has it: `1.0.0+2`. */
+/** Inserts a version; its name is the stated one, made unique if another version has it: `1.0.0+2`. */
 export async function insertVersion(
   { tx, actor, now }: { readonly tx: Queries; readonly actor: Actor; readonly now: number },
   pluginId: number,
@@ -57,7 +57,7 @@ async function versionName(tx: Queries, pluginId: number, stated: string | undef
   for (let number = 1; ; number++) if (!taken.has(nameOf(number))) return nameOf(number);
 }
 
-/** The version that was made of the very same files; undefined: none. */
+/** Returns the version built from exactly the same files, if any. */
 export async function sameVersion(
   tx: Queries,
   pluginId: number,
@@ -77,7 +77,7 @@ export async function findVersion(tx: Queries, pluginId: number, version: string
   return row === undefined ? undefined : toVersion(row);
 }
 
-/** Of an installed plugin: the one that new configs run. */
+/** Returns the version of an installed plugin that new configs run. */
 export async function latestVersion(tx: Queries, pluginId: number): Promise<StoredVersion | undefined> {
   const latest = tx.selectFrom('plugins').select('latest_version_id').where('id', '=', pluginId);
   const row = await selectVersions(tx, pluginId).where('id', '=', latest).executeTakeFirst();
@@ -102,7 +102,7 @@ function toVersion(row: Awaited<ReturnType<ReturnType<typeof selectVersions>['ex
   };
 }
 
-/** Newest first; `configs` counts those of the project. */
+/** Lists versions, newest first; `configs` counts those of the project. */
 export async function listVersions(
   db: Queries,
   of: { readonly pluginId: number; readonly projectId: number },
@@ -145,7 +145,7 @@ export async function listVersions(
   return { count: Number(count), versions };
 }
 
-/** Front-end module of a version; null: it has none, or there is no such version. */
+/** Returns the front-end module of a version; null if it has none or does not exist. */
 export async function frontendModule(db: Queries, versionId: number): Promise<string | null> {
   const row = await db.selectFrom('plugin_versions').select('frontend').where('id', '=', versionId).executeTakeFirst();
   return row?.frontend ?? null;

@@ -193,7 +193,7 @@ describe('what becomes of an event', () => {
     ['no uuid', 'event.uuid = "five"; return event', 'result', /UUID.*"five"/],
     ['no time', 'event.timestamp = "soon"; return event', 'result', /timestamp, got "soon"/],
     ['no properties', 'delete event.properties; return event', 'result', /properties, got nothing/],
-    ['properties that are no object', 'event.properties = "a"; return event', 'result', /got "a"/],
+    ['properties that are not an object', 'event.properties = "a"; return event', 'result', /got "a"/],
     ['properties that JSON cannot hold', 'event.properties.self = event; return event', 'result', /circular/i],
     ['an error', 'throw new TypeError("not good")', 'thrown', /^not good$/],
     ['a rejection', 'return Promise.reject(new Error("not good"))', 'thrown', /^not good$/],

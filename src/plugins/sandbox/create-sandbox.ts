@@ -9,7 +9,7 @@ import { toSandboxError } from './wire/errors.ts';
 import type { ChildOptions, FromChild, Program } from './wire/messages.ts';
 
 export interface SandboxOptions extends ChildOptions {
-  /** Of the process with all isolates. */
+  /** Limit of the process with all isolates. */
   readonly processBytesMax: number;
   readonly instancesMax: number;
   readonly idleMs: number;
@@ -20,24 +20,24 @@ export interface SandboxOptions extends ChildOptions {
 export interface SandboxStats {
   /** Isolates in memory. */
   readonly instances: number;
-  /** Of the process; 0: there is none, or the system does not tell. */
+  /** Resident memory of the process; 0 if there is none, or the system does not report it. */
   readonly rssBytes: number;
   readonly restarts: number;
 }
 
 export interface IsolatedSandbox extends Sandbox {
   stats(): SandboxStats;
-  /** Whether the process, if there is one, answers within so many ms, or computes within its limits. */
+  /** Whether the process, if any, responds within this many ms or computes within its limits. */
   answers(withinMs: number): Promise<boolean>;
-  /** Process id, while there is one. */
+  /** Process id, if it runs. */
   readonly pid: number | undefined;
 }
 
-/** Beyond this share of what the process may take, instances without work make room. */
+/** Above this share of the process limit, idle instances are evicted. */
 const crowdedShare = 0.8;
 const lossesMax = 5;
 
-/** Plugins in isolates of a child process, which is started when it is first needed. */
+/** Runs plugins in isolates of a child process, which starts on first use. */
 export function createSandbox(options: SandboxOptions): IsolatedSandbox {
   return new Isolated(options);
 }
@@ -138,8 +138,7 @@ class Isolated implements IsolatedSandbox {
     let answer: string;
     try {
       const config = this.#byNumber(instance);
-      if (!config)
-        throw new Error('expected a config to be at work: while a program is only looked at it gets nothing');
+      if (!config) throw new Error('expected a running config: a program that is only described has no services');
       const args = decodeNode(text);
       if (!Array.isArray(args)) throw new TypeError('expected a list of arguments');
       answer = encodeNode(await config.serve(op, args, cause));
@@ -150,7 +149,7 @@ class Isolated implements IsolatedSandbox {
     this.#supervisor.tell({ kind: 'answer', instance, call, ok }, answer);
   }
 
-  /** Evicts those idle longest until so many more fit. Those at work stay, even if these are too many. */
+  /** Evicts the instances idle longest until this many more fit. Running ones stay, even if there are too many. */
   async #makeRoom(more: number): Promise<void> {
     const { instancesMax, processBytesMax } = this.#options;
     const open = [...this.#instances].filter((each) => each.isOpen);

@@ -1,4 +1,4 @@
-/** A service with plugins at work that tells the number of their process, and waits to be killed. */
+/** A service with running plugins that prints the id of their process, and waits to be killed. */
 import { openTestSandbox, specOf } from '../../../test/support/sandbox.ts';
 
 const sandbox = openTestSandbox();

@@ -142,7 +142,7 @@ describe('waiting', () => {
     const outcomes = await instance.processEvents(numbered(30, [7]));
     expect(errorOf(outcomes[7])).toMatchObject({
       kind: 'time',
-      message: expect.stringMatching(/300 ms, waiting included/),
+      message: expect.stringMatching(/300 ms, including waiting/),
     });
     expect(outcomes.filter((outcome) => outcome.kind === 'failed')).toHaveLength(1);
     await hasty.close();
@@ -168,7 +168,7 @@ describe('calls at once', () => {
     const instance = await sandbox.open({ ...spec, services: { ...spec.services, storage } });
     const [first, second] = await instance.processEvents([eventOf('a'), eventOf('b')]);
     expect(most).toBe(1000);
-    const message = 'expected at most 1000 calls at once, got one more (storage.get); wait for some of them';
+    const message = 'expected at most 1000 concurrent calls, got one more (storage.get); wait for some of them';
     // The second one has its turn when the first one's calls are through.
     expect([propertiesOf(first), propertiesOf(second)]).toEqual([
       { refused: 2000, message },
@@ -189,7 +189,7 @@ describe('what calls of one run hand over', () => {
       return event }`;
     const spec = specOf(code, { callCharsMax: 1500 });
     const instance = await sandbox.open(spec);
-    const refused = 'expected calls to hand over at most 1500 characters in a test, got more; store or send less';
+    const refused = 'expected calls to pass at most 1500 characters in a test, got more; store or send less';
     const sizes = ['size 600', 'size 300', 'size 10'];
     for (const sent of [sizes, [...sizes, ...sizes]]) {
       const [outcome] = await instance.processEvents([eventOf('a')]);

@@ -5,15 +5,15 @@ import type { OutboundResponse } from '../outbound/outbound.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 
 /**
- * The port to where plugins run that are not part of this program: published ones and people's own. Each config has an
- * isolate of its own in a child process; nothing that happens there harms this process or another config.
+ * The port for plugins that are not part of this program: published ones and users' own. Each config has its own isolate in a
+ * child process; nothing that happens there affects this process or another config.
  */
 export interface Sandbox {
-  /** Loads a program without setting it up, to learn what it can do. Throws SandboxError. */
+  /** Loads a program without setting it up, to find its capabilities. Throws SandboxError. */
   describe(program: SandboxProgram): Promise<Described>;
   /**
-   * Loads a config's program and runs its setupPlugin. `onSetup` is told when that begins: what comes before is the machine's time, what
-   * follows the plugin's. Throws SandboxError.
+   * Loads a config's program and runs its setupPlugin. `onSetup` is called when that begins: the time before is the machine's, the
+   * time after is the plugin's. Throws SandboxError.
    */
   open(spec: InstanceSpec, onSetup?: () => void): Promise<SandboxInstance>;
   /** Tears every instance down and ends the process. */
@@ -21,15 +21,15 @@ export interface Sandbox {
 }
 
 export interface SandboxProgram {
-  /** As in the plugin's own plugin.json. */
+  /** The name in the plugin's plugin.json. */
   readonly pluginName: string;
-  /** One script, run in sloppy mode: TypeScript and modules already turned into plain JavaScript with `require`. */
+  /** One script, run in sloppy mode: TypeScript and modules are already compiled to plain JavaScript with `require`. */
   readonly code: string;
 }
 
-/** What a program exports. */
+/** The exports of a program. */
 export interface Described {
-  /** `setupPlugin`, `processEvent`, `processEventBatch`, `onEvent`, `exportEvents`, … that are there. */
+  /** The existing ones of `setupPlugin`, `processEvent`, `processEventBatch`, `onEvent`, `exportEvents`, … */
   readonly methods: readonly string[];
   /** `runEveryMinute`, `runEveryHour`, `runEveryDay`. */
   readonly scheduledTasks: readonly string[];
@@ -40,20 +40,20 @@ export interface Described {
 export interface InstanceSpec extends SandboxProgram {
   readonly configId: number;
   readonly projectId: number;
-  /** How events name it: `GeoIP (4)`. */
+  /** Its name in events: `GeoIP (4)`. */
   readonly label: string;
-  /** Defaults filled in; what is not text goes in as it is. */
+  /** With defaults; values that are not text are passed unchanged. */
   readonly settings: SettingValues;
   readonly attachments: ReadonlyMap<string, Attachment>;
-  /** Made for this config. */
+  /** Created for this config. */
   readonly services: InstanceServices;
-  /** Characters that all calls of one run may hand over together; what is beyond is refused unread. Default: no limit. */
+  /** Characters that all calls of one run may pass together; more is refused unread. Default: no limit. */
   readonly callCharsMax?: number | undefined;
-  /** Reaches no other server: requests and connections fail, and say why. Default false. */
+  /** Whether requests and connections fail with an explanation. Default false. */
   readonly requestsRefused?: boolean | undefined;
 }
 
-/** What an instance may ask of the service. */
+/** The calls that an instance may make to the service. */
 export interface InstanceServices {
   readonly storage: PluginStorage;
   readonly cache: PluginCache;
@@ -61,7 +61,7 @@ export interface InstanceServices {
   capture(event: CapturedEvent): Promise<void>;
   /** `meta.jobs.NAME(payload).runAt(…)`. `runAt` in ms since the epoch. */
   enqueueJob(job: { readonly name: string; readonly payload: JsonObject; readonly runAt: number }): Promise<void>;
-  /** `posthog.api` without a host of its own: a request to this service, with the rights of the config's project. */
+  /** `posthog.api` without a host: a request to this service with the rights of the config's project. */
   api(request: ApiCall): Promise<OutboundResponse>;
   /** Never throws and never waits. */
   log(line: LogLine): void;
@@ -76,22 +76,22 @@ export interface CapturedEvent {
   readonly timestamp: string;
   readonly properties: JsonObject;
   /**
-   * The event whose processing captured it, and how many were captured before in that processing: the same work done again
-   * captures the same event. Null: not while processing one event.
+   * The event during whose processing it was captured, and how many were captured before in that processing, so that repeated
+   * work captures the same event. Null outside the processing of one event.
    */
   readonly cause: { readonly uuid: string; readonly index: number } | null;
-  /** Times that a plugin captured an event because of another captured one: see `hopsMax`. */
+  /** Length of the chain of captures that led to this event: see `hopsMax`. */
   readonly hops: number;
 }
 
-/** An event that was captured because of one that was captured … may be captured again so often. */
+/** Maximum length of a chain of events captured because of captured ones. */
 export const hopsMax = 10;
-/** Property that carries the hops. */
+/** Property that contains the hops. */
 export const hopsProperty = '$plugin_capture_hops';
 
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** `/api/projects/@current/…`, with its query. */
+  /** `/api/projects/@current/…`, including the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -106,15 +106,15 @@ export interface LogLine {
   readonly instanceId: string;
 }
 
-/** A config at work. After a crash of the process, or when evicted for idleness, the next call makes it anew. */
+/** A running config. After a crash of the process or an eviction, the next call creates it again. */
 export interface SandboxInstance {
   readonly described: Described;
   /**
-   * Runs processEvent (or processEventBatch) over events in order; same length. Never rejects for what a plugin does: what went
-   * wrong is in the outcomes, of the poison events alone.
+   * Runs processEvent (or processEventBatch) over events in order; returns the same number of outcomes. Never rejects because of
+   * a plugin: only the culprits' outcomes are failures.
    */
   processEvents(events: readonly SandboxEvent[]): Promise<readonly EventOutcome[]>;
-  /** onEvent, exportEvents, runEvery…, job: arguments before `meta`. Throws SandboxError. */
+  /** Calls onEvent, exportEvents, runEvery… or a job with the arguments before `meta`. Throws SandboxError. */
   call(
     target: CallTarget,
     options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
@@ -126,16 +126,16 @@ export interface SandboxInstance {
 export type CallTarget =
   | { readonly kind: 'scheduled'; readonly name: string }
   | { readonly kind: 'job'; readonly name: string; readonly payload: JsonObject | null }
-  /** With events as onEvent gets them, one after the other. */
+  /** Calls onEvent with the events, one after the other. */
   | {
       readonly kind: 'onEvent';
       readonly events: readonly SandboxEvent[];
-      /** Not the last call of a delivery. */ readonly more?: boolean;
+      /** Whether more calls of the delivery follow. */ readonly more?: boolean;
     }
-  /** All at once. */
+  /** All events in one call. */
   | { readonly kind: 'exportEvents'; readonly events: readonly SandboxEvent[] };
 
-/** An event on its way into the sandbox. The markers are put in there, so that the properties need not be read here. */
+/** An event on its way into the sandbox, which adds the markers, so that the properties need not be parsed here. */
 export interface SandboxEvent {
   readonly uuid: string;
   readonly event: string;
@@ -143,20 +143,20 @@ export interface SandboxEvent {
   readonly teamId: number;
   /** ISO 8601 UTC. */
   readonly timestamp: string;
-  /** Arrival, ms since the epoch: `now`. */
+  /** Time of arrival, ms since the epoch. */
   readonly receivedAt: number;
-  /** JSON text of the properties: `$set` and `$set_once` among them, `$ip` too. */
+  /** JSON text of the properties, including `$set`, `$set_once` and `$ip`. */
   readonly propertiesText: string;
-  /** Labels for `$plugins_succeeded` and `$plugins_failed`; they replace what the properties hold. Null: no markers (onEvent). */
+  /** Labels for `$plugins_succeeded` and `$plugins_failed`, which replace those in the properties. Null: no markers (onEvent). */
   readonly markers: { readonly succeeded: readonly string[]; readonly failed: readonly string[] } | null;
 }
 
 export type EventOutcome =
-  /** Only the markers are new: `label` is to be appended to the succeeded ones. */
+  /** Only the markers change: `label` is appended to the succeeded ones. */
   | { readonly kind: 'unchanged' }
   /**
-   * Checked: name and distinct_id are text and not empty, the uuid is one, the time can be read, properties is an object; `$set`,
-   * `$set_once` and `ip` beside the properties have been moved into them. The text holds the markers, `label` included.
+   * Checked: name and distinct_id are non-empty text, the uuid is valid, the time can be parsed, properties is an object; `$set`,
+   * `$set_once` and `ip` next to the properties were moved into them. The text contains the markers, including `label`.
    */
   | {
       readonly kind: 'changed';
@@ -165,7 +165,7 @@ export type EventOutcome =
       readonly distinctId: string;
       readonly timestamp: string;
       readonly propertiesText: string;
-      /** It tried to move the event to another project: counts as a failure, the other edits stay. */
+      /** It tried to move the event to another project: counts as a failure, the other changes stay. */
       readonly movedTeam: boolean;
     }
   | { readonly kind: 'dropped' }
@@ -175,11 +175,11 @@ export type EventOutcome =
  * - load: the program cannot be loaded (syntax, forbidden import)
  * - setup: setupPlugin failed
  * - thrown: the plugin threw
- * - result: it returned something that is no event
- * - time: it took longer than it may
- * - memory: it took more memory than it may
- * - crashed: the process ended under it
- * - aborted: the caller gave up
+ * - result: it returned something other than an event
+ * - time: it exceeded its time limit
+ * - memory: it exceeded its memory limit
+ * - crashed: its process ended
+ * - aborted: the caller cancelled
  */
 export type SandboxErrorKind = 'load' | 'setup' | 'thrown' | 'result' | 'time' | 'memory' | 'crashed' | 'aborted';
 
@@ -190,9 +190,9 @@ export class SandboxError extends Error {
   readonly method: string;
   /** Name of the plugin's own error: `TypeError`, `RetryError`. */
   readonly errorName: string;
-  /** As the plugin sees it; never of this program. Empty: none. */
+  /** As the plugin sees it, never of this program; may be empty. */
   readonly pluginStack: string;
-  /** A RetryError: trying again later may help. */
+  /** A RetryError: a later retry may succeed. */
   readonly retry: boolean;
 
   constructor(

@@ -114,11 +114,7 @@ describe('what is refused, in a sentence', () => {
     ['counting a text', (each) => each.increment('text'), 'expected an integer at "text", got: another text'],
     ['a long key', (each) => each.set('k'.repeat(513), ''), 'a key of at most 512 characters, got: 513'],
     ['a long value', (each) => each.set('k', 'x'.repeat(1_000_001)), 'at most 1000000 characters'],
-    [
-      'a long push',
-      (each) => each.listPush('l', Array(1001).fill('x')),
-      'at most 1000 values to push at once, got: 1001',
-    ],
+    ['a long push', (each) => each.listPush('l', Array(1001).fill('x')), 'at most 1000 values per push, got: 1001'],
     ['a negative age', (each) => each.set('k', '', -1), 'a time to live above 0 seconds, got: -1'],
     ['no age', (each) => each.set('k', '', Number.NaN), 'a time to live above 0 seconds, got: NaN'],
   ])('%s', async (_name, act, message) => {

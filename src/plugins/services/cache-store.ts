@@ -1,12 +1,12 @@
 import type { PluginCache } from '../host.ts';
 
 export interface CacheStore {
-  /** The cache that all configs of a plugin in a project share. `pluginKey`: which plugin. */
+  /** Returns the cache shared by all configs of a plugin in a project. `pluginKey` identifies the plugin. */
   of(pluginKey: string, projectId: number): PluginCache;
 }
 
 export interface CacheStoreDeps {
-  /** Of all entries together. Beyond it, the plugin that takes most loses its least recently used entries. */
+  /** Limit of all entries together. Beyond it, the plugin that uses most loses its least recently used entries. */
   readonly bytesMax: number;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -16,14 +16,14 @@ const keyCharsMax = 512;
 const valueCharsMax = 1_000_000;
 const pushMax = 1000;
 const listMax = 50_000;
-/** What an entry costs besides its texts, about. */
+/** Approximate size of an entry besides its texts. */
 const entryBytes = 100;
 const itemBytes = 24;
 
 interface Entry {
   value: string | string[];
   bytes: number;
-  /** ms since the epoch; undefined: none. */
+  /** ms since the epoch; `undefined` means never. */
   expiresAt: number | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Space {
   bytes: number;
 }
 
-/** In memory, by plugin and project; gone when the process ends. */
+/** Creates an in-memory store by plugin and project, which is lost when the process ends. */
 export function createCacheStore({ bytesMax, now }: CacheStoreDeps): CacheStore {
   const spaces = new Map<string, Space>();
   let bytes = 0;
@@ -62,7 +62,7 @@ export function createCacheStore({ bytesMax, now }: CacheStoreDeps): CacheStore 
     bytes += entry.bytes;
     evict();
   };
-  /** The entry if it is there and not too old; it counts as used. */
+  /** Returns an entry that has not expired, and marks it as used. */
   const find = (space: Space, key: string): Entry | undefined => {
     const entry = space.entries.get(key);
     if (entry === undefined) return undefined;
@@ -113,7 +113,7 @@ function createCache(entries: Entries): PluginCache {
     get: async (key) => textAt(key),
     set: async (key, value, ttlSeconds) => {
       checkedKey(key);
-      // Published plugins say 0 for none.
+      // Published plugins pass 0 for no limit.
       const ttl = ttlSeconds === 0 ? undefined : checkedTtl(ttlSeconds);
       entries.keep(key, checkedValue(value), entries.expiryOf(ttl));
     },
@@ -145,7 +145,7 @@ function createLists(entries: Entries): Lists {
     return value;
   };
   const keepList = (key: string, list: string[]): void => {
-    // As in Redis, an empty list is none.
+    // As in Redis, an empty list does not exist.
     if (list.length === 0) entries.remove(key);
     else entries.keep(key, list, entries.find(key)?.expiresAt);
   };
@@ -153,7 +153,7 @@ function createLists(entries: Entries): Lists {
     listPush: async (key, values) => {
       const list = listAt(key);
       if (values.length > pushMax) {
-        throw new Error(`cache: expected at most ${pushMax} values to push at once, got: ${values.length}`);
+        throw new Error(`cache: expected at most ${pushMax} values per push, got: ${values.length}`);
       }
       const length = list.length + values.length;
       if (length > listMax) throw new Error(`cache: expected a list of at most ${listMax} values, got: ${length}`);
@@ -187,7 +187,7 @@ function fromEnd(index: number, length: number): number {
   return whole < 0 ? whole + length : whole;
 }
 
-/** Count as in Redis: positive from the head, negative from the tail, 0 all. */
+/** `count` as in Redis: positive from the head, negative from the tail, 0 all. */
 function without(list: readonly string[], value: string, count: number): string[] {
   let left = count === 0 ? Infinity : Math.abs(Math.trunc(count));
   const isKept = (each: string): boolean => each !== value || (left -= 1) < 0;
@@ -195,7 +195,7 @@ function without(list: readonly string[], value: string, count: number): string[
 }
 
 function bytesOf(key: string, value: string | string[]): number {
-  // Two bytes per character at most.
+  // At most two bytes per character.
   if (typeof value === 'string') return entryBytes + 2 * (key.length + value.length);
   let chars = key.length;
   for (const item of value) chars += item.length;

@@ -6,11 +6,11 @@ import { hourOf } from './own-metrics.ts';
 export interface ConfigMetricsQuery {
   readonly projectId: number;
   readonly configId: number;
-  /** ms since the epoch, inclusive; the hour or day that it lies in counts whole. */
+  /** ms since the epoch, inclusive; its whole hour or day counts. */
   readonly from: number;
   /** ms since the epoch, exclusive. */
   readonly to: number;
-  /** Days are those of UTC. */
+  /** Days are UTC. */
   readonly interval: 'hour' | 'day';
 }
 
@@ -37,10 +37,10 @@ export interface MetricsOfAll {
 
 const widths = { hour: hourMs, day: 24 * hourMs } as const;
 export const pointsMax = 10_000;
-/** Of each of many configs. */
+/** Points for each of many configs. */
 const pointsOfAllMax = 1000;
 
-/** What passed through a config. @throws RangeError when the range has more than 10,000 points */
+/** Lists what a config processed. @throws RangeError if the range has more than 10,000 points */
 export async function listConfigMetrics(
   db: Queries,
   { projectId, configId, ...range }: ConfigMetricsQuery,
@@ -50,7 +50,7 @@ export async function listConfigMetrics(
   return sumUp(grid, rows);
 }
 
-/** The same of many configs of a project, with one query. @throws RangeError when the range has more than 1,000 points */
+/** The same for many configs of a project, in one query. @throws RangeError if the range has more than 1,000 points */
 export async function listAllConfigMetrics(
   db: Queries,
   { projectId, configIds, ...range }: Omit<ConfigMetricsQuery, 'configId'> & { readonly configIds: readonly number[] },
@@ -65,7 +65,7 @@ export async function listAllConfigMetrics(
   };
 }
 
-/** Intervals side by side; times in ms since the epoch. */
+/** Consecutive intervals; times are in ms since the epoch. */
 interface Grid {
   readonly start: number;
   readonly width: number;
@@ -114,7 +114,7 @@ function add(sum: MetricCounts, counts: MetricCounts): void {
   sum.micros += Number(counts.micros);
 }
 
-/** What passed through a config within an hour. */
+/** What a config processed within an hour. */
 export interface ConfigCounts extends MetricCounts {
   readonly configId: number;
   readonly projectId: number;
@@ -125,8 +125,8 @@ export interface ConfigCounts extends MetricCounts {
 const columns = ['succeeded', 'failed', 'dropped', 'skipped', 'micros'] as const;
 
 /**
- * Adds to what is counted. Belongs into the transaction that moves the cursor, so that nothing counts twice. Other slots may count the
- * same configs: in one order for all, so that two transactions cannot deadlock.
+ * Adds to the counts. Belongs to the transaction that moves the cursor, so that nothing counts twice. Other slots may count the same
+ * configs, so rows are written in a fixed order that cannot deadlock.
  */
 export async function addConfigCounts(tx: Queries, counts: readonly ConfigCounts[]): Promise<void> {
   const ordered = counts.toSorted((a, b) => a.configId - b.configId || (a.hour < b.hour ? -1 : 1));

@@ -5,7 +5,7 @@ import { inTransaction, type Queries } from '../../stores/metadata/queries.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { storable } from './plugin-logs.ts';
 
-/** A failure of a config. The caller has taken the secrets out of the texts. */
+/** A failure of a config. The caller has removed secrets from the texts. */
 export interface PluginFailure {
   readonly configId: number;
   readonly projectId: number;
@@ -14,20 +14,20 @@ export interface PluginFailure {
   /** `TypeError`, `RetryError` … */
   readonly name: string;
   readonly message: string;
-  /** Empty: none. */
+  /** May be empty. */
   readonly stack: string;
-  /** What it failed on: the event, or its JSON text. */
+  /** The failing event, or its JSON text. */
   readonly event?: JsonObject | string | undefined;
   /** ms since the epoch. */
   readonly time: number;
-  /** How many like it, when the caller has counted. Default 1. */
+  /** Number of such failures, if the caller has counted. Default 1. */
   readonly count?: number;
 }
 
 export interface ErrorSample {
   readonly time: string;
   readonly message: string;
-  /** Null: none. Beyond 20 kB only its name and ids. */
+  /** Null if there is no event. Beyond 20 kB only its name and ids. */
   readonly event: JsonObject | null;
 }
 
@@ -51,8 +51,8 @@ const stackCharsMax = 8000;
 const eventCharsMax = 20_000;
 
 /**
- * Adds failures to those of the same kind: same config, method, name and message but for numbers and ids. A config keeps the
- * 50 kinds seen last. In a transaction, when `db` is one.
+ * Adds failures to those of the same kind: same config, method, name and message except for numbers and ids. A config keeps the 50
+ * kinds seen last. Takes part in the transaction if `db` is one.
  */
 export async function recordErrors(db: Queries, errors: readonly PluginFailure[]): Promise<void> {
   if (errors.length === 0) return;
@@ -63,7 +63,7 @@ export async function recordErrors(db: Queries, errors: readonly PluginFailure[]
   });
 }
 
-/** Those seen last come first. */
+/** Lists the kinds, last seen first. */
 export async function listErrors(
   db: Queries,
   { projectId, configId }: { readonly projectId: number; readonly configId: number },
@@ -80,7 +80,7 @@ export async function listErrors(
   return rows.map((row) => Object.assign(row, { count: Number(row.count), samples: parseSamples(row.samples) }));
 }
 
-/** The same for messages that differ in numbers, uuids and other long ids only. */
+/** Returns the same for messages that differ only in numbers, uuids and other long ids. */
 export function fingerprintOf({ method, name, message }: Pick<PluginFailure, 'method' | 'name' | 'message'>): string {
   const plain = message
     .slice(0, messageCharsMax)
@@ -95,7 +95,7 @@ interface Kind {
   readonly first: PluginFailure;
   last: PluginFailure;
   count: number;
-  /** Oldest first, at most as many as are kept. */
+  /** Oldest first, limited to the number that is stored. */
   samples: PluginFailure[];
 }
 
@@ -120,7 +120,7 @@ function groupByKind(errors: readonly PluginFailure[]): Kind[] {
   );
 }
 
-/** More kinds at once than a config keeps would be written only to be forgotten. */
+/** Skips kinds beyond the number that a config keeps: they would be deleted immediately. */
 function newestPerConfig(kinds: readonly Kind[]): Kind[] {
   const counts = new Map<number, number>();
   return kinds.toReversed().filter(({ first: { configId } }) => {
@@ -206,11 +206,11 @@ function shortEvent(given: JsonObject | string): JsonObject {
   };
 }
 
-/** A text that is not an event must not keep the failure from being recorded. */
+/** Text that is not an event must not prevent recording the failure. */
 function parseEvent(text: string): JsonObject {
   try {
     const event: unknown = JSON.parse(text);
-    // Sound: whatever JSON.parse gives is JSON.
+    // Sound: JSON.parse returns JSON.
     if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as JsonObject;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;

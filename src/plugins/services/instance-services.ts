@@ -6,13 +6,13 @@ import type { PluginCapture } from './plugin-capture.ts';
 import type { PluginLogs } from './plugin-logs.ts';
 import type { OwnMetricsWriter } from './own-metrics.ts';
 
-/** Whose services they are. */
+/** The config that the services belong to. */
 export interface ServicesConfig {
   readonly configId: number;
   readonly projectId: number;
-  /** Which plugin: its configs in a project share a cache. */
+  /** Identifies the plugin: its configs in a project share a cache. */
   readonly pluginKey: string;
-  /** Takes the config's secrets out of a text; see plugins/mask-secrets.ts. */
+  /** Removes the config's secrets from a text; see plugins/mask-secrets.ts. */
   readonly mask: (text: string) => string;
 }
 
@@ -22,7 +22,7 @@ export type EnqueuePluginJob = (
 ) => Promise<void>;
 
 export interface InstanceServicesDeps {
-  /** Storage that writes at once (storage.ts), or with the window (window-storage.ts). */
+  /** Storage that writes immediately (storage.ts), or with the window (window-storage.ts). */
   readonly storage: (configId: number, projectId: number) => PluginStorage;
   readonly cache: CacheStore;
   readonly capture: PluginCapture;
@@ -32,7 +32,7 @@ export interface InstanceServicesDeps {
   readonly metrics: Pick<OwnMetricsWriter, 'add'>;
 }
 
-/** What instances in the sandbox may ask for, bound to one config. */
+/** Creates the services of sandbox instances, bound to one config. */
 export function createInstanceServices(deps: InstanceServicesDeps): (config: ServicesConfig) => InstanceServices {
   return (config) => {
     const { configId, projectId, pluginKey, mask } = config;

@@ -22,15 +22,15 @@ export interface OwnMetric {
 
 const rowsPerInsertMax = 200;
 const nameCharsMax = 200;
-/** Names of one config in an hour. */
+/** Maximum names of one config in an hour. */
 export const namesMax = 100;
 
-/** Start of the hour of a time in ms. */
+/** Returns the start of the hour of a time in ms. */
 export function hourOf(timeMs: number): string {
   return isoMicros(Math.floor(timeMs / hourMs) * hourMs);
 }
 
-/** Merges values with those stored of their hour. A metric whose kind has changed starts anew. */
+/** Merges values with the stored ones of their hour. A metric whose kind has changed starts from scratch. */
 export async function addOwnMetrics(db: Queries, metrics: readonly OwnMetric[]): Promise<void> {
   const rows = combine(metrics).map(({ configId, projectId, hour, name, kind, value }) => {
     return { config_id: configId, project_id: projectId, hour, name, kind, value };
@@ -53,7 +53,7 @@ export async function addOwnMetrics(db: Queries, metrics: readonly OwnMetric[]):
   }
 }
 
-/** One row per name and hour; sorted, so that two transactions cannot deadlock. */
+/** Returns one row per name and hour; sorted, so that two transactions cannot deadlock. */
 function combine(metrics: readonly OwnMetric[]): OwnMetric[] {
   const combined = new Map<string, OwnMetric>();
   for (const metric of metrics) {
@@ -79,7 +79,7 @@ export interface StoredOwnMetric {
   readonly value: number;
 }
 
-/** By name and hour. `from` (inclusive) and `to` (exclusive) in ms since the epoch. */
+/** Lists by name and hour. `from` (inclusive) and `to` (exclusive) are in ms since the epoch. */
 export async function listOwnMetrics(
   db: Queries,
   { projectId, configId, from, to }: { projectId: number; configId: number; from: number; to: number },
@@ -97,13 +97,13 @@ export async function listOwnMetrics(
 }
 
 export interface OwnMetricsWriter {
-  /** Never throws and never waits. What is no number is left out. */
+  /** Never throws and never waits. Non-numbers are dropped. */
   add(configId: number, projectId: number, metric: Pick<OwnMetric, 'name' | 'kind' | 'value'>): void;
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Values that are written soon, together. */
+/** Buffers values and writes them soon, together. */
 export function createOwnMetrics(
   db: Metadata,
   { clock, log }: { readonly clock: Clock; readonly log: WarnLog },

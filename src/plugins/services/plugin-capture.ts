@@ -13,8 +13,7 @@ export interface PluginCaptureDeps {
 }
 
 /**
- * Resolves once the event is durable. The same event captured again, because the same work was done again, has the same
- * uuid and is stored once.
+ * Resolves once the event is durable. An event captured again by repeated work has the same uuid and is stored once.
  * @throws Error saying what is wrong with the event, or the door's error under backpressure
  */
 export type PluginCapture = (

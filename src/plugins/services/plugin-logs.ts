@@ -11,15 +11,15 @@ import { v7 } from 'uuid';
 
 export interface PluginLogs {
   /**
-   * Never throws and never waits. `mask` takes the config's secrets out of the text.
-   * A line beyond 1,000 per minute and config is left out; then one line says how many were.
+   * Never throws and never waits. `mask` removes the config's secrets from the text. Lines beyond 1,000 per minute and config are
+   * dropped; one line then reports how many.
    */
   add(configId: number, projectId: number, line: LogLine, mask?: (text: string) => string): void;
-  /** Resolves once what was added before is in the store, if the store takes it. */
+  /** Resolves once previously added lines are stored, if the store accepts them. */
   flush(): Promise<void>;
   /**
-   * Removes lines and errors older than the days, of each config all lines but the newest 10,000, and what plugins left of
-   * configs that are gone.
+   * Removes lines and errors older than the retention, all but the newest 10,000 lines of each config, and rows left by plugins of
+   * deleted configs.
    */
   prune(): Promise<void>;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ const linesPerMinuteMax = 1000;
 const rowsPerWrite = 500;
 const rowsMax = 20_000;
 const messageCharsMax = 8192;
-/** A line may state a time that is off by so much; beyond, the present counts. */
+/** Maximum error of a line's stated time; beyond it the present time is used. */
 const timeSlackMs = 10 * minuteMs;
 
 type LogRow = Insertable<Database['plugin_logs']>;
@@ -66,7 +66,7 @@ export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsD
   const endMinute = (minute: Minute, now: number): void => {
     minutes.delete(minute.configId);
     if (minute.dropped === 0) return;
-    const message = `${minute.dropped} lines were left out: expected at most ${linesPerMinuteMax} per minute`;
+    const message = `${minute.dropped} lines were dropped: expected at most ${linesPerMinuteMax} per minute`;
     buffer.add(
       rowOf(minute, { time: now, level: 'WARN', source: 'SYSTEM', message, instanceId: minute.instanceId }, idAt),
     );
@@ -120,21 +120,21 @@ function rowOf({ configId, projectId }: Minute, line: LogLine, idAt: (timeMs: nu
   };
 }
 
-/** A text as every dialect takes it: no NUL, no half of a surrogate pair; cut to length. */
+/** Returns text that every store accepts: no NUL, no half of a surrogate pair, limited in length. */
 export function storable(text: string, charsMax: number): string {
   const cut = text.length > charsMax ? `${text.slice(0, charsMax - 1)}…` : text;
   return cut.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
 export interface LogFilter {
-  /** None or an empty list: all. */
+  /** Unset or an empty list means all. */
   readonly levels?: readonly PluginLogLevel[];
   readonly sources?: readonly PluginLogSource[];
   /** Part of the message; ASCII letters in either case. */
   readonly search?: string;
-  /** Only older lines than this: the id of a line (for the next page) or ms since the epoch (exclusive). */
+  /** Only lines older than this: the id of a line (for the next page) or ms since the epoch (exclusive). */
   readonly before?: string | number;
-  /** Only newer lines than this: the id of a line, or ms since the epoch (inclusive). */
+  /** Only lines newer than this: the id of a line, or ms since the epoch (inclusive). */
   readonly after?: string | number;
   readonly limit: number;
 }
@@ -149,7 +149,7 @@ export interface StoredLogLine {
   readonly instance_id: string;
 }
 
-/** Newest first. The next page: `before` the id of the last line. */
+/** Lists newest first. For the next page pass the id of the last line as `before`. */
 export async function listLogs(
   db: Queries,
   { projectId, configId }: { readonly projectId: number; readonly configId: number },
@@ -174,7 +174,7 @@ export async function listLogs(
 const rowsPerDelete = 2000;
 export const linesPerConfigMax = 10_000;
 
-/** In small steps, so that no write waits long. `now` in ms. */
+/** Deletes in small steps, so that no write waits long. `now` is in ms. */
 async function prunePluginLogs(
   db: Metadata,
   { days, now }: { readonly days: number; readonly now: number },
@@ -189,7 +189,7 @@ async function prunePluginLogs(
   for (const table of ['plugin_storage', 'plugin_own_metrics'] as const) await pruneOrphans(db, table);
 }
 
-/** What a plugin wrote after its config was deleted. A select comes first: unlike a delete, it takes no write lock. */
+/** Deletes rows that a plugin wrote after its config was deleted. Selects first, because a delete takes a write lock. */
 async function pruneOrphans(db: Metadata, table: 'plugin_storage' | 'plugin_own_metrics'): Promise<void> {
   const orphans = await db
     .selectFrom(table)
@@ -240,13 +240,13 @@ async function deleteWhile(step: () => Promise<{ readonly numDeletedRows: bigint
   }
 }
 
-/** Ids of log rows order by time and, within a millisecond, by the order in which this process made them. */
+/** Ids of log rows are ordered by time and, within a millisecond, by creation in this process. */
 function createLogIds(): (timeMs: number) => string {
   let sequence = 0;
   return (timeMs) => v7({ msecs: timeMs, seq: (sequence = (sequence + 1) & 0x7fffffff) });
 }
 
-/** Below every id of this millisecond and later, above every earlier one. */
+/** Returns a text below every id of this millisecond and later, and above every earlier one. */
 function firstLogId(timeMs: number): string {
   const hex = Math.min(Math.max(0, Math.floor(timeMs)), 2 ** 48 - 1)
     .toString(16)

@@ -3,9 +3,9 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { deleteValues, writeValues, type StorageRow } from './storage-rows.ts';
 import { parseStored } from './storage-text.ts';
 
-/** What a window wrote. */
+/** The writes of a window. */
 export interface StorageChanges {
-  /** Of the storage that made it; grows by one with each. */
+  /** Number of the window in its storage; increases by one. */
   readonly generation: number;
   readonly rows: readonly StorageChange[];
 }
@@ -13,13 +13,13 @@ export interface StorageChanges {
 export interface StorageChange {
   readonly configId: number;
   readonly projectId: number;
-  /** As it is stored. */
+  /** The stored form. */
   readonly key: string;
-  /** JSON text; null: deleted. */
+  /** JSON text; null means deleted. */
   readonly text: string | null;
   /**
-   * Set when the window only incremented the key: the sum of the increments and the JSON text that they started from (null:
-   * not set). What a job of the plugin, say, added meanwhile is kept.
+   * Set if the window only incremented the key: the sum of the increments and the JSON text that they started from (null if unset).
+   * Additions by others in the meantime, for example a job of the plugin, are kept.
    */
   readonly added: { readonly by: number; readonly base: string | null } | null;
 }
@@ -27,8 +27,8 @@ export interface StorageChange {
 const idsPerQueryMax = 500;
 
 /**
- * Writes what a window changed, in the transaction that stores the window. Configs that were deleted meanwhile are skipped,
- * and so is what others did to a value in between, except for adding.
+ * Writes a window's changes in the transaction that stores the window. Configs deleted in the meantime are skipped; changes by
+ * others in between are overwritten, except additions.
  */
 export async function writeStorageChanges(tx: Queries, { rows }: StorageChanges): Promise<void> {
   if (rows.length === 0) return;
@@ -75,7 +75,7 @@ async function livingConfigs(tx: Queries, ids: readonly number[]): Promise<Set<n
   return alive;
 }
 
-/** What is stored now under keys to add to, and nobody else can change until the transaction ends. */
+/** Reads the stored numbers to add to, and locks them until the transaction ends. */
 async function lockNumbers(tx: Queries, changes: readonly StorageChange[]): Promise<Map<string, string>> {
   const current = new Map<string, string>();
   for (let from = 0; from < changes.length; from += idsPerQueryMax) {

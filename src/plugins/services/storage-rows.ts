@@ -7,13 +7,13 @@ const rowsPerInsertMax = 100;
 export interface StorageRow {
   readonly config_id: number;
   readonly project_id: number;
-  /** As storedKey gives it. */
+  /** The result of storedKey. */
   readonly key: string;
   /** JSON text. */
   readonly value: string;
 }
 
-/** JSON texts by stored key. */
+/** Returns JSON texts by stored key. */
 export async function readValues(db: Queries, configId: number, keys: readonly string[]): Promise<Map<string, string>> {
   const values = new Map<string, string>();
   for (let from = 0; from < keys.length; from += keysPerQueryMax) {
@@ -51,8 +51,8 @@ export async function deleteValues(db: Queries, configId: number, keys: readonly
 }
 
 /**
- * The JSON text of a key that nobody else can change until the transaction ends; a key that is not set starts as 0.
- * Writing the row, even with what it holds, is what locks it on every dialect.
+ * Returns the JSON text of a key and locks it until the transaction ends; an unset key starts as 0. Writing the row, even
+ * unchanged, locks it in every dialect.
  */
 export async function lockNumber(tx: Queries, row: Omit<StorageRow, 'value'>): Promise<string> {
   const { value } = await tx

@@ -4,8 +4,8 @@ export const keyCharsMax = 512;
 export const valueBytesMax = 1_000_000;
 
 /**
- * A key as it is stored: PostgreSQL takes no NUL and no half of a surrogate pair, so these are escaped, and what could be
- * mistaken for an escape with them.
+ * Returns the stored form of a key: PostgreSQL refuses NUL and halves of surrogate pairs, so these are escaped, together with text
+ * that looks like an escape.
  * @throws Error when the key is empty or too long
  */
 export function storedKey(key: string): string {
@@ -16,12 +16,12 @@ export function storedKey(key: string): string {
   return key.replaceAll(/[\\\0]|\p{Surrogate}/gu, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A value as it is stored. @throws Error when it is too large or no JSON */
+/** Returns the stored form of a value. @throws Error if it is too large or not JSON */
 export function storedValue(key: string, value: JsonValue): string {
-  // Undefined for functions and the like, whatever the type says.
+  // JSON.stringify returns undefined for functions and similar values, whatever the type says.
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new Error(`storage: expected a JSON value for ${shown(key)}, got: ${typeof value}`);
-  // A character takes at most three bytes of UTF-8, so that most texts need no counting.
+  // A character takes at most three bytes of UTF-8, so most texts need no counting.
   const bytes = text.length * 3 <= valueBytesMax ? 0 : Buffer.byteLength(text);
   if (bytes > valueBytesMax) {
     throw new Error(
@@ -36,7 +36,7 @@ export function parseStored(text: string): JsonValue {
   return JSON.parse(text) as JsonValue;
 }
 
-/** The sum, for `increment`. @throws Error when either is no number that can be stored */
+/** Returns the sum for `increment`. @throws Error if either is not a number that can be stored */
 export function sumOf(key: string, value: JsonValue, by: number): number {
   if (typeof value !== 'number') {
     throw new Error(`storage: expected a number at ${shown(key)} to add to, got: ${kindOf(value)}`);

@@ -9,7 +9,7 @@ export interface StorageOf {
   readonly projectId: number;
 }
 
-/** Storage that writes at once, for jobs and schedules. For transformations see window-storage.ts. */
+/** Storage that writes immediately, for jobs and schedules. Transformations use window-storage.ts. */
 export function createStorage(db: Metadata, { configId, projectId }: StorageOf): PluginStorage {
   const rowOf = (key: string) => ({ config_id: configId, project_id: projectId, key: storedKey(key) });
   return {
@@ -34,7 +34,7 @@ export function createStorage(db: Metadata, { configId, projectId }: StorageOf):
   };
 }
 
-/** The values of those keys that are set, from JSON texts by stored key. */
+/** Returns the values of the set keys from JSON texts by stored key. */
 export function pickValues(keys: readonly string[], texts: ReadonlyMap<string, string>): Map<string, JsonValue> {
   const values = new Map<string, JsonValue>();
   for (const key of keys) {

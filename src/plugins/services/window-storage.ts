@@ -8,21 +8,21 @@ import { parseStored, storedKey, storedValue, sumOf } from './storage-text.ts';
 import { pickValues } from './storage.ts';
 
 interface Entry {
-  /** Null: deleted. */
+  /** Null means deleted. */
   readonly text: string | null;
-  /** Of the window that wrote it. */
+  /** The window that wrote it. */
   readonly generation: number;
   readonly added: StorageChange['added'];
 }
 
-/** What an event did to a key. */
+/** One change of a key by an event. */
 interface Write {
   readonly key: string;
   readonly before: Entry | undefined;
   readonly after: Entry;
-  /** What it added; null: it set or deleted. */
+  /** The added amount; null for a set or delete. */
   readonly by: number | null;
-  /** Forgotten by a reset since, when that has another number. */
+  /** Discarded by a later reset, which has another number. */
   readonly resets: number;
 }
 
@@ -33,16 +33,16 @@ interface Overlay {
   size: number;
 }
 
-/** What one config may have written and not stored. */
+/** Limit of one config's unstored writes. */
 const sizeMax = 64_000_000;
 const readsMax = 100;
 
 /**
- * Storage of transformations in the pipeline. What a window writes stays in memory, in front of the store, until
- * `committed` says that it is stored; later windows see it at once. After any failure, and once nothing computes any more,
- * `reset` forgets it, and the store is the truth again: the same events do the same work once more. A store that cannot be read
- * fails the window, and not only the plugin that asked: its events would pass as if the plugin had refused them. An event that is
- * lost together with the process of its plugin is processed again inside the window: what it has written is taken back before.
+ * Storage of transformations in the pipeline. A window's writes stay in memory, in front of the store, until `committed` reports
+ * that they are stored; later windows see them immediately. After any failure, once no computation runs, `reset` discards them
+ * and the store is the truth again: the same events do the same work once more. A failed read fails the window and not only the
+ * plugin: its events would otherwise pass as if the plugin had refused them. An event that is lost together with its plugin's
+ * process is processed again inside the window; its writes are undone before.
  */
 export class WindowStorage {
   readonly #db: Queries;
@@ -50,7 +50,7 @@ export class WindowStorage {
   #generation = 1;
   #commits = 0;
   #resets = 0;
-  /** Of the window that was stored last. */
+  /** The window that was stored last. */
   #stored = 0;
   #unread: unknown;
 
@@ -59,7 +59,7 @@ export class WindowStorage {
   }
 
   of(configId: number, projectId: number): PluginStorage {
-    // They go with the event.
+    // They are removed with the event.
     const writesOf = new WeakMap<object, Write[]>();
     return {
       ...this.#storageOf(configId, projectId, undefined),
@@ -72,7 +72,7 @@ export class WindowStorage {
     };
   }
 
-  /** `writes`: where it notes what it writes. */
+  /** `writes` records the writes of an event. */
   #storageOf(configId: number, projectId: number, writes: Write[] | undefined): PluginStorage {
     const write = (key: string, after: Entry, by: number | null): void => {
       const before = this.#write(configId, projectId, key, after);
@@ -115,7 +115,7 @@ export class WindowStorage {
     };
   }
 
-  /** What was written since the last time; later writes do not reach into it. Throws when the store could not be read. */
+  /** Returns the writes since the last call; later writes do not affect it. Throws if the store could not be read. */
   takeChanges(): StorageChanges {
     if (this.#unread !== undefined) {
       throw new MetadataUnreadError('storage: the store could not be read; the events of the window are retried', {
@@ -131,14 +131,14 @@ export class WindowStorage {
     return { generation: this.#generation++, rows };
   }
 
-  /** The changes are in the store. */
+  /** Called when the changes are stored. */
   committed({ generation, rows }: StorageChanges): void {
     this.#commits += 1;
     this.#stored = Math.max(this.#stored, generation);
     for (const { configId, key } of rows) {
       const overlay = this.#overlays.get(configId);
       const entry = overlay?.entries.get(key);
-      // Written again since, or forgotten by a reset.
+      // Written again since, or discarded by a reset.
       if (overlay === undefined || entry?.generation !== generation) continue;
       overlay.entries.delete(key);
       overlay.size -= sizeOf(key, entry);
@@ -146,7 +146,7 @@ export class WindowStorage {
     }
   }
 
-  /** Forgets everything that is not stored. */
+  /** Discards all unstored writes. */
   reset(): void {
     this.#overlays = new Map();
     this.#resets += 1;
@@ -154,7 +154,7 @@ export class WindowStorage {
   }
 
   /**
-   * Calls `use` in the same step of the event loop in which the texts were found, so that nothing comes between reading and
+   * Calls `use` in the same step of the event loop in which the texts were found, so that nothing happens between reading and
    * writing.
    */
   async #with<T>(
@@ -168,15 +168,15 @@ export class WindowStorage {
       const commits = this.#commits;
       const missing = keys.filter((key) => this.#entry(configId, key) === undefined);
       if (missing.length > 0) stored = await this.#read(configId, missing);
-      if (resets !== this.#resets) throw new Error('storage: the window was given up; its events are retried');
-      // What was stored while it was read has left the memory, and the answer may not have it.
+      if (resets !== this.#resets) throw new Error('storage: the window was abandoned; its events are retried');
+      // Values stored during the read have left the memory, and the result may not contain them.
       if (missing.length > 0 && commits !== this.#commits) continue;
       return use((key) => {
         const entry = this.#entry(configId, key);
         return entry === undefined ? (stored.get(key) ?? null) : entry.text;
       });
     }
-    throw new Error(`storage: expected to read between two commits, got none in ${readsMax} attempts; try again`);
+    throw new Error(`storage: expected a read between two commits, got none in ${readsMax} attempts; retry`);
   }
 
   async #read(configId: number, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -184,7 +184,7 @@ export class WindowStorage {
     try {
       return await readValues(this.#db, configId, keys);
     } catch (error) {
-      // Of a window that was given up meanwhile: the next one may be well.
+      // An error of an abandoned window does not affect the next one.
       if (resets === this.#resets) this.#unread = error;
       throw error;
     }
@@ -194,7 +194,7 @@ export class WindowStorage {
     return this.#overlays.get(configId)?.entries.get(key);
   }
 
-  /** How an increment reaches the store: a number that this window set is set, another one is added to. */
+  /** Returns how an increment is stored: a number set by this window is set, another one is added to. */
   #addedTo(configId: number, key: string, base: string | null, by: number): StorageChange['added'] {
     const entry = this.#entry(configId, key);
     if (entry?.generation !== this.#generation) return { by, base };
@@ -202,8 +202,8 @@ export class WindowStorage {
   }
 
   /**
-   * The last write first. What another event has written over stays: that one has seen the value and gone on from it. A sum is
-   * made smaller again, whoever has added since.
+   * Undoes the last write first. A value overwritten by another event stays: that event has seen it and used it. A sum is reduced,
+   * whatever was added since.
    */
   #takeBack(configId: number, writes: readonly Write[]): void {
     for (const { key, before, after, by, resets } of writes.toReversed()) {
@@ -215,7 +215,7 @@ export class WindowStorage {
     }
   }
 
-  /** Undefined, or what is stored by now: the store has the value. */
+  /** Restores an entry; an undefined or already stored one is removed, because the store has the value. */
   #putBack(overlay: Overlay, key: string, entry: Entry | undefined): void {
     const now = overlay.entries.get(key);
     if (now !== undefined) overlay.size -= sizeOf(key, now);
@@ -227,7 +227,7 @@ export class WindowStorage {
     overlay.entries.set(key, entry);
   }
 
-  /** Returns what was there. */
+  /** Returns the previous entry. */
   #write(configId: number, projectId: number, key: string, entry: Entry): Entry | undefined {
     let overlay = this.#overlays.get(configId);
     if (overlay === undefined) this.#overlays.set(configId, (overlay = { projectId, entries: new Map(), size: 0 }));
@@ -235,9 +235,7 @@ export class WindowStorage {
     const before = overlay.entries.get(key);
     const size = overlay.size + sizeOf(key, entry) - (before === undefined ? 0 : sizeOf(key, before));
     if (size > sizeMax) {
-      throw new Error(
-        `storage: expected at most ${sizeMax} characters to be written at once, got more; write less per event`,
-      );
+      throw new Error(`storage: expected at most ${sizeMax} unstored characters, got more; write less per event`);
     }
     overlay.entries.set(key, entry);
     overlay.size = size;

@@ -4,24 +4,24 @@ export interface WriteBufferDeps<Row> {
   /** For the log: `plugin logs`. */
   readonly what: string;
   readonly log: WarnLog;
-  /** Rows of one write at most; as many waiting rows start one at once. */
+  /** Maximum rows of one write; that many waiting rows start one immediately. */
   readonly rowsPerWrite: number;
-  /** Beyond it `add` refuses. */
+  /** Beyond this `add` refuses. */
   readonly rowsMax: number;
   readonly flushMs: number;
   readonly write: (rows: readonly Row[]) => Promise<void>;
 }
 
 export interface WriteBuffer<Row> {
-  /** Never throws, never waits. False: the buffer is full, because the store does not take its rows. */
+  /** Never throws, never waits. Returns false if the buffer is full because the store does not accept its rows. */
   add(row: Row): boolean;
-  /** Resolves once what was added before is written or has failed to be. */
+  /** Resolves once previously added rows are written or their write has failed. */
   flush(): Promise<void>;
-  /** Writes what is there. What cannot be written then is lost, and the log says so. */
+  /** Writes the remaining rows. Rows that cannot be written then are lost, which is logged. */
   close(): Promise<void>;
 }
 
-/** Rows that are written soon, together. What cannot be written stays and is tried again. */
+/** Buffers rows and writes them soon, together. Rows that cannot be written stay and are retried. */
 export function createWriteBuffer<Row>(deps: WriteBufferDeps<Row>): WriteBuffer<Row> {
   const { what, log, rowsPerWrite, rowsMax, flushMs } = deps;
   const rows: Row[] = [];
@@ -37,8 +37,8 @@ export function createWriteBuffer<Row>(deps: WriteBufferDeps<Row>): WriteBuffer<
       try {
         await deps.write(part);
       } catch (error) {
-        // Once per streak; the store itself is watched elsewhere.
-        if (!isFailing) log.warn({ err: error }, `${what} cannot be written; they are kept for now and tried again`);
+        // Logged once per streak; the store itself is watched elsewhere.
+        if (!isFailing) log.warn({ err: error }, `failed to write ${what}; they are kept and retried`);
         isFailing = true;
         return;
       }
@@ -73,7 +73,7 @@ export function createWriteBuffer<Row>(deps: WriteBufferDeps<Row>): WriteBuffer<
     close: async () => {
       isClosed = true;
       await flush();
-      if (rows.length > 0) log.warn({ lost: rows.length }, `${what} could not be written before the end`);
+      if (rows.length > 0) log.warn({ lost: rows.length }, `${what} lost: not written before the end`);
     },
   };
 }

@@ -130,7 +130,7 @@ describe('upgrade and rollback', () => {
       code: 'does_not_exist',
       attr: 'version',
     });
-    expect((await change(id, 'rollback')).body['detail']).toContain('has run no other version');
+    expect((await change(id, 'rollback')).body['detail']).toContain('has never run another version');
     const builtIn = await configs.create('transformation');
     expect((await change(builtIn, 'upgrade')).body['detail']).toContain('is built in');
     expect((await change(builtIn, 'rollback')).body['detail']).toContain('is built in');

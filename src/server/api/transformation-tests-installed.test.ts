@@ -225,13 +225,13 @@ describe('testing an installed plugin', () => {
     const refused = await testing({ event, files, requests: 'refused' });
     expect(refused).toMatchObject({
       after: {
-        properties: { answer: expect.stringContaining('GET http://127.0.0.1:9: this test reaches no other server') },
+        properties: { answer: expect.stringContaining('GET http://127.0.0.1:9: this test sends no requests') },
       },
     });
     const real = await testing({ event, files });
     // It was looked at where it goes.
     expect(real).toMatchObject({ after: { properties: { answer: expect.stringContaining('127.0.0.1') } } });
-    expect(JSON.stringify(real)).not.toContain('this test reaches no other server');
+    expect(JSON.stringify(real)).not.toContain('this test sends no requests');
   });
 
   it('that only looks on is no part of the chain, and a test of it alone sends nothing', async () => {

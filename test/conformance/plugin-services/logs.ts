@@ -120,7 +120,7 @@ export function testLogs(open: OpenStore): void {
       add('after');
       expect((await messages({ limit: 2000 })).slice(0, 3)).toEqual([
         'after',
-        '250 lines were left out: expected at most 1000 per minute',
+        '250 lines were dropped: expected at most 1000 per minute',
         'flood',
       ]);
       expect((await messages({ search: 'flood', limit: 2000 })).length).toBe(1000);
@@ -130,7 +130,7 @@ export function testLogs(open: OpenStore): void {
     it('close writes the buffered lines and reports the dropped ones', async () => {
       for (let index = 0; index < 1001; index += 1) add('flood');
       await logs.close();
-      expect((await listLogs(store.db, of, { limit: 1 }))[0]?.message).toContain('1 lines were left out');
+      expect((await listLogs(store.db, of, { limit: 1 }))[0]?.message).toContain('1 lines were dropped');
       add('too late');
       expect((await listLogs(store.db, of, { limit: 2000 })).length).toBe(1001);
     });
@@ -175,7 +175,7 @@ export function testLogs(open: OpenStore): void {
       add('kept');
       await logs.flush();
       await logs.flush();
-      expect(warnings).toEqual(['log lines of plugins cannot be written; they are kept for now and tried again']);
+      expect(warnings).toEqual(['log lines of plugins; they are kept and retried']);
       await store.db.schema.alterTable('gone').renameTo('plugin_logs').execute();
       expect(await messages()).toEqual(['kept']);
     });

@@ -5,7 +5,7 @@ import { EntryTimeoutError, type GuestIsolate, type IsolateMaker } from './isola
 import type { Telemetry } from './telemetry.ts';
 import { decodeNode, encodeNode, errorText } from '../wire/node-bridge.ts';
 
-/** One run of code in the isolate, for a request; see the commands in ../guest/main.ts. */
+/** One run of code in the isolate for a request; see the commands in ../guest/main.ts. */
 export interface Entry {
   readonly command: EntryCommand;
   readonly request: number;
@@ -14,31 +14,31 @@ export interface Entry {
 }
 
 export type EntryCommand =
-  /** Of requests that have one answer. */
+  /** For requests with one result. */
   | 'load'
   | 'setup'
   | 'call'
   | 'teardown'
-  /** Of requests for events. */
+  /** For requests with events. */
   | 'events'
   | 'refuse'
   | 'next'
   | 'solo'
   | 'fail'
   | 'fail-rest'
-  /** Of both. */
+  /** For both. */
   | 'settle'
   | 'expire'
   | 'stuck';
 
 export type EntryOutcome =
-  /** `more`: of the command `next`. */
+  /** `more` applies to the command `next`. */
   | { readonly kind: 'done'; readonly more: boolean }
-  /** The guest does not do what cannot be. */
+  /** The guest refuses invalid commands. */
   | { readonly kind: 'refused'; readonly message: string }
   | EntryTimeout;
 
-/** It took too long, and was cut off in an event of a request; index -1: in none. `stalled`: the machine was busy elsewhere. */
+/** The entry exceeded its limit and was interrupted in an event of a request; index -1 means in none. `stalled`: the machine was busy. */
 export interface EntryTimeout {
   readonly kind: 'timeout';
   readonly request: number;
@@ -46,14 +46,14 @@ export interface EntryTimeout {
   readonly stalled: boolean;
 }
 
-/** Results of a request for events: results-text. */
+/** Results of a request with events, as results-text. */
 export interface GuestResults {
   readonly request: number;
   readonly last: boolean;
   readonly text: string;
 }
 
-/** End of any other request. */
+/** The end of any other request. */
 export interface GuestEnd {
   readonly request: number;
   readonly ok: boolean;
@@ -67,10 +67,10 @@ export interface BridgeDeps {
   readonly createIsolate: IsolateMaker;
   readonly createOps: (toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
   readonly send: (message: FromChild, body?: string) => void;
-  /** Says what is about to run, and for how long at most; 0: nothing any more. */
+  /** Announces the entry about to run and its limit; 0 means that nothing runs. */
   readonly setDeadline: (limitMs: number) => void;
   readonly telemetry: Telemetry;
-  /** There is an answer to what a request asked for: to be brought in with `settle`. */
+  /** Delivers the result of a call, to be passed in with `settle`. */
   readonly onAnswer: (request: number, settle: readonly (string | number)[]) => void;
 }
 
@@ -87,10 +87,10 @@ const textLengthMax = 64 * 1024 * 1024;
 const argumentsLengthMax = 32 * 1024 * 1024;
 const openCallsMax = 1000;
 const housekeepingMs = 1000;
-/** Commands that begin a run. What goes on from an earlier one counts as the last run's. */
+/** Commands that begin a run. Code that continues an earlier run counts for the last one. */
 const beginnings: ReadonlySet<EntryCommand> = new Set(['setup', 'call', 'events', 'solo']);
 
-/** The process's side of the bridge to a plugin's isolate: entries one after the other, and what the plugin asks for on the way. */
+/** The process's side of the bridge to a plugin's isolate: runs entries one after the other, and the calls that the plugin makes. */
 export class Bridge {
   readonly #deps: BridgeDeps;
   readonly #isolate: GuestIsolate;
@@ -99,15 +99,15 @@ export class Bridge {
   #queued: QueuedCall[] = [];
   #results: GuestResults[] = [];
   #ends: GuestEnd[] = [];
-  /** Calls without an answer yet. */
+  /** Pending calls. */
   #openCalls = 0;
-  /** Characters that the calls of this run have handed over. */
+  /** Characters passed by the calls of this run. */
   #callChars = 0;
-  /** Requests that asked in the last entry for what the service answers at once, and for nothing else. */
+  /** Requests that in the last entry only made calls that the service answers immediately. */
   readonly #quick = new Set<number>();
-  /** Of the call that is being sent off. */
+  /** The cause of the call being dispatched. */
   #cause: WireCause | null = null;
-  /** That the current entry is for. */
+  /** The request of the current entry. */
   #request = 0;
   #closed = false;
 
@@ -124,12 +124,12 @@ export class Bridge {
     });
   }
 
-  /** Whether there is something under way that could move a request on. */
+  /** Whether pending work could move a request on. */
   get isWaiting(): boolean {
     return this.#openCalls > 0;
   }
 
-  /** @throws DisposedError; EntryTimeoutError when not even cleaning up comes back in time. */
+  /** @throws DisposedError; EntryTimeoutError when even the clean-up does not return in time */
   enter({ command, request, limitMs, args }: Entry): EntryOutcome {
     this.#request = request;
     if (beginnings.has(command)) this.#callChars = 0;
@@ -147,12 +147,12 @@ export class Bridge {
     }
   }
 
-  /** The service's answer to a call. */
+  /** Receives the service's answer to a call. */
   answer(call: number, ok: boolean, text: string): void {
     if (!this.#closed) this.#hostCalls.answer(call, ok, text);
   }
 
-  /** Whether the last entry left only calls for the request that will be answered at once. */
+  /** Whether the request is only waiting for calls that will be answered immediately. */
   isAboutToGoOn(request: number): boolean {
     return this.#quick.has(request);
   }
@@ -174,13 +174,13 @@ export class Bridge {
   #whatTimedOut(): { request: number; index: number } {
     const turn = this.#isolate.enter(housekeepingMs, 'timed-out', 0);
     const [request = 0, index = -1] = typeof turn === 'string' ? turn.split(':').map(Number) : [];
-    // What it asked for in this entry is not to happen twice.
+    // The calls of this entry must not happen twice.
     this.#queued = this.#queued.filter((call) => call.request !== request || call.index !== index);
     return { request, index };
   }
 
   #logRejection(reason: unknown): void {
-    const advice = 'a promise was rejected that nothing waits for; await it, or catch what it is rejected with';
+    const advice = 'a rejected promise is not handled; await it, or catch its error';
     this.#deps.telemetry.log('PLUGIN', 'ERROR', `${describeReason(reason)} (${advice})`, this.#request, -1);
   }
 
@@ -199,7 +199,7 @@ export class Bridge {
     return undefined;
   }
 
-  /** Counted here and not in the guest, where the plugin could change the count. Gives back why a call is refused. */
+  /** Calls are counted here and not in the guest, where the plugin could change the count. Returns why a call is refused. */
   #queue(rest: readonly unknown[]): string | undefined {
     const [call, op, text, request, index, nth] = rest;
     if (typeof op !== 'string' || typeof text !== 'string' || text.length > argumentsLengthMax) {
@@ -207,13 +207,13 @@ export class Bridge {
     }
     if (this.#openCalls + this.#queued.length >= openCallsMax) {
       return refusal(
-        `expected at most ${openCallsMax} calls at once, got one more (${op.slice(0, 50)}); wait for some of them`,
+        `expected at most ${openCallsMax} concurrent calls, got one more (${op.slice(0, 50)}); wait for some of them`,
       );
     }
     const { callCharsMax = Number.POSITIVE_INFINITY } = this.#deps.facts;
     if (this.#callChars + text.length > callCharsMax) {
       return refusal(
-        `expected calls to hand over at most ${callCharsMax} characters in a test, got more; store or send less`,
+        `expected calls to pass at most ${callCharsMax} characters in a test, got more; store or send less`,
       );
     }
     this.#callChars += text.length;
@@ -228,7 +228,7 @@ export class Bridge {
     return undefined;
   }
 
-  /** Sends off what was asked for in an entry. */
+  /** Dispatches the calls made in an entry. */
   #dispatch(): void {
     this.#quick.clear();
     if (this.#queued.length === 0 || this.#closed) return;
@@ -254,13 +254,13 @@ function refusal(message: string): string {
   return `e${JSON.stringify({ name: 'Error', message })}`;
 }
 
-/** It came out of the isolate as a copy: an Error or a primitive value. */
+/** Describes a rejection, which left the isolate as a copy: an Error or a primitive value. */
 function describeReason(reason: unknown): string {
   if (!(reason instanceof Error)) return String(reason);
-  return reason.message.startsWith(notAnError) ? 'an object that is no Error' : `${reason.name}: ${reason.message}`;
+  return reason.message.startsWith(notAnError) ? 'an object that is not an Error' : `${reason.name}: ${reason.message}`;
 }
 
-/** What stands in for anything else. */
+/** What isolated-vm throws in place of any other object. */
 const notAnError = 'An object was thrown from supplied code within isolated-vm';
 
 interface Waiting {
@@ -268,7 +268,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** What one instance asks of the service. */
+/** The calls of one instance to the service. */
 class HostCalls {
   readonly #instance: number;
   readonly #send: (message: FromChild, body?: string) => void;
@@ -296,13 +296,13 @@ class HostCalls {
   }
 }
 
-/** The ops of one instance, behind the text that crosses the bridge. */
+/** Runs the ops of one instance and converts to and from the text that crosses the bridge. */
 
-/** Never throws: errors come back as text too. */
+/** Never throws: errors are returned as text too. */
 function callSyncOp(ops: Ops, op: unknown, text: unknown): string {
   try {
     const handler = typeof op === 'string' && Object.hasOwn(ops.sync, op) ? ops.sync[op] : undefined;
-    if (!handler) throw new TypeError('expected a call that there is');
+    if (!handler) throw new TypeError('expected a known call');
     return encodeNode(handler(readArguments(text)));
   } catch (error) {
     return `e${errorText(error)}`;
@@ -319,7 +319,7 @@ interface OpAnswer {
 async function callAsyncOp(ops: Ops, op: string, text: string): Promise<OpAnswer> {
   try {
     const handler = Object.hasOwn(ops.async, op) ? ops.async[op] : undefined;
-    if (!handler) throw new TypeError('expected a call that there is');
+    if (!handler) throw new TypeError('expected a known call');
     return { ok: true, text: encodeNode(await handler(readArguments(text))) };
   } catch (error) {
     return { ok: false, text: errorText(error) };

@@ -7,26 +7,26 @@ import { DisposedError, type IsolateMaker } from './isolate.ts';
 import { Telemetry } from './telemetry.ts';
 
 /**
- * One plugin of one config, from the side of the process: takes requests for it and sees to it that each comes to an end.
+ * One plugin of one config in the plugin process: runs its requests and ensures that each of them ends.
  *
  * | from       | by             | to         | when                                                        |
  * | ---------- | -------------- | ---------- | ----------------------------------------------------------- |
  * | new        | describe, open | loading    | its code is being evaluated                                 |
- * | loading    | end of load    | setting up | it was opened, and the code could be evaluated              |
- * | loading    | end of load    | gone       | it was described only, or the code could not be evaluated   |
- * | setting up | end of setup   | ready      | setupPlugin went well; gone when it did not                 |
+ * | loading    | end of load    | setting up | it was opened, and the code was evaluated                   |
+ * | loading    | end of load    | gone       | it was only described, or the code could not be evaluated  |
+ * | setting up | end of setup   | ready      | setupPlugin succeeded; gone if it failed                   |
  * | ready      | close          | closing    | teardownPlugin runs; gone at its end                        |
- * | any        | dispose        | gone       | memory or time ran out beyond repair, or nobody wants it    |
+ * | any        | dispose        | gone       | memory or time ran out, or it is no longer needed          |
  *
- * A request runs code in the isolate by an entry. One entry leads to the next, the first of these that applies:
+ * A request runs code in the isolate by entries. After each entry the first row that applies decides the next one:
  *
  * | the last entry                                      | next entry                                            |
  * | --------------------------------------------------- | ----------------------------------------------------- |
- * | timed out in an event, and others ran in it, too    | `solo`: that event again, with all of the time        |
+ * | timed out in an event while others ran in it, too   | `solo`: that event again, with all of the time        |
  * | timed out in an event                               | `fail` it; after three in a row `fail-rest`           |
  * | timed out in another request                        | `expire`: ends that one (a load ends without it)      |
- * | left events of the request at work to be started    | `next`: more of them; not while one is about to go on |
- * | left requests, and nothing under way for any        | `stuck`: ends the oldest                              |
+ * | left events of the current request to be started    | `next`: more of them; not while one is about to resume |
+ * | left requests without pending work                  | `stuck`: ends the oldest                              |
  * | otherwise                                           | none, until an answer, a timer or a request comes     |
  */
 type State = 'new' | 'loading' | 'setting up' | 'ready' | 'closing' | 'gone';
@@ -47,7 +47,7 @@ export interface InstanceDeps {
   readonly limits: ChildOptions;
   readonly createOps: (toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
   readonly send: (message: FromChild, body?: string) => void;
-  /** Says what is about to run, and for how long at most; 0: nothing any more. */
+  /** Announces the entry about to run and its limit; 0 means that nothing runs. */
   readonly setDeadline: (limitMs: number) => void;
   readonly onGone: () => void;
 }
@@ -56,11 +56,11 @@ interface EventsRequest {
   readonly kind: 'events';
   readonly id: number;
   readonly count: number;
-  /** Of an entry that starts events. */
+  /** Limit of an entry that starts events. */
   limitMs: number;
-  /** The last event that took too long. */
+  /** The last event that exceeded its limit. */
   lastPoison: number;
-  /** The event after the one that timed out last. */
+  /** The event after the last one that timed out. */
   first: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -69,11 +69,11 @@ interface QueuedEvents {
   readonly id: number;
   readonly text: string;
   readonly count: number;
-  /** Of a call of the service's. */
+  /** Whether these are the first events of a call of the service. */
   readonly isFirst: boolean;
 }
 
-/** Anything with one answer. Loading has no timer: it waits for nothing. */
+/** A request with one result. Loading has no timer because it cannot wait. */
 interface TaskRequest {
   readonly kind: 'task';
   readonly timer: NodeJS.Timeout | undefined;
@@ -85,12 +85,12 @@ const teardownMs = 5000;
 const poisonInRowMax = 3;
 const batchFactor = 4;
 const taskFactor = 8;
-/** In a row: far more than there can be events. */
+/** Consecutive entries: far more than any number of events needs. */
 const entriesMax = 10_000;
 
 const stuckMessage =
-  'it waits for something that can never come: no request, storage or other call is under way; await what the plugin started';
-const tooManyPoison = `${poisonInRowMax} events in a row took too long, so the rest of these events was not tried`;
+  'deadlocked: it waits, but no request, storage or other call is pending; await everything that the plugin starts';
+const tooManyPoison = `${poisonInRowMax} events in a row exceeded their limit, so the remaining events were not tried`;
 const advice = 'make it do less at a time, or raise MILLRACE_SANDBOX_CPU_MS';
 
 export class Instance {
@@ -99,11 +99,11 @@ export class Instance {
   readonly #telemetry = new Telemetry();
   readonly #requests = new Map<number, EventsRequest | TaskRequest>();
   readonly #eventsQueue: QueuedEvents[] = [];
-  /** Entries that are decided upon. */
+  /** Scheduled entries. */
   readonly #todo: Entry[] = [];
-  /** Whose events are at work. */
+  /** The request whose events are running. */
   #serving: EventsRequest | undefined;
-  /** Events that ran out of time right before the next one. */
+  /** Consecutive events that timed out. */
   #poisonInRow = 0;
   #state: State = 'new';
   #isRunning = false;
@@ -124,17 +124,17 @@ export class Instance {
     });
   }
 
-  /** Loads the code only, and sends what it exports. */
+  /** Only loads the code, and sends its exports. */
   describe(id: number): void {
     this.#load(id, (ok, json) => this.#endWith(id, ok, json));
   }
 
-  /** Loads the code and runs setupPlugin; sends what it exports. */
+  /** Loads the code, runs setupPlugin and sends the exports. */
   open(id: number, body: OpenBody): void {
     this.#load(id, (ok, json) => (ok ? this.#setUp(id, body, json) : this.#endWith(id, ok, json)));
   }
 
-  /** Requests for events are served one after the other, so that the plugin sees these in order. */
+  /** Requests with events are served one after the other, so that the plugin sees events in order. */
   events(id: number, text: string, count: number, isFirst: boolean): void {
     this.#eventsQueue.push({ id, text, count, isFirst });
     this.#serveQueue();
@@ -146,10 +146,10 @@ export class Instance {
   }
 
   abort(id: number): void {
-    this.#expire(id, Number.MAX_SAFE_INTEGER, 'aborted', 'the service gave it up');
+    this.#expire(id, Number.MAX_SAFE_INTEGER, 'aborted', 'the service cancelled it');
   }
 
-  /** The service's answer to a call. */
+  /** Receives the service's answer to a call. */
   answer(call: number, ok: boolean, text: string): void {
     this.#bridge.answer(call, ok, text);
   }
@@ -165,7 +165,7 @@ export class Instance {
     this.#runTask('teardown', id);
   }
 
-  /** Whoever still waits for an answer learns that there will be none. */
+  /** Ends all pending requests without a result. */
   dispose(cause: 'memory' | 'time' | 'aborted' = 'aborted'): void {
     if (this.#state === 'gone') return;
     this.#sendResults();
@@ -208,7 +208,7 @@ export class Instance {
   }
 
   #addTask(id: number, timeoutMs: number, onEnd: TaskRequest['onEnd']): void {
-    const message = `it took longer than ${timeoutMs} ms, waiting included`;
+    const message = `it took longer than ${timeoutMs} ms, including waiting`;
     const timer = setTimeout(() => this.#expire(id, Number.MAX_SAFE_INTEGER, 'time', message), timeoutMs);
     this.#requests.set(id, { kind: 'task', timer, onEnd });
   }
@@ -235,14 +235,14 @@ export class Instance {
     const command = this.#poisonInRow >= poisonInRowMax ? 'refuse' : 'events';
     this.#run(entryOf(command, id, limitMs, text, tooManyPoison));
     if (!this.#requests.has(id)) return;
-    const message = `it took longer than ${waitMs} ms, waiting included`;
+    const message = `it took longer than ${waitMs} ms, including waiting`;
     request.timer = setInterval(
       () => this.#expire(id, Date.now() - waitMs, 'time', message),
       Math.min(250, waitMs / 2),
     );
   }
 
-  /** Ends what a request has had at work since before `cutoff` (ms since the epoch). */
+  /** Ends the work of a request that started before `cutoff` (ms since the epoch). */
   #expire(id: number, cutoff: number, kind: 'time' | 'aborted', message: string): void {
     if (!this.#requests.has(id)) return;
     this.#run(entryOf('expire', id, housekeepingMs, JSON.stringify({ cutoff, kind, message })));
@@ -254,11 +254,11 @@ export class Instance {
     this.#run({ command: 'settle', request, limitMs, args });
   }
 
-  /** Makes the entry and those that it leads to. Whatever cannot be mended costs the isolate. */
+  /** Runs the entry and those that follow from it. An error that cannot be handled costs the isolate. */
   #run(first: Entry): void {
     if (this.#state === 'gone') return;
     this.#todo.push(first);
-    // Asked for within an entry: its turn comes.
+    // Requested within an entry: it runs later.
     if (this.#isRunning) return;
     this.#isRunning = true;
     try {
@@ -267,17 +267,17 @@ export class Instance {
       this.dispose(error instanceof DisposedError ? 'memory' : 'time');
     }
     this.#isRunning = false;
-    // What waited behind a request that has just ended, once the answers to that one are out.
+    // Requests queued behind one that just ended run after its results were sent.
     if (this.#eventsQueue.length > 0) queueMicrotask(() => this.#serveQueue());
   }
 
-  /** @throws DisposedError; EntryTimeoutError when not even cleaning up comes back in time. */
+  /** @throws DisposedError; EntryTimeoutError when even the clean-up does not return in time */
   #runTodo(): void {
     let entry = this.#todo.shift();
     for (let entries = 0; entry && !this.#isGone(); entries++) {
-      if (entries > entriesMax) throw new Error('expected the requests to end at some time');
+      if (entries > entriesMax) throw new Error('expected the requests to end');
       const outcome = this.#bridge.enter(entry);
-      // A `settle` that is refused moves nobody on: who waits for it is found to be stuck.
+      // A refused `settle` moves no request on: the waiting one is found to be stuck.
       if (outcome.kind === 'refused' && entry.command !== 'settle') this.#refuse(entry, outcome.message);
       this.#sendResults();
       if (outcome.kind === 'timeout') this.#handleTimeout(entry, outcome);
@@ -314,7 +314,7 @@ export class Instance {
     const { id } = request;
     const { cpuMs } = this.#deps.limits;
     if (command === 'events' || command === 'next') {
-      // Those before it, or others on the machine, may have used up the time.
+      // Earlier events, or others on the machine, may have used up the time.
       const wasAlone = index === request.first && !stalled;
       request.first = index + 1;
       request.limitMs = cpuMs;
@@ -339,8 +339,8 @@ export class Instance {
   }
 
   /**
-   * More of the events being served, those that wait each in an entry of its own: while one of them is about to go on, none; the
-   * guest knows best. Most requests are at their end after the first entry and never come here.
+   * Starts more of the current events, waiting ones each in a separate entry. None start while one of them is about to resume; the
+   * guest knows best. Most requests end with the first entry and never get here.
    */
   #startMore({ command }: Entry, outcome: EntryOutcome): Entry | undefined {
     const request = this.#serving;
@@ -374,7 +374,7 @@ export class Instance {
         continue;
       }
       this.#forget(request);
-      // Whoever gets the last results has seen what was logged on the way.
+      // Logs are sent before the last results, so that their receiver has seen them.
       this.#sendTelemetry();
       if (request.lastPoison !== request.count - 1) this.#poisonInRow = 0;
       this.#deps.send({ kind: 'results', id, poisonInRow: this.#poisonInRow }, text);

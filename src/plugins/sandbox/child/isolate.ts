@@ -1,10 +1,10 @@
 import ivm from 'isolated-vm';
 
 export type Enter = (...command: readonly (string | number)[]) => unknown;
-/** See Outside in ../guest/outside.ts. Nothing in what it gets can be relied upon. */
+/** See Outside in ../guest/outside.ts. Its arguments are not trusted. */
 export type FromGuest = (kind: unknown, rest: readonly unknown[]) => string | undefined;
 
-/** The entry did not come back in time and was cut off. `stalled`: the machine was busy elsewhere for most of it. */
+/** The entry exceeded its limit and was interrupted. `stalled`: the machine was busy for most of it. */
 export class EntryTimeoutError extends Error {
   readonly stalled: boolean;
   constructor(stalled: boolean) {
@@ -13,14 +13,14 @@ export class EntryTimeoutError extends Error {
   }
 }
 
-/** The isolate took more memory than it may and is no more. */
+/** The isolate exceeded its memory limit and no longer exists. */
 export class DisposedError extends Error {}
 
 export interface GuestIsolate {
-  /** What the guest gives back: see start in ../guest/main.ts. @throws EntryTimeoutError, DisposedError. */
+  /** Returns the guest's result: see start in ../guest/main.ts. @throws EntryTimeoutError, DisposedError */
   enter(timeoutMs: number, ...command: readonly (string | number)[]): unknown;
   readonly isDisposed: boolean;
-  /** The guest did not have to be compiled again. */
+  /** Whether the guest was loaded from the code cache. */
   readonly isFromCache: boolean;
   dispose(): void;
 }
@@ -29,7 +29,7 @@ export interface IsolateDeps {
   readonly facts: { readonly pluginName: string; readonly label: string };
   readonly memoryBytesMax: number;
   readonly fromGuest: FromGuest;
-  /** A promise was rejected in an entry, and nobody handled it. What the plugin rejected it with. */
+  /** Called with the reason of a promise that was rejected in an entry and not handled. */
   readonly onRejection: (reason: unknown) => void;
 }
 
@@ -38,7 +38,7 @@ export type IsolateMaker = (deps: IsolateDeps) => GuestIsolate;
 const startMs = 5000;
 const lastMs = 1000;
 
-/** Makes isolates with this guest in them, ready for a plugin's code. What compiling it gave is kept for the next ones. */
+/** Creates isolates with this guest, ready for a plugin's code. The compiled guest is cached for later isolates. */
 export function createIsolateMaker(bundle: string): IsolateMaker {
   let compiled: ivm.ExternalCopy<ArrayBuffer> | undefined;
   return (deps) => {
@@ -59,7 +59,7 @@ export function createIsolateMaker(bundle: string): IsolateMaker {
     }) as ivm.Reference<Enter>;
     start.release();
     const isFromCache = known !== undefined && cachedDataRejected !== true;
-    // Only now, so that the functions that starting needs are in it.
+    // Only now, so that the cache contains the functions used by the start.
     if (!isFromCache) compiled = compiledCode(isolate, bundle);
     return guestIsolate(isolate, enter, isFromCache, deps.onRejection);
   };
@@ -80,7 +80,7 @@ function outsideOf(fromGuest: FromGuest): ivm.Callback<(...args: unknown[]) => s
       try {
         return fromGuest(kind, rest);
       } catch {
-        // Nothing of an error of this side may get in; what the guest asked was malformed.
+        // No error of this side may enter the isolate; the guest's call was malformed.
         return 'e{"name":"TypeError","message":"the call was malformed"}';
       }
     },
@@ -108,11 +108,11 @@ function guestIsolate(
         return apply(timeoutMs, command);
       } catch (error) {
         if (isolate.isDisposed) throw new DisposedError();
-        // A plugin may reject with the same words, but not as late.
+        // A plugin may reject with the same text, but not as late.
         if (isTimeout(error) && performance.now() - startedAt >= timeoutMs) {
           throw new EntryTimeoutError(Number(isolate.cpuTime - cpuBefore) / 1e6 < timeoutMs / 2);
         }
-        // The guest itself never throws: the entry came to its end, but what it gave back was put aside for this.
+        // The guest never throws: the entry finished, but its result was replaced by this rejection.
         onRejection(error);
         return apply(lastMs, ['last']);
       }

@@ -1,4 +1,4 @@
-/** Entry of the process in which plugins run. It is started and ended (SIGKILL, which is safe) by src/plugins/sandbox/host only. */
+/** Entry of the plugin process. Only src/plugins/sandbox/host starts and ends it (SIGKILL, which is safe). */
 import { openGeoIp } from '../../geoip.ts';
 import { serveSandbox } from './serve.ts';
 

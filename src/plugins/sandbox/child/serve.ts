@@ -20,7 +20,7 @@ const requestsPerMinute = 600;
 const requestsAtOnce = 20;
 
 export interface ChildDeps {
-  /** Opens the database of places at this path. */
+  /** Opens the GeoIP database at this path. */
   readonly openGeoIp: (
     path: string,
     log: { warn(about: object, message: string): void },
@@ -29,14 +29,14 @@ export interface ChildDeps {
 
 type OpsFor = (program: Program, toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
 
-/** The process of the plugins: answers the service until that is gone. */
+/** The plugin process: serves the service until the connection ends. */
 export function serveSandbox(deps: ChildDeps): void {
   const socket = new Socket({ fd: socketDescriptor });
   const reader = new FrameReader<ToChild>();
   const send = (message: FromChild, body?: string): void => writeFrame(socket, message, body);
   let server: Server | undefined;
   socket.on('data', (chunk: Buffer) => {
-    // What several requests are answered with goes out together.
+    // Responses to several requests are sent together.
     socket.cork();
     for (const { header, body } of reader.push(chunk)) {
       if (header.kind === 'init') server = start(header.options, body.toString('utf8'), deps, send);
@@ -44,7 +44,7 @@ export function serveSandbox(deps: ChildDeps): void {
     }
     socket.uncork();
   });
-  // The service ends us on purpose with SIGKILL only; without it nobody would.
+  // The service ends this process only with SIGKILL; without the service nothing else would.
   const end = (): void => void process.kill(process.pid, 'SIGKILL');
   socket.on('close', end);
   socket.on('error', end);
@@ -73,7 +73,7 @@ function start(
     createOps({
       outbound: requestsRefused ? refuseRequest : limited(),
       resolveAllowed: requestsRefused ? refuseConnection : (host, port) => resolveAllowed(host, port, allowList),
-      // Read at each call: the database may be opened again.
+      // Read at each call because the database may be reopened.
       get geoip() {
         return places.geoip;
       },
@@ -106,7 +106,7 @@ class Server {
   take({ header, body }: Frame<Exclude<ToChild, { kind: 'init' }>>): void {
     const text = (): string => body.toString('utf8');
     const instance = this.#instances.get(header.instance);
-    // Its end and this message passed each other on the way.
+    // This message crossed the end of its instance.
     if (!instance && (header.kind === 'events' || header.kind === 'call')) {
       this.#deps.send({ kind: 'gone', instance: header.instance, cause: 'aborted' });
     }
@@ -137,7 +137,7 @@ class Server {
     }
   }
 
-  /** Undefined: there is no isolate to be had; that has been sent. */
+  /** Returns `undefined` if no isolate could be created, which has been reported. */
   #create(asked: { readonly id: number; readonly instance: number }, program: Program): Instance | undefined {
     const { options, createIsolate, opsFor, send } = this.#deps;
     const id = asked.instance;
@@ -160,7 +160,7 @@ class Server {
       this.#instances.set(id, instance);
       return instance;
     } catch (error) {
-      const message = `its surroundings could not be made: ${error instanceof Error ? error.message : String(error)}`;
+      const message = `its isolate could not be created: ${error instanceof Error ? error.message : String(error)}`;
       send({ kind: 'done', id: asked.id, ok: false }, JSON.stringify(wireError('load', 'load', message)));
       return undefined;
     }
@@ -169,7 +169,7 @@ class Server {
 
 const entry = fileURLToPath(new URL('../guest/main.ts', import.meta.url));
 
-/** The guest as one script, whose value is its `start`. Takes some tens of milliseconds. */
+/** Builds the guest as one script, whose value is its `start`. Takes some tens of milliseconds. */
 export function bundleGuest(): string {
   const { outputFiles } = buildSync({
     entryPoints: [entry],

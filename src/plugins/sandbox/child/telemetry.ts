@@ -7,7 +7,7 @@ const metricsMax = 100;
 const levels: ReadonlySet<unknown> = new Set(['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR']);
 const kinds: ReadonlySet<unknown> = new Set(['sum', 'min', 'max']);
 
-/** What a plugin logs and counts, gathered until it is sent: bounded, whatever the plugin does. */
+/** Buffers a plugin's logs and metrics until they are sent, within limits. */
 export class Telemetry {
   #logs: WireTelemetry['logs'][number][] = [];
   #lines = new Map<string, number>();
@@ -21,7 +21,7 @@ export class Telemetry {
     if (lines > linesPerTurnMax + 1 || this.#lines.size > linesMax) return;
     const text =
       lines > linesPerTurnMax
-        ? `expected at most ${linesPerTurnMax} lines in one call; the further ones are left out`
+        ? `expected at most ${linesPerTurnMax} lines in one call; further lines are dropped`
         : bounded(message);
     this.#logs.push([Date.now(), source, lines > linesPerTurnMax ? 'WARN' : String(level), text]);
   }
@@ -37,7 +37,7 @@ export class Telemetry {
     else before[2] = kind === 'min' ? Math.min(before[2], value) : Math.max(before[2], value);
   }
 
-  /** Forgets how much a call has logged: it is over. */
+  /** Drops the line count of a finished call. */
   endOf(id: number): void {
     if (this.#lines.size === 0) return;
     for (const turn of this.#lines.keys()) if (turn.startsWith(`${id}:`)) this.#lines.delete(turn);

@@ -13,7 +13,7 @@ interface OpenCall {
 }
 
 export interface GuestBridge extends Bridge {
-  /** The answer to a call: what follows goes on in the name of who called. */
+  /** Settles a call: its caller continues, on the caller's account. */
   settle(call: number, ok: boolean, text: string): void;
 }
 
@@ -67,7 +67,7 @@ export function createBridge(
   };
 }
 
-/** An error of the other side, as one of this side. */
+/** Converts an error of the other side. */
 function errorOf(json: string): Error {
   const sent = parse(json) as { name?: unknown; message?: unknown; code?: unknown; retry?: unknown };
   const error = new Error(typeof sent.message === 'string' ? sent.message : 'the call failed');

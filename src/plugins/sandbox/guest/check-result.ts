@@ -13,7 +13,7 @@ import {
 } from './intrinsics.ts';
 import { describeValue, fault } from './thrown.ts';
 
-/** Result of one event in the form of results-text: the rest of its entry, and the text behind it. */
+/** The result of one event for results-text: the rest of its entry, and the text after it. */
 export interface Checked {
   readonly entry: string;
   readonly text: string;
@@ -24,7 +24,7 @@ export const dropped: Checked = { entry: '1', text: '' };
 const textLengthMax = 8 * 1024 * 1024;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const isoForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
-/** Numbers that a JavaScript program cannot hold as they were written. */
+/** Numbers that lose digits when parsed in JavaScript. */
 const longNumber = /\d{16}/;
 const yearMsMax = 253_402_300_799_999;
 const yearMsMin = -62_135_596_800_000;
@@ -33,7 +33,7 @@ export function failed(error: WireError): Checked {
   return { entry: `3,${stringify(error)}`, text: '' };
 }
 
-/** What a plugin made of an event: checked, completed, and compared with what it was. */
+/** Checks and completes a plugin's result, and compares it with the original event. */
 export function checkResult(
   result: unknown,
   handed: GuestEvent,
@@ -88,7 +88,7 @@ function fieldOr(value: string, before: string): string {
   return value === before ? ',0' : `,${stringify(value)}`;
 }
 
-/** ISO 8601 UTC, or undefined. What was not touched stays to the digit. */
+/** Returns ISO 8601 UTC, or `undefined`. An unchanged time keeps every digit. */
 function readTimestamp(value: unknown, before: string): string | undefined {
   if (value === before) return before;
   if (typeof value === 'string' && matches(isoForm, value) && !isNotANumber(parseTime(value))) return value;
@@ -96,7 +96,7 @@ function readTimestamp(value: unknown, before: string): string | undefined {
   return ms >= yearMsMin && ms <= yearMsMax ? toIso(new DateType(ms)) : undefined;
 }
 
-/** `ip` beside the properties is another name for `$ip`; what was done to the latter counts more. */
+/** `ip` next to the properties is another name for `$ip`; a change of `$ip` takes precedence. */
 function applyIp(
   event: Record<string, unknown>,
   properties: Record<string, unknown>,
@@ -104,7 +104,7 @@ function applyIp(
   given: Given,
 ): void {
   const { ip } = event;
-  // A new object without it says nothing about it.
+  // A new object without `ip` does not change it.
   if (ip === undefined && event !== handed) return;
   const before = given.ip;
   const after = typeof ip === 'string' && ip !== '' ? ip : null;
@@ -123,7 +123,7 @@ function finalText(properties: Record<string, unknown>, { stamp }: Given, label:
 
 function isUntouched(text: string, given: Given, label: string): boolean {
   if (isAsItCame(text, given)) return true;
-  // Written again, long numbers lose digits: when nothing else differs, the event is to stay as it was.
+  // Written again, long numbers would lose digits: if nothing else differs, the event stays unchanged.
   if (text.length > lengthAsItCame(given) || !matches(longNumber, given.text)) return false;
   return finalText(parse(given.text) as Record<string, unknown>, given, label) === text;
 }

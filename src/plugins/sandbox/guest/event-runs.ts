@@ -4,7 +4,7 @@ import { isArray, now, promiseOf, thenOf } from './intrinsics.ts';
 import { turnOf, type Outside, type Turn, type Turns } from './outside.ts';
 import { describeThrown, fault } from './thrown.ts';
 
-/** Events of one config that are at work at once, when they wait for what takes time. */
+/** Concurrent events of one config while they wait for calls. */
 const atOnceMax = 10;
 
 export interface ProcessMethod {
@@ -25,7 +25,7 @@ export class EventRun {
   readonly #id: number;
   readonly #deps: EventRunDeps;
   readonly #given: readonly Given[];
-  /** Those that wait, by index. */
+  /** Waiting events, by index. */
   readonly #running = new Map<number, Turn>();
   readonly #again = new Set<number>();
   #started = 0;
@@ -41,14 +41,14 @@ export class EventRun {
     this.#given = decodeEvents(text, deps.label);
   }
 
-  /** Starts the first ones. */
+  /** Starts the first events. */
   start(): void {
     this.#startMore();
   }
 
   /**
-   * For a run that is not at its end after that: some wait. Starts what may start besides: nothing while one of them is about to
-   * go on. True: more can be started by asking again, so that each that waits began in an entry of its own.
+   * Continues a run with waiting events. Starts as many as may start; none while one of them is about to resume. Returns true if
+   * another call can start more, so that each waiting event began in a separate entry.
    */
   next(): boolean {
     this.#waited = true;
@@ -66,16 +66,16 @@ export class EventRun {
     this.#fail(this.#running.get(index) ?? this.#turn(index), kind, message);
   }
 
-  /** Ends those at work since before `cutoff` (ms since the epoch). */
+  /** Ends the events that started before `cutoff` (ms since the epoch). */
   expire(cutoff: number, kind: 'time' | 'aborted', message: string): void {
     for (const turn of this.#running.values()) if (turn.startedAt <= cutoff) this.#fail(turn, kind, message);
   }
 
-  /** Nothing is under way that could finish those at work. */
+  /** Ends running events that no pending work can finish. */
   stuck(message: string): void {
     for (const turn of this.#running.values()) {
       if (this.#hasTimedOut && !this.#again.has(turn.index)) {
-        // It may have lost its continuation when another event took too long.
+        // Its continuation may have been lost when another event timed out.
         this.#again.add(turn.index);
         turn.over = true;
         this.#running.delete(turn.index);
@@ -86,7 +86,7 @@ export class EventRun {
     }
   }
 
-  /** What was running took too long: that event, to be run again or failed; -1: none of these. */
+  /** Returns the event that was interrupted, to be run again or failed; -1 if it was none of these. */
   timedOut(turn: Turn): number {
     this.#hasTimedOut = true;
     if (turn.over) return -1;
@@ -96,13 +96,13 @@ export class EventRun {
     return turn.index;
   }
 
-  /** Nothing more is started; what is not finished fails. */
+  /** Fails every unfinished event and starts no more. */
   failRest(message: string): void {
     for (const turn of this.#running.values()) this.#fail(turn, 'time', message);
     while (this.#started < this.#given.length) this.#fail(this.#turn(this.#started++), 'time', message);
   }
 
-  /** Starts one after the other until one waits. True: more may be started. */
+  /** Starts one event after the other until one waits. Returns true if more may be started. */
   #startMore(): boolean {
     const { length } = this.#given;
     while (this.#started < length && this.#running.size < atOnceMax) {
@@ -111,7 +111,7 @@ export class EventRun {
     return false;
   }
 
-  /** True: it waits. */
+  /** Returns true if the event waits. */
   #invoke(index: number): boolean {
     const input = this.#given[index];
     if (input === undefined) return false;
@@ -136,7 +136,7 @@ export class EventRun {
     const promise = promiseOf(result);
     this.#running.set(turn.index, turn);
     this.#waited = true;
-    // The next one is started from outside, in an entry of its own: only then is known what this one waits for.
+    // The next one is started from outside, in a separate entry: only then is it known what this one waits for.
     void thenOf(
       promise,
       (value) => this.#complete(turn, value, event, input),
@@ -168,7 +168,7 @@ export class EventRun {
     this.#finished++;
     this.#head += `${this.#head === '' ? '' : ','}[${turn.index},${checked.entry}]`;
     this.#texts += checked.text;
-    // What has waited may be lost with the isolate while the others wait on; what has not is cheap to do again.
+    // The results of waited work are reported early because they could be lost with the isolate; others are cheap to repeat.
     if (this.#waited || this.#finished === this.#given.length) this.#report();
   }
 

@@ -27,8 +27,8 @@ export interface PluginExports {
 }
 
 /**
- * What a plugin exports: from `exports`, `exports.default` or `module.exports`, the first that has the name. When none of
- * them has anything, its functions at top level count. `composeWebhook` makes an `onEvent` where there is none. Throws when a metric has no known type.
+ * Reads a plugin's exports from `exports`, `exports.default` or `module.exports`, the first that has the name. If they are all
+ * empty, its top-level functions count. `composeWebhook` provides a missing `onEvent`. Throws if a metric has no known type.
  */
 export function readExports(exported: unknown, module: { readonly exports: unknown }, top: object): PluginExports {
   const found = [exported, isObject(exported) ? exported['default'] : undefined, module.exports].filter(isObject);

@@ -1,28 +1,28 @@
 import type { EventsHead, HeadEvent } from '../wire/events-text.ts';
 import { DateType, indexOfText, parse, sliceText, stringify, toIso } from './intrinsics.ts';
 
-/** One event of a request, as it came. */
+/** One event of a request, as received. */
 export interface Given {
   readonly head: HeadEvent;
   readonly text: string;
-  /** Null: none are written. */
+  /** Null if none are written. */
   readonly stamp: Stamp | null;
-  /** `$ip` as it came. */
+  /** `$ip` as received. */
   ip: string | null;
 }
 
-/** The markers of an event before and after, and how these look in its text. */
+/** The markers of an event before and after, and their form in its text. */
 export interface Stamp {
   readonly succeeded: readonly string[];
   readonly failed: readonly string[];
   readonly before: string;
   readonly after: string;
   readonly failedText: string;
-  /** What ends the text when there were none in it. */
+  /** The end of the text if it contained no markers. */
   readonly ending: string;
 }
 
-/** As the plugin gets it; what it does to it is its own business. */
+/** The event that the plugin receives and may change freely. */
 export type GuestEvent = Record<string, unknown> & { readonly properties: Record<string, unknown> };
 
 export function decodeEvents(text: string, label: string): Given[] {
@@ -74,7 +74,7 @@ export function buildEvent(given: Given): GuestEvent {
 let lastMs = Number.NaN;
 let lastIso = '';
 
-/** Neighbours mostly arrived together. */
+/** Consecutive events mostly arrived at the same time. */
 function isoOf(ms: number): string {
   if (ms !== lastMs) {
     lastIso = toIso(new DateType(ms));
@@ -83,7 +83,7 @@ function isoOf(ms: number): string {
   return lastIso;
 }
 
-/** For onEvent and exportEvents, which look for them beside the properties too. */
+/** Adds the person properties next to the properties, where onEvent and exportEvents also expect them. */
 export function withPersonProperties(event: GuestEvent): GuestEvent {
   const { $set, $set_once } = event.properties;
   return Object.assign(event, $set === undefined ? {} : { $set }, $set_once === undefined ? {} : { $set_once });
@@ -94,7 +94,7 @@ export function ipOf(properties: Record<string, unknown>): string | null {
   return typeof ip === 'string' && ip !== '' ? ip : null;
 }
 
-/** Whether a final text is the one that came, but that the label was appended to the succeeded ones. */
+/** Whether a final text equals the received one except for the label appended to the succeeded ones. */
 export function isAsItCame(final: string, { text, stamp }: Given): boolean {
   if (stamp === null) return final === text;
   const { before, after, failedText, ending } = stamp;
@@ -108,7 +108,7 @@ export function isAsItCame(final: string, { text, stamp }: Given): boolean {
   return final === sliceText(text, 0, at) + after + sliceText(text, at + before.length);
 }
 
-/** Longer than this, a text has more in it than came. */
+/** A longer text must differ from the received one. */
 export function lengthAsItCame({ text, stamp }: Given): number {
   return stamp === null ? text.length : text.length + stamp.ending.length;
 }

@@ -1,6 +1,6 @@
 /**
- * What this side relies on, taken before the plugin's code could replace it. A plugin that changes built-ins then harms
- * itself alone.
+ * Built-ins that this side relies on, captured before the plugin's code could replace them. A plugin that changes built-ins
+ * harms only itself.
  */
 export const { parse, stringify } = JSON;
 export const { isArray } = Array;

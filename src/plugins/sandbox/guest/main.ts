@@ -1,6 +1,6 @@
 /**
- * What runs in every isolate beside the plugin: bundled into one script and evaluated first. Ends in one function, `enter`, the
- * only way in; everything crosses as text.
+ * Runs in every isolate next to the plugin: bundled into one script and evaluated first. Ends in one function, `enter`, the only
+ * way in; everything crosses as text.
  */
 import { EventRun, type ProcessMethod } from './event-runs.ts';
 import { readExports, type PluginExports } from './exports.ts';
@@ -29,15 +29,15 @@ interface State {
   exported: PluginExports | undefined;
   process: ProcessMethod | undefined;
   meta: PluginMeta | undefined;
-  /** More calls of one delivery are to come. */
+  /** More calls of the delivery will follow. */
   isDelivering: boolean;
 }
 
-/** A text that begins with `!` says why the entry was refused. */
+/** Text that begins with `!` says why the entry was refused. */
 type EntryValue = string | number;
 type Command = (state: State, id: number, text: string, extra: string) => EntryValue | undefined | void;
 
-const unfinished = '!it did not come to its end';
+const unfinished = '!it did not finish';
 // oxlint-disable-next-line no-eval -- running the plugin's code is what an isolate is for; under another name it runs at top level
 const evaluate = globalThis.eval;
 
@@ -45,7 +45,7 @@ const commands: Readonly<Record<string, Command>> = {
   load,
   setup,
   events: (state, id, text) => addRun(state, id, text).start(),
-  /** Events that are not to be tried. */
+  /** Fails events without trying them. */
   refuse: (state, id, text, message) => addRun(state, id, text).failRest(message),
   next: ({ runs }, id) => (runs.get(id)?.next() === true ? 1 : 0),
   solo: ({ runs }, id, index) => runs.get(id)?.solo(+index),
@@ -94,7 +94,7 @@ function addRun({ outside, turns, bridge, runs, process }: State, id: number, te
   return run;
 }
 
-/** Evaluates the plugin's code. Answers the request with what it exports. */
+/** Evaluates the plugin's code and answers the request with its exports. */
 function load(state: State, id: number, code: string): undefined {
   const { outside, turns } = state;
   const exported = {};
@@ -107,7 +107,7 @@ function load(state: State, id: number, code: string): undefined {
   define('require', requireModule);
   turns.current = turnOf(id, -1, 0);
   try {
-    // The semicolon keeps a "use strict" of the plugin's from being one: published plugins are sloppy.
+    // The semicolon disables a "use strict" of the plugin: published plugins are sloppy.
     evaluate(`;${code}\n//# sourceURL=${scriptName}`);
     state.exported = readExports(exported, module, globalThis);
     state.process = processMethod(state, state.exported);
@@ -123,7 +123,7 @@ function setup(state: State, id: number, text: string): undefined {
   return runTask(state, id, 'setupPlugin', 'setup', (exported) => {
     state.meta = createMeta(state.bridge, { ...given, metrics: exported.described.metrics });
     const setupPlugin = exported.method('setupPlugin');
-    // What it returns is of no interest, and may be what JSON cannot hold.
+    // The result is ignored, and may not be representable in JSON.
     return setupPlugin ? [() => setupPlugin(state.meta), () => null] : [];
   });
 }
@@ -153,7 +153,7 @@ function runTask(
   const { outside, turns, tasks, exported } = state;
   if (!exported) throw new Error('expected the plugin to be loaded first');
   let ended = false;
-  // Setup has nothing to leave over yet, and what it makes is not ready before its end.
+  // Setup cannot leave deferred work, and its results are not ready before its end.
   const lastly = (): Promise<void> | undefined =>
     kind === 'setup' || state.isDelivering || tasks.size > 1 ? undefined : doLeftOver();
   const onEnd = (): void => {
@@ -170,7 +170,7 @@ function runTask(
   return undefined;
 }
 
-/** Ways to memory that the isolate's limit does not count, and to waiting that blocks the thread; no plugin needs them. */
+/** Removes access to memory that the isolate's limit does not count, and to blocking waits; no plugin needs them. */
 function removeUncounted(): void {
   for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics']) Reflect.deleteProperty(globalThis, name);
 }
@@ -178,8 +178,8 @@ function removeUncounted(): void {
 type Enter = (name: string | number, id: number, text?: string, extra?: string) => EntryValue;
 
 /**
- * Called once by the process, which keeps the function that comes back. That never throws, so that what the process gets thrown
- * is about promises that were rejected in the entry and that nobody handled.
+ * Called once by the process, which keeps the returned function. That function never throws, so any error that the process
+ * receives is an unhandled rejection of the entry.
  */
 export function start(outside: Outside, factsText: string): Enter {
   removeUncounted();

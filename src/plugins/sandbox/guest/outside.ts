@@ -1,27 +1,27 @@
 /**
- * The one function of the process that an isolate gets; takes and gives primitives only. By its first argument:
+ * The only function of the process available to an isolate; it passes primitives only. By its first argument:
  *
- * - `s` op, bridge-json → bridge-json, or `e` and the JSON of an error: answered at once
- * - `c` call, op, bridge-json, request, index, nth → nothing, or `e` and the JSON of an error when there are too many under way:
- *   answered by the command `settle`
- * - `l` level, message, request, index · `m` name, kind, value: notes
- * - `r` request, 1 when these are the last, results-text
- * - `d` request, 1 when it went well, JSON of the value or the error
+ * - `s` op, bridge-json → bridge-json, or `e` and the JSON of an error: a synchronous call
+ * - `c` call, op, bridge-json, request, index, nth → nothing, or `e` and the JSON of an error if too many are pending: settled
+ *   by the command `settle`
+ * - `l` level, message, request, index · `m` name, kind, value: telemetry
+ * - `r` request, 1 for the last ones, results-text
+ * - `d` request, 1 on success, JSON of the value or the error
  */
 export type Outside = (kind: string, ...rest: readonly (string | number)[]) => string | undefined;
 
-/** In whose name the plugin's code is running right now. */
+/** The request and event on whose account the plugin's code is running. */
 export interface Turn {
-  /** Request of the service; 0: none. */
+  /** Request of the service; 0 means none. */
   readonly id: number;
-  /** Which of its events; -1: it has none. */
+  /** Index of its event; -1 means none. */
   readonly index: number;
   captures: number;
-  /** Calls under way that the service answers at once, and the others. */
+  /** Pending calls that the service answers immediately, and the others. */
   quick: number;
   slow: number;
   readonly startedAt: number;
-  /** Nobody waits for it any more. */
+  /** Its result is no longer needed. */
   over: boolean;
 }
 

@@ -5,7 +5,7 @@ import { now, parse, promiseOf, stringify, thenOf } from './intrinsics.ts';
 import { turnOf, type Outside, type Turn, type Turns } from './outside.ts';
 import { describeThrown, fault } from './thrown.ts';
 
-/** One request that is a single answer: setup, teardown, a job, a schedule, onEvent, exportEvents. */
+/** One request with a single result: setup, teardown, a job, a schedule, onEvent, exportEvents. */
 export interface TaskRun {
   readonly method: string;
   end(error: WireError): void;
@@ -17,7 +17,7 @@ interface TaskDeps {
   readonly kind: WireError['kind'];
   readonly outside: Outside;
   readonly turns: Turns;
-  /** Asked when the steps are over: what is still to be done before the end. */
+  /** Called after the steps: returns work to finish before the end. */
   readonly lastly: () => Promise<void> | undefined;
   readonly onEnd: () => void;
 }
@@ -25,8 +25,8 @@ interface TaskDeps {
 type Step = () => unknown;
 
 /**
- * Runs the steps one after the other, whatever they throw; then tells the result of the last one, or the first error. Each step
- * is one event's turn when there are several.
+ * Runs all steps one after the other, even after errors; then reports the result of the last one, or the first error. With
+ * several steps each is the turn of one event.
  */
 export function startTask(deps: TaskDeps, steps: readonly Step[]): TaskRun {
   const { id, method, outside, turns, lastly, onEnd } = deps;
@@ -94,7 +94,7 @@ export function startTask(deps: TaskDeps, steps: readonly Step[]): TaskRun {
   return { method, end: (given) => end(false, stringify(given)) };
 }
 
-/** What a job returns is of interest only when JSON can hold it. */
+/** The result of a job is used only if JSON can represent it. */
 function jsonOf(value: unknown, failed: (thrown: unknown) => void): string | undefined {
   try {
     return stringify(value === undefined ? null : value) ?? 'null';
@@ -104,7 +104,7 @@ function jsonOf(value: unknown, failed: (thrown: unknown) => void): string | und
   }
 }
 
-/** The steps of a call. Throws a WireError when the plugin has no such thing. */
+/** Returns the steps of a call. Throws a WireError if the plugin lacks the function. */
 export function stepsOf(target: WireTarget, text: string, exported: PluginExports, meta: unknown): readonly Step[] {
   if (target.kind === 'scheduled') {
     const task = expectFunction(exported.scheduled(target.name), target.name);
@@ -112,7 +112,7 @@ export function stepsOf(target: WireTarget, text: string, exported: PluginExport
   }
   if (target.kind === 'job') {
     const job = expectFunction(exported.job(target.name), target.name);
-    // Without a payload, meta is the first and only argument.
+    // Without a payload, meta is the only argument.
     const payload = text === '' ? undefined : (parse(text) as unknown);
     return [() => (payload === undefined || payload === null ? job(meta) : job(payload, meta))];
   }
@@ -123,11 +123,11 @@ export function stepsOf(target: WireTarget, text: string, exported: PluginExport
   return [() => method(given.map(eventOf), meta)];
 }
 
-/** As WireError, thrown as it is. */
+/** Thrown in place of a WireError. */
 export class MissingFunction {
   readonly error: WireError;
   constructor(name: string) {
-    this.error = fault('thrown', name, `expected the plugin to have ${name}, it has none; choose one that it has`);
+    this.error = fault('thrown', name, `expected the plugin to have ${name}, which it does not export`);
   }
 }
 

@@ -5,7 +5,7 @@ import { indexOfText, isArray, sliceText, stringify } from './intrinsics.ts';
 const messageMax = 2000;
 const stackMax = 4000;
 
-/** Whatever was thrown, as text: getters that throw, proxies and endless messages included. */
+/** Describes any thrown value as text, including proxies, throwing getters and endless messages. */
 export function describeThrown(thrown: unknown, kind: WireError['kind'], method: string): WireError {
   const [errorName, message] = nameAndMessage(thrown);
   return {
@@ -22,7 +22,7 @@ export function fault(kind: WireError['kind'], method: string, message: string):
   return { kind, message, method, errorName: 'Error', stack: '', retry: false };
 }
 
-/** `a number (3)`, for sentences about what came instead of something. */
+/** Returns `a number (3)`, for sentences about an unexpected value. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
@@ -49,7 +49,7 @@ function asJson(value: object): string {
   try {
     return sliceText(stringify(value) ?? 'a function', 0, messageMax);
   } catch {
-    // Circular, or made not to be read: that there is one is all that can be said.
+    // Circular or deliberately unreadable.
     return 'an object';
   }
 }
@@ -59,7 +59,7 @@ function textOf(value: object, key: 'name' | 'message' | 'stack'): string {
     const found: unknown = (value as Record<string, unknown>)[key];
     return typeof found === 'string' ? found : '';
   } catch {
-    // A getter that throws has nothing to say.
+    // A throwing getter provides no text.
     return '';
   }
 }
@@ -69,12 +69,12 @@ function isRetryError(value: object): boolean {
   try {
     return typeof RetryError === 'function' && value instanceof RetryError;
   } catch {
-    // A proxy that does not want to be asked is none.
+    // A proxy that refuses the check does not count.
     return false;
   }
 }
 
-/** Only what the plugin can know: its own lines. */
+/** Keeps only the plugin's own lines. */
 function ownStack(stack: string): string {
   const bounded = sliceText(stack, 0, stackMax * 2);
   let kept = '';

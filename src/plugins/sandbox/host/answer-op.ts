@@ -4,15 +4,15 @@ import { hopsMax, hopsProperty, type ApiCall, type InstanceServices, type Sandbo
 
 export interface OpContext {
   readonly services: InstanceServices;
-  /** The event in whose processing it was asked. */
+  /** The event during whose processing the call was made. */
   readonly cause: { readonly event: SandboxEvent; readonly nth: number } | undefined;
 }
 
 type Handler = (args: readonly unknown[], context: OpContext) => Promise<unknown>;
 
 /**
- * What an isolate may ask of the service, by name. The process has checked the forms already (src/plugins/sandbox/ops); here is checked
- * what would harm the service.
+ * The calls that an isolate may make to the service, by name. The plugin process has already checked the forms
+ * (src/plugins/sandbox/ops); here everything that could harm the service is checked.
  */
 const handlers: Readonly<Record<string, Handler>> = {
   'storage.get': async ([key], context) => {
@@ -41,14 +41,14 @@ const handlers: Readonly<Record<string, Handler>> = {
     const { name, payload, runAt } = object(given);
     return services.enqueueJob({ name: text(name), payload: object(payload) as JsonObject, runAt: number(runAt) });
   },
-  // Checked in its own process.
+  // Checked in the plugin process.
   api: ([given], { services }) => services.api(object(given) as unknown as ApiCall),
 };
 
-/** @throws what the service throws, and TypeError for what is no question. */
+/** @throws errors of the service, and TypeError for an invalid call */
 export async function answerOp(op: string, args: readonly unknown[], context: OpContext): Promise<unknown> {
   const handler = Object.hasOwn(handlers, op) ? handlers[op] : undefined;
-  if (!handler) throw new TypeError('expected a call that there is');
+  if (!handler) throw new TypeError('expected a known call');
   return await handler(args, context);
 }
 
@@ -62,7 +62,7 @@ async function capture([given]: readonly unknown[], { services, cause }: OpConte
   if (hops > hopsMax) {
     throw new Error(
       `expected an event to be captured because of another captured one at most ${hopsMax} times, got one more: ` +
-        `do not capture "${text(event)}" while processing what was captured`,
+        `do not capture "${text(event)}" while processing a captured event`,
     );
   }
   await services.capture({

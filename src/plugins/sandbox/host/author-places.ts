@@ -2,18 +2,18 @@ import { originsOf, type FindOrigin } from '../../../base/inline-source-map.ts';
 import { SandboxError } from '../sandbox.ts';
 import { scriptName } from '../wire/script-name.ts';
 
-/** Makes of a text with stacks of a plugin one that names files and lines as its author wrote them. */
+/** Rewrites positions in a plugin's stack traces to the author's files and lines. */
 export type AuthorPlaces = (text: string) => string;
 
 const place = new RegExp(String.raw`\b${scriptName.replace('.', String.raw`\.`)}:(\d+):(\d+)`, 'g');
 const textLengthMax = 8_000;
 
-/** `code`: as it was installed; one without a map leaves everything as it is. */
+/** `code` is the installed script; without a source map all text stays unchanged. */
 export function createAuthorPlaces(code: string): AuthorPlaces {
   let origins: FindOrigin | undefined;
   let isRead = false;
   const originOf = (shown: string, line: string, column: string): string => {
-    // Most plugins never fail: what is needed for one that does waits until then.
+    // The map is parsed for the first error only, because most plugins never fail.
     if (!isRead) origins = originsOf(code);
     isRead = true;
     // The guest puts a semicolon before the first line.
@@ -27,7 +27,7 @@ export function createAuthorPlaces(code: string): AuthorPlaces {
   };
 }
 
-/** The error with the places of its author. */
+/** Returns the error with the author's positions. */
 export function withAuthorPlaces(error: SandboxError, places: AuthorPlaces): SandboxError {
   const { kind, message, method, errorName, pluginStack, retry } = error;
   const stack = places(pluginStack);

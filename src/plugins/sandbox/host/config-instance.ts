@@ -28,36 +28,36 @@ export interface ConfigInstanceDeps {
   readonly supervisor: Supervisor;
   readonly taskMs: number;
   readonly waitMs: number;
-  /** A number for an isolate that is just being made. */
+  /** Returns a number for a new isolate. */
   readonly nextNumber: () => number;
-  /** Room is needed for so many isolates more. Never rejects. */
+  /** Makes room for this many more isolates. Never rejects. */
   readonly makeRoom: (more: number) => Promise<void>;
   readonly now: () => number;
-  /** Told each time that setupPlugin begins. */
+  /** Called each time setupPlugin begins. */
   readonly onSetup: () => void;
   readonly onClosed: () => void;
 }
 
 interface Work {
   readonly events: readonly SandboxEvent[];
-  /** Calls that are not answered yet. Never reject. */
+  /** Pending calls, which never reject. */
   readonly serving: Set<Promise<unknown>>;
 }
 
-/** A crash that this was not to blame for costs it nothing, up to so many. */
+/** Losses caused by other configs that are not counted against it. */
 const lossesMax = 5;
 
 /**
- * A config at work: its isolate is made when there is something to do, and may be gone at any time.
+ * A running config: its isolate is created when there is work, and may disappear at any time.
  *
  * | from     | by         | to       | when                                                        |
  * | -------- | ---------- | -------- | ----------------------------------------------------------- |
- * | none     | ensureOpen | opening  | there is something to do, and the config is not closed      |
- * | opening  | its end    | open     | setupPlugin went well                                       |
- * | opening  | its end    | none     | it failed, or the isolate was lost too often on the way     |
- * | open     | gone       | none     | the isolate is no more, alone or with its process           |
+ * | none     | ensureOpen | opening  | there is work, and the config is not closed                 |
+ * | opening  | its end    | open     | setupPlugin succeeded                                       |
+ * | opening  | its end    | none     | it failed, or the isolate was lost too often                |
+ * | open     | gone       | none     | the isolate was lost, alone or with its process             |
  * | open     | evict      | evicting | it was idle, others need the room, or the config is closed  |
- * | evicting | its end    | none     | teardownPlugin is over: only now it may be set up again     |
+ * | evicting | its end    | none     | teardownPlugin ended; only now it may be set up again       |
  */
 type State =
   | { readonly kind: 'none' }
@@ -73,15 +73,15 @@ const transitions: Readonly<Record<State['kind'], readonly State['kind'][]>> = {
 
 export class ConfigInstance implements SandboxInstance {
   readonly spec: InstanceSpec;
-  /** Of the isolate that is there or being made; 0: none. */
+  /** Number of the current isolate; 0 if there is none. */
   number = 0;
   instanceId = '';
   lastUsed = 0;
-  /** Requests at work. */
+  /** Running requests. */
   busy = 0;
   readonly #deps: ConfigInstanceDeps;
   readonly #places: AuthorPlaces;
-  /** By request, while it is at work. */
+  /** Work by request, while it runs. */
   readonly #work = new Map<number, Work>();
   #described: Described = { methods: [], scheduledTasks: [], jobs: [], metrics: {} };
   #state: State = { kind: 'none' };
@@ -101,13 +101,13 @@ export class ConfigInstance implements SandboxInstance {
     return this.#state.kind === 'open';
   }
 
-  /** The isolate went: it is made anew with the next use. */
+  /** The isolate was lost; the next use creates another one. */
   gone(): void {
     this.number = 0;
     if (this.isOpen) this.#become({ kind: 'none' });
   }
 
-  /** Makes the isolate when there is none, setupPlugin included. @throws SandboxError */
+  /** Creates the isolate if needed, including setupPlugin. @throws SandboxError */
   async ensureOpen(): Promise<void> {
     this.lastUsed = this.#deps.now();
     if (this.isOpen) return;
@@ -116,7 +116,7 @@ export class ConfigInstance implements SandboxInstance {
       if (state.kind === 'none') this.#become({ kind: 'opening', ended: this.#open() });
       else await state.ended;
     }
-    // Others that came at the same time may have been one too many.
+    // Concurrent openings may have exceeded the limit.
     void this.#deps.makeRoom(0);
   }
 
@@ -133,7 +133,7 @@ export class ConfigInstance implements SandboxInstance {
     );
   }
 
-  /** What the plugin has logged and counted. */
+  /** Forwards the plugin's logs and metrics. */
   forward(telemetry: string): void {
     forwardTelemetry(this.spec.services, this.instanceId, this.#places, telemetry);
   }
@@ -155,7 +155,7 @@ export class ConfigInstance implements SandboxInstance {
     this.#deps.onClosed();
   }
 
-  /** Tears the isolate down; the next use makes another one. From now on it does not count as open. */
+  /** Tears the isolate down; the next use creates another one. It no longer counts as open. */
   async evict(): Promise<void> {
     if (this.#state.kind === 'opening') await this.#state.ended.catch(() => undefined);
     if (this.isOpen) this.#become({ kind: 'evicting', ended: this.#tearDown() });
@@ -164,8 +164,8 @@ export class ConfigInstance implements SandboxInstance {
   }
 
   /**
-   * Does what the isolate asks of the service, for the event that it says it asks for, checked against what is really at work.
-   * The work on that is not at its end before this is, whether the plugin waits or not.
+   * Serves a call of the isolate for the event that it names, checked against the running work. That work does not end before the
+   * call does, whether the plugin waits for it or not.
    */
   async serve(op: string, args: readonly unknown[], cause: WireCause | null): Promise<unknown> {
     const work = cause === null ? undefined : this.#work.get(cause.id);
@@ -210,7 +210,7 @@ export class ConfigInstance implements SandboxInstance {
     this.#become({ kind: 'none' });
   }
 
-  /** Again when the isolate is lost while another config was at work, up to a limit. */
+  /** Retries up to a limit when the isolate is lost while another config was running. */
   async #openIsolate(): Promise<void> {
     const { supervisor, nextNumber, onSetup } = this.#deps;
     let ownCrashes = 0;
@@ -262,7 +262,7 @@ export class ConfigInstance implements SandboxInstance {
     return { ...end, message: lostSentence(end.cause) };
   }
 
-  /** Undefined: the isolate was lost while another config was at work, so the call is to be made again. */
+  /** Returns `undefined` if the isolate was lost while another config was running, so that the call must be repeated. */
   async #callOnce(
     target: CallTarget,
     { signal, timeoutMs = this.#deps.taskMs }: { signal?: AbortSignal; timeoutMs?: number },
@@ -271,7 +271,7 @@ export class ConfigInstance implements SandboxInstance {
     const { supervisor } = this.#deps;
     const instance = this.number;
     const name = 'name' in target ? target.name : target.kind;
-    if (signal?.aborted === true) throw this.#error('aborted', name, 'it was given up before it began');
+    if (signal?.aborted === true) throw this.#error('aborted', name, 'it was cancelled before it began');
     const events = 'events' in target ? target.events : [];
     const wire = wireTarget(target);
     const { id, answer } = supervisor.ask({ kind: 'call', instance, target: wire, timeoutMs }, bodyOf(target));
@@ -288,12 +288,12 @@ export class ConfigInstance implements SandboxInstance {
     return { value: JSON.parse(end.text) as JsonValue };
   }
 
-  /** Of events that were lost at work, and are processed again or fail. */
+  /** Undoes storage writes of events that were lost midway and are processed again or fail. */
   #takeBack(events: readonly SandboxEvent[]): void {
     for (const event of events) this.spec.services.storage.takeBack?.(event);
   }
 
-  /** The answer, once everything that the service was asked for on the way has been done, or takes too long. */
+  /** Returns the answer after all of the work's calls to the service have ended or timed out. */
   async #finish(id: number, events: readonly SandboxEvent[], answer: Promise<Answer>): Promise<Answer> {
     const work: Work = { events, serving: new Set() };
     this.#work.set(id, work);
@@ -357,14 +357,14 @@ function bodyOf(target: CallTarget): string {
 
 export function lostSentence(cause: 'memory' | 'crashed' | 'time' | 'aborted'): string {
   if (cause === 'memory') {
-    return 'it took more memory than it may; make it hold less at a time, or raise MILLRACE_SANDBOX_MEMORY_BYTES_MAX';
+    return 'it exceeded its memory limit; make it hold less at a time, or raise MILLRACE_SANDBOX_MEMORY_BYTES_MAX';
   }
-  if (cause === 'time') return 'it computed on and could not be interrupted; make it do less at a time';
+  if (cause === 'time') return 'it kept computing and could not be interrupted; make it do less at a time';
   if (cause === 'aborted') return 'the service is stopping';
-  return 'the process that it runs in crashed under it';
+  return 'its process crashed';
 }
 
-/** What a plugin logged and counted goes to its services. The process has bounded and checked it. */
+/** Forwards a plugin's logs and metrics to its services. The process has limited and checked them. */
 function forwardTelemetry(services: InstanceServices, instanceId: string, places: AuthorPlaces, text: string): void {
   const { logs, metrics } = JSON.parse(text) as WireTelemetry;
   for (const [time, source, level, message] of logs) {

@@ -9,7 +9,7 @@ import { FrameReader, writeFrame, type Frame } from '../../../base/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
 import { monotonicMs, readDeadline } from '../wire/deadline.ts';
 
-/** Why the process is no more, and which instance was at work: that one is to blame. 0: none was. */
+/** Why the process ended, and the running instance, which caused it; 0 if none was running. */
 export interface Ending {
   readonly cause: 'crashed' | 'memory' | 'time' | 'closed';
   readonly instance: number;
@@ -19,20 +19,20 @@ export interface Ending {
 export interface PluginProcess {
   readonly pid: number;
   send(message: ToChild, body?: string): void;
-  /** Looks whether it is stuck or too large, and kills it if so. To be called often while it has work. */
+  /** Kills the process if it is stuck or too large. Call it often while the process has work. */
   watch(): void;
-  /** Whether an instance is at work, within its limits or not: `watch` judges that. */
+  /** Whether an instance is running, within its limits or not: `watch` checks those. */
   isComputing(): boolean;
-  /** Resident memory; 0 where the system does not tell. */
+  /** Resident memory; 0 if the system does not report it. */
   rssBytes(): number;
-  /** Kills it; resolves when it has ended. */
+  /** Kills the process; resolves when it has ended. */
   kill(): Promise<void>;
 }
 
 export interface PluginProcessDeps {
   readonly options: ChildOptions;
   readonly processBytesMax: number;
-  /** Of the guest, from an earlier process; empty: none yet. */
+  /** The guest's script from an earlier process; empty if there is none yet. */
   readonly bundle: string;
   readonly log: Log;
   readonly onFrame: (frame: Frame<FromChild>) => void;
@@ -40,20 +40,20 @@ export interface PluginProcessDeps {
 }
 
 const entry = fileURLToPath(new URL('../child/main.ts', import.meta.url));
-/** What an entry may run over its limit before the process counts as stuck: isolates cut themselves off. */
+/** How far an entry may exceed its limit before the process counts as stuck: isolates interrupt themselves. */
 const graceMs = 1000;
 const ownHeapMegabytes = 512;
 const pageBytes = 4096;
 
-/** Starts a process for plugins. Throws when it cannot be started. */
+/** Starts a process for plugins. Throws if that fails. */
 export function startPluginProcess(deps: PluginProcessDeps): PluginProcess {
   const deadlineFile = openDeadlineFile();
   let child: ChildProcess;
   try {
     child = spawn(process.execPath, ['--no-node-snapshot', `--max-old-space-size=${ownHeapMegabytes}`, entry], {
-      // Nothing of our environment: it holds secrets.
+      // Nothing of our environment, which contains secrets.
       env: { TZ: 'UTC' },
-      // A group of its own: Ctrl-C in a terminal is for us.
+      // A separate process group: Ctrl-C in a terminal is meant for the service.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', deadlineFile],
     });
@@ -127,11 +127,11 @@ function readFrames(socket: Socket, { log, onFrame }: PluginProcessDeps, onNonse
     }
     for (const frame of frames) onFrame(frame);
   });
-  // The end of the process says it all.
-  socket.on('error', (error) => log.debug({ error: error.message }, 'the socket to the plugins broke'));
+  // The end of the process is reported separately.
+  socket.on('error', (error) => log.debug({ error: error.message }, 'plugin process socket failed'));
 }
 
-/** A file without a name: it is gone when both sides have closed it. */
+/** Opens an unlinked file, which disappears when both sides have closed it. */
 function openDeadlineFile(): number {
   const dir = mkdtempSync(join(tmpdir(), 'millrace-'));
   try {
@@ -145,7 +145,7 @@ function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1] ?? 0) * pageBytes;
   } catch {
-    // It just ended, or the system has no such files: then the isolates' own limits are all there is.
+    // It just ended, or the system has no such files: then only the isolates' own limits apply.
     return 0;
   }
 }

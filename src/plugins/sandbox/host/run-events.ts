@@ -1,6 +1,6 @@
 import { SandboxError, type EventOutcome, type SandboxErrorKind, type SandboxEvent } from '../sandbox.ts';
 
-/** How the work on some events ended; what is known of them stands in the outcomes. `poisonInRow`: how many failed last. */
+/** How the work on some events ended; results so far are in the outcomes. `poisonInRow` counts the last consecutive failures. */
 export type SliceEnd =
   | { readonly kind: 'done'; readonly poisonInRow: number; readonly nonsense: SandboxError | undefined }
   | {
@@ -12,25 +12,25 @@ export type SliceEnd =
 
 export interface EventRunner {
   readonly method: string;
-  /** @throws SandboxError when there is no isolate to be had. */
+  /** @throws SandboxError if no isolate can be created */
   ensureOpen(): Promise<void>;
-  /** `isFirst` false: the events right before were sent before; how these fared counts. */
+  /** `isFirst` false means that the preceding events were sent before, and their failures count. */
   run(events: readonly SandboxEvent[], outcomes: (EventOutcome | undefined)[], isFirst: boolean): Promise<SliceEnd>;
 }
 
 const sliceEventsMax = 128;
-/** Texts that are much larger cost more per byte: they no longer fit into what the machine and V8 handle fast. */
+/** Much larger texts cost more per byte because they exceed what the machine and V8 handle fast. */
 const sliceLengthMax = 49_152;
-/** Sent together: what is on its way while the others are at work saves going to sleep and waking up. */
+/** Slices sent together, so that the process does not go idle between them. */
 const slicesAtOnce = 4;
 const poisonInRowMax = 3;
 const lossesMax = 5;
-/** One crash may be a kill from outside (the system's, when memory is short) that found the plugin at work by chance. */
+/** A single crash may be a kill from outside (by the system when memory is short) that hit the plugin by chance. */
 export const ownCrashesMax = 2;
 
 /**
- * Takes events through an isolate in slices. When isolate or process are lost with some of them, those are run again one by
- * one, so that only those to blame fail; after some of these in a row the rest is not tried.
+ * Runs events through an isolate in slices. When the isolate or process is lost, the affected events are run again one by one,
+ * so that only the culprits fail; after several consecutive culprits the rest is not tried.
  */
 export async function runEvents(
   events: readonly SandboxEvent[],
@@ -40,13 +40,13 @@ export async function runEvents(
   let poisonInRow = 0;
   while (outcomes.length < events.length) {
     if (poisonInRow >= poisonInRowMax) {
-      const message = `${poisonInRow} events in a row cost too much time or memory, so the rest was not tried`;
+      const message = `${poisonInRow} events in a row exceeded time or memory limits, so the rest was not tried`;
       return failRest(outcomes, events.length, new SandboxError('time', message, { method: runner.method }));
     }
     try {
       poisonInRow = await runSlices(nextSlices(events, outcomes.length), outcomes, poisonInRow, runner);
     } catch (error) {
-      // Without an isolate there is nothing to be done for any of them.
+      // Without an isolate no event can be processed.
       if (!(error instanceof SandboxError)) throw error;
       return failRest(outcomes, events.length, error);
     }
@@ -73,8 +73,8 @@ function nextSlice(events: readonly SandboxEvent[], from: number): readonly Sand
 }
 
 /**
- * Appends outcomes, for each event of the slices as long as trying makes sense; those behind a slice that was lost are left for
- * the next time. Returns how many failed last in a row.
+ * Appends an outcome for each event of the slices while trying makes sense; slices after a lost one wait for the next call.
+ * Returns the number of last consecutive failures.
  */
 async function runSlices(
   slices: readonly (readonly SandboxEvent[])[],
@@ -100,7 +100,7 @@ async function runSlices(
   return inRow;
 }
 
-/** Runs one by one what has no outcome yet. */
+/** Runs the events without an outcome one by one. */
 async function runOneByOne(
   slice: readonly SandboxEvent[],
   found: readonly (EventOutcome | undefined)[],
@@ -132,7 +132,7 @@ async function runAlone(
     if (outcome) return { outcome, isPoison: end.kind === 'done' && end.poisonInRow > 0 };
     if (end.kind === 'done') return { outcome: failure(end.nonsense ?? noResult(runner.method)), isPoison: false };
     if (end.suspect) ownCrashes = end.cause === 'crashed' ? ownCrashes + 1 : ownCrashesMax;
-    // Another config may have been to blame.
+    // Another config may have caused it.
     if (ownCrashes < ownCrashesMax && end.cause !== 'aborted' && losses < lossesMax) continue;
     return {
       outcome: failure(new SandboxError(end.cause, end.message, { method: runner.method })),
@@ -151,11 +151,7 @@ function failure(error: SandboxError): EventOutcome {
 }
 
 function noResult(method: string): SandboxError {
-  return new SandboxError(
-    'result',
-    'expected a result for every event, got none; the plugin damaged its surroundings',
-    {
-      method,
-    },
-  );
+  return new SandboxError('result', 'expected a result for every event, got none; the plugin damaged its environment', {
+    method,
+  });
 }

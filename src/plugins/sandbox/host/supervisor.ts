@@ -13,13 +13,13 @@ export interface SupervisorOptions {
   readonly log: Log;
 }
 
-/** How a request ended: with an answer, or with the isolate or process that was to give it. */
+/** How a request ended: with an answer, or with the loss of its isolate or process. */
 export type Answer =
   | { readonly kind: 'done'; readonly ok: boolean; readonly text: string; readonly poisonInRow: number }
   | {
       readonly kind: 'lost';
       readonly cause: Extract<SandboxErrorKind, 'memory' | 'crashed' | 'time' | 'aborted'>;
-      /** It was at work for this request's instance. */
+      /** Whether this request's instance was running at that moment. */
       readonly suspect: boolean;
     };
 
@@ -32,16 +32,16 @@ interface Request {
   readonly resolve: (answer: Answer) => void;
 }
 
-/** What comes of a request before its answer. */
+/** Called before the answer to a request. */
 export interface Hear {
   readonly results?: (text: string) => void;
   readonly setup?: () => void;
 }
 
 export interface SupervisorEvents {
-  /** The isolate is no more, alone or with its process. */
+  /** The isolate was lost, alone or with its process. */
   readonly onGone: (instance: number) => void;
-  /** All of them. */
+  /** All isolates were lost. */
   readonly onAllGone: () => void;
   readonly onOp: (header: Extract<FromChild, { kind: 'op' }>, text: string) => void;
   readonly onTelemetry: (instance: number, text: string) => void;
@@ -53,15 +53,15 @@ const firstPauseMs = 20;
 const longestPauseMs = 2000;
 
 /**
- * Keeps a process for the plugins while there is one wanted, and carries requests to it.
+ * Keeps a plugin process running while one is needed, and sends requests to it.
  *
  * | from     | by      | to       | when                                                              |
  * | -------- | ------- | -------- | ----------------------------------------------------------------- |
- * | stopped  | ready   | starting | there is something to do; after failures with a growing pause     |
- * | starting | spawn   | running  | there is a process; what it is sent waits until it listens        |
- * | starting | spawn   | stopped  | the system gives none                                             |
- * | running  | its end | stopped  | crashed, stuck or too large: requests are lost, isolates are gone |
- * | any      | close   | closed   | for good; the process is killed                                   |
+ * | stopped  | ready   | starting | there is work; after failures with a growing delay                |
+ * | starting | spawn   | running  | the process exists; messages wait until it listens                |
+ * | starting | spawn   | stopped  | the system could not start one                                    |
+ * | running  | its end | stopped  | crashed, stuck or too large: requests and isolates are lost       |
+ * | any      | close   | closed   | permanently; the process is killed                                |
  */
 type State =
   | { readonly kind: 'stopped' | 'closed' }
@@ -109,8 +109,8 @@ export class Supervisor {
   }
 
   /**
-   * Sends a request; the answer tells when it was lost, too. `hear` gets what comes before.
-   * The process is the one of now: an instance that was opened in an earlier one is lost.
+   * Sends a request; the answer also reports a loss. `hear` receives earlier messages. The request goes to the present process: an
+   * instance of an earlier one is lost.
    */
   ask(message: WithoutId<Asking>, body: string, hear: Hear = {}): { id: number; answer: Promise<Answer> } {
     const id = ++this.#lastId;
@@ -128,7 +128,7 @@ export class Supervisor {
 
   async answers(withinMs: number): Promise<boolean> {
     if (this.#process === undefined) return true;
-    // Nobody has this number: the process answers by itself.
+    // No instance has this number: the process answers on its own.
     const { answer } = this.ask({ kind: 'close', instance: 0 }, '');
     const answered = new AbortController();
     const late = delay(withinMs, 'late', { signal: answered.signal }).catch(() => 'answered');
@@ -137,7 +137,7 @@ export class Supervisor {
     return first !== 'late' || this.#process?.isComputing() !== false;
   }
 
-  /** Sends what needs no answer; nobody is there to take it when the process just ended. */
+  /** Sends a message without an answer; it is lost if the process just ended. */
   tell(message: ToChild, body = ''): void {
     this.#process?.send(message, body);
   }
@@ -244,7 +244,7 @@ export class Supervisor {
       this.#failures = steady ? 1 : this.#failures + 1;
       this.restarts++;
       const { cause, detail } = ending;
-      this.#options.log.warn({ cause, detail }, 'the process of the plugins ended and is started again when needed');
+      this.#options.log.warn({ cause, detail }, 'plugin process ended; it restarts when needed');
     }
     this.#events.onAllGone();
     const cause = ending.cause === 'closed' ? 'aborted' : ending.cause;
@@ -255,7 +255,7 @@ export class Supervisor {
     );
   }
 
-  /** Looks after the process as long as it has something to do. */
+  /** Watches the process while it has work. */
   #watch(): void {
     this.#watching ??= setInterval(() => {
       this.#process?.watch();

@@ -1,8 +1,8 @@
 import type { Payload } from '../guest/lib/wire.ts';
 
-/** Everything that comes out of an isolate is the plugin's, whatever our own code in there does: types and sizes are checked. */
+/** All values from an isolate belong to the plugin, regardless of our code in it: types and sizes are checked. */
 
-/** Of one text or piece of data that is worked on at once, in bytes or UTF-16 units. */
+/** Limit of one text or piece of data per call, in bytes or UTF-16 units. */
 export const dataMax = 33_554_432;
 
 export function textArgument(value: unknown, name: string, charactersMax: number): string {

@@ -2,11 +2,11 @@ import * as crypto from 'node:crypto';
 import { dataArgument, textArgument, wholeNumberArgument } from './arguments.ts';
 import type { SyncOps } from './ops.ts';
 
-/** Largest key, in characters: more takes seconds to compute with. */
+/** Maximum size of a key in characters: larger ones take seconds to compute with. */
 const keyMax = 16_384;
 const randomBytesMax = 65_536;
 
-/** Bytes are answered as base64. */
+/** Bytes are returned as base64. */
 export const cryptoOps: SyncOps = {
   'crypto.hash': ([algorithm, data]) =>
     crypto.createHash(algorithmOf(algorithm)).update(dataArgument(data, 'the data')).digest('base64'),
@@ -40,12 +40,12 @@ function algorithmOf(given: unknown): string {
   return name;
 }
 
-/** `RSA-SHA256` and `sha256` mean the same: the key says the rest. */
+/** `RSA-SHA256` and `sha256` are equivalent: the key determines the rest. */
 function signatureOf(given: unknown): string {
   return algorithmOf(textArgument(given, 'the name of the hash', 64).replace(/^(rsa|ecdsa)-/i, ''));
 }
 
-/** An encrypted key would cost as much time as whoever made it wanted. */
+/** Encrypted keys are refused: their author decides how much time they cost. */
 export function pemArgument(given: unknown): string {
   const text = textArgument(given, 'the key', keyMax);
   if (text.includes('ENCRYPTED')) throw new Error('expected a PEM key without a passphrase, got an encrypted one');
@@ -62,11 +62,11 @@ function publicKey(given: unknown): crypto.KeyObject {
   return keyOrError(() => crypto.createPublicKey(text), 'public');
 }
 
-/** What OpenSSL says may hold parts of the text. */
+/** OpenSSL's own error may contain parts of the text. */
 function keyOrError(read: () => crypto.KeyObject, kind: string): crypto.KeyObject {
   try {
     return read();
   } catch (cause) {
-    throw new Error(`expected a ${kind} key as PEM text, got text that is none`, { cause });
+    throw new Error(`expected a ${kind} key as PEM text, got other text`, { cause });
   }
 }

@@ -19,21 +19,21 @@ import { limitRequests, type RequestLimits } from '../../outbound/limit-requests
 import type { FetchAnswer } from '../guest/lib/fetch.ts';
 import type { Payload } from '../guest/lib/wire.ts';
 
-/** What the ops of one instance are made of. */
+/** The dependencies of one instance's ops. */
 export interface OpsDeps {
-  /** Reaches what plugins may reach. */
+  /** Reaches only addresses that plugins may reach. */
   readonly outbound: OutboundFetch;
-  /** For protocols other than HTTP: the address to connect to, checked. Throws OutboundError. */
+  /** For protocols other than HTTP: returns the checked address to connect to. Throws OutboundError. */
   readonly resolveAllowed: (
     host: string,
     port: number,
   ) => Promise<{ readonly address: string; readonly family: 4 | 6 }>;
   readonly geoip: GeoIp | undefined;
-  /** Why there is no geoip. */
+  /** Why geoip is undefined. */
   readonly geoipProblem: string;
-  /** Of createModuleOps, shared by all isolates of the process. */
+  /** The result of createModuleOps, shared by all isolates of the process. */
   readonly modules: SyncOps;
-  /** Asks the service; see Bridge in ../guest/lib/bridge.ts for what it answers. */
+  /** Calls the service; see Bridge in ../guest/lib/bridge.ts for its ops. */
   readonly toHost: (op: string, args: readonly unknown[]) => Promise<unknown>;
   readonly instance: {
     readonly pluginName: string;
@@ -44,13 +44,13 @@ export interface OpsDeps {
 }
 
 /**
- * What an isolate may ask of its own process. Arguments come from the plugin and are checked by each op. Results are JSON
- * values and Uint8Arrays, copied. Nothing of this process is ever handed in.
+ * The calls that an isolate may make to its process. Arguments come from the plugin, and each op checks them. Results are copies:
+ * JSON values and Uint8Arrays. No object of this process ever enters an isolate.
  */
 export interface Ops {
   readonly sync: SyncOps;
   readonly async: AsyncOps;
-  /** The instance is gone: ends connections that are still open. */
+  /** Closes open connections of an ended instance. */
   close(): void;
 }
 
@@ -72,7 +72,7 @@ function createGeoIpOps({ geoip, geoipProblem }: Pick<OpsDeps, 'geoip' | 'geoipP
   };
 }
 
-/** Of one config. More at once wait for their turn, more per minute are refused. */
+/** Limits per config: further concurrent requests are queued, further requests per minute are refused. */
 const requestLimits: RequestLimits = { atOnce: 20, perMinute: 600 };
 
 const headersMax = 100;
@@ -133,7 +133,7 @@ function failureOf(error: OutboundError): FetchAnswer {
   };
 }
 
-/** `ECONNREFUSED` and the like. */
+/** Returns `ECONNREFUSED` and similar codes. */
 function causeCode(cause: unknown): string | undefined {
   const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined;
   return typeof code === 'string' ? code : undefined;
@@ -159,7 +159,7 @@ function json(value: unknown, name: string, charactersMax: number): unknown {
   return value;
 }
 
-/** What the service answers; the arguments are checked on the way. */
+/** Checks the arguments of calls that the service answers. */
 const checks: Readonly<Record<string, Check>> = {
   'storage.get': ([name]) => [key(name)],
   'storage.getMany': ([names]) => [listArgument(names, 'the keys', 10_000).map(key)],

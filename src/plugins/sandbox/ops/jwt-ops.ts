@@ -9,12 +9,12 @@ interface JsonWebToken {
   decode(token: string, options: object): unknown;
 }
 
-// The package has no types of its own.
+// The package has no types.
 const jwt = createRequire(import.meta.url)('jsonwebtoken') as JsonWebToken;
 
 const tokenMax = 65_536;
 
-/** What the package says about a token is a value, so that the guest can throw errors of the same classes. */
+/** The package's verdict on a token is a value, so that the guest can throw errors of the same classes. */
 export const jwtOps: SyncOps = {
   'jwt.sign': ([payload, key, options]) => {
     const subject = payloadOf(payload);

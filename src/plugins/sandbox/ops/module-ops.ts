@@ -4,7 +4,7 @@ import { isLazyModule, lazyModules, type LazyModule } from '../guest/lib/lazy-mo
 import { textArgument } from './arguments.ts';
 import type { SyncOps } from './ops.ts';
 
-/** A file of ours that exports `create(deps)`, or the name of a package. */
+/** One of our files that exports `create(deps)`, or the name of a package. */
 const sources: Readonly<Record<LazyModule, URL | string>> = {
   '@posthog/plugin-contrib': new URL('../guest/lib/lazy/plugin-contrib.ts', import.meta.url),
   'aws-sdk': new URL('../guest/lib/lazy/aws.ts', import.meta.url),
@@ -14,7 +14,7 @@ const sources: Readonly<Record<LazyModule, URL | string>> = {
   zlib: new URL('../guest/lib/lazy/zlib.ts', import.meta.url),
   events: 'events',
   'generic-pool': 'generic-pool',
-  // English alone: the other languages would take megabytes of every isolate.
+  // English only: the other languages would take megabytes of every isolate.
   faker: '@faker-js/faker/locale/en.js',
   '@faker-js/faker': '@faker-js/faker/locale/en.js',
 };
@@ -22,7 +22,7 @@ const sources: Readonly<Record<LazyModule, URL | string>> = {
 const noTimers = fileURLToPath(new URL('../guest/lib/lazy/no-timers.ts', import.meta.url));
 const eventEmitter = fileURLToPath(new URL('../guest/lib/lazy/event-emitter.ts', import.meta.url));
 
-/** Code of a module as an expression: the function that makes it. Bundled once for all isolates that share these ops. */
+/** Returns a module's code as an expression that evaluates to its factory. Bundled once for all isolates that share these ops. */
 export function createModuleOps(): SyncOps {
   const bundles = new Map<LazyModule, string>();
   return {

@@ -15,12 +15,12 @@ type ResolveAllowed = (host: string, port: number) => Promise<{ readonly address
 const connectionsMax = 10;
 const queryMax = 16_777_216;
 
-/** What goes wrong with a database is a value, so that all that is known about it arrives. */
+/** A database error is a value, so that all its details are preserved. */
 export type PostgresOutcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly name: string; readonly message: string; readonly details: Record<string, string> };
 
-/** PostgreSQL and Redshift for one instance: every connection is made to an address that plugins may reach. */
+/** PostgreSQL and Redshift for one instance: connects only to addresses that plugins may reach. */
 export function createPostgresOps(resolveAllowed: ResolveAllowed): { ops: AsyncOps; close: () => void } {
   const open = new Map<number, PostgresConnection>();
   let last = 0;
@@ -32,9 +32,7 @@ export function createPostgresOps(resolveAllowed: ResolveAllowed): { ops: AsyncO
   };
   const connect = async (options: unknown): Promise<number> => {
     if (open.size + opening >= connectionsMax) {
-      throw new Error(
-        `pg: expected at most ${connectionsMax} connections of one config at once; end() those not needed`,
-      );
+      throw new Error(`pg: expected at most ${connectionsMax} concurrent connections per config; end() unused ones`);
     }
     opening++;
     try {
@@ -51,7 +49,7 @@ export function createPostgresOps(resolveAllowed: ResolveAllowed): { ops: AsyncO
   };
   const connection = (id: unknown): PostgresConnection => {
     const found = typeof id === 'number' ? open.get(id) : undefined;
-    if (found === undefined) throw new Error('pg: expected a connection that is open; call connect() first');
+    if (found === undefined) throw new Error('pg: expected an open connection; call connect() first');
     return found;
   };
   const end = async (id: unknown): Promise<null> => {
@@ -74,12 +72,12 @@ export function createPostgresOps(resolveAllowed: ResolveAllowed): { ops: AsyncO
   };
 }
 
-/** Nobody is left to be told how the end of a connection went. */
+/** The result of closing a connection interests no caller. */
 async function quietly(end: Promise<void>): Promise<void> {
   await Promise.allSettled([end]);
 }
 
-/** Objects are bytes: the guest has made JSON of all others. */
+/** Objects are bytes: the guest has converted all others to JSON. */
 function valuesOf(values: unknown): unknown[] {
   return listArgument(values ?? [], 'the values', 65_535).map((value) =>
     isPayload(value) ? dataArgument(value, 'a value') : value,
@@ -127,23 +125,23 @@ interface PostgresConnection {
 
 const connectTimeoutMs = 10_000;
 const queryTimeoutMs = 60_000;
-/** Bytes over the wire for one query. */
+/** Maximum bytes over the wire for one query. */
 const answerBytesMax = 33_554_432;
 const watchMs = 50;
 
 /**
- * A connection to an address that was checked. Everything that the client would otherwise look up (environment, password
- * file, certificates) is given.
+ * Connects to a checked address. Everything that the client would otherwise look up (environment, password file, certificates)
+ * is given.
  */
 async function openPostgres(target: PostgresTarget, address: string): Promise<PostgresConnection> {
-  // Few plugins need it, and the process starts sooner without.
+  // Loaded on first use: few plugins need it, and the process starts faster.
   const { Client } = await import('pg');
   const socket = new Socket();
   const client = new Client({
     host: address,
     port: target.port,
     user: target.user,
-    // As a function also the empty one is final.
+    // As a function, so that an empty password is final too.
     password: () => target.password,
     database: target.database,
     ssl: target.tls === null ? false : { ...target.tls, ...(isIP(target.host) === 0 && { servername: target.host }) },
@@ -155,7 +153,7 @@ async function openPostgres(target: PostgresTarget, address: string): Promise<Po
     client_encoding: 'UTF8',
   });
   let broken: Error | undefined;
-  // Also what happens between queries; the next one tells it.
+  // Also catches errors between queries; the next query reports them.
   client.on('error', (error: Error) => {
     broken = error;
   });
@@ -175,12 +173,12 @@ async function openPostgres(target: PostgresTarget, address: string): Promise<Po
   };
 }
 
-/** The client keeps a whole answer in memory, however large the server makes it. */
+/** Limits the size because the client keeps a whole result in memory. */
 function watchSize(socket: Socket): () => void {
   const before = socket.bytesRead;
   const timer = setInterval(() => {
     if (socket.bytesRead - before <= answerBytesMax) return;
-    socket.destroy(new Error(`expected an answer of at most ${answerBytesMax} bytes, got more; ask for fewer rows`));
+    socket.destroy(new Error(`expected a result of at most ${answerBytesMax} bytes, got more; select fewer rows`));
   }, watchMs);
   return () => clearInterval(timer);
 }
@@ -198,14 +196,14 @@ function plainValue(value: unknown): unknown {
   return Buffer.isBuffer(value) ? { base64: value.toString('base64') } : value;
 }
 
-/** Where a plugin wants to connect to. */
+/** The target of a plugin's connection. */
 interface PostgresTarget {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** Null: without TLS. */
+  /** Null means no TLS. */
   readonly tls: {
     readonly rejectUnauthorized: boolean;
     readonly ca?: string;
@@ -219,7 +217,7 @@ type Given = Readonly<Record<string, unknown>>;
 const wordMax = 1000;
 const pemMax = 65_536;
 
-/** Reads what `new Client(…)` was given. A connection string is read here: pg's own reader would open files that it names. */
+/** Reads the arguments of `new Client(…)`. Connection strings are parsed here: pg's own parser would open files that they name. */
 function postgresTarget(argument: unknown): PostgresTarget {
   const options = recordArgument(argument, 'the connection');
   const given: Given = { ...options, ...fromConnectionString(options['connectionString']) };

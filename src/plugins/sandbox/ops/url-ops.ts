@@ -40,7 +40,7 @@ function isSettable(part: unknown): part is Exclude<UrlPart, 'origin'> {
 
 const legacyTexts = ['protocol', 'auth', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;
 
-/** Only what format reads, of the types that it reads. */
+/** Keeps only the fields that format reads, of the right types. */
 function legacyParts(given: Readonly<Record<string, unknown>>): url.UrlObject {
   const made: Record<string, unknown> = {};
   for (const name of legacyTexts) {

@@ -12,7 +12,7 @@ const works: Readonly<Record<string, Work>> = {
   inflate: (data, options) => zlib.inflateSync(data, options),
   deflateRaw: (data, options) => zlib.deflateRawSync(data, options),
   inflateRaw: (data, options) => zlib.inflateRawSync(data, options),
-  // At its own default quality brotli takes seconds for a megabyte.
+  // With its default quality brotli takes seconds for a megabyte.
   brotliCompress: (data, { maxOutputLength }) =>
     zlib.brotliCompressSync(data, {
       ...bounded(maxOutputLength),
@@ -25,7 +25,7 @@ function bounded(maxOutputLength: number | undefined): { maxOutputLength: number
   return { maxOutputLength: maxOutputLength ?? dataMax };
 }
 
-/** Answered as base64. */
+/** Results are base64. */
 export const zlibOps: SyncOps = Object.fromEntries(
   Object.entries(works).map(([name, work]) => [
     `zlib.${name}`,

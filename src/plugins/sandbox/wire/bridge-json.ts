@@ -1,6 +1,6 @@
 /**
- * Values over the bridge between an isolate and the world: JSON, in which bytes are objects of their own. The first character
- * says whether there are any: `j` none, `b` some. Runs on both sides, so the ways to and from base64 are given.
+ * Values that cross between an isolate and the process: JSON, in which bytes are special objects. The first character says whether
+ * there are any: `j` none, `b` some. Runs on both sides, so the base64 functions are parameters.
  */
 const bytesKey = '$bytes';
 
@@ -9,7 +9,7 @@ const { parse, stringify } = JSON;
 export function encodeBridge(value: unknown, toBase64: (bytes: Uint8Array) => string): string {
   let some = false;
   function replace(this: unknown, key: string, given: unknown): unknown {
-    // Buffers have a toJSON: what it made of them comes as `given`.
+    // Buffers have a toJSON, whose result is `given`.
     const raw = (this as Record<string, unknown>)[key];
     if (!(raw instanceof Uint8Array)) return given;
     some = true;
@@ -19,7 +19,7 @@ export function encodeBridge(value: unknown, toBase64: (bytes: Uint8Array) => st
   return (some ? 'b' : 'j') + (text ?? 'null');
 }
 
-/** @throws SyntaxError when it is none of encodeBridge's. */
+/** @throws SyntaxError for text that encodeBridge did not write */
 export function decodeBridge(text: string, fromBase64: (text: string) => Uint8Array): unknown {
   const json = text.slice(1);
   if (text.startsWith('j')) return parse(json);

@@ -1,13 +1,13 @@
 import { readSync, writeSync } from 'node:fs';
 
-/** File descriptors that the service hands over to the process. */
+/** File descriptors that the process inherits from the service. */
 export const socketDescriptor = 3;
 export const deadlineDescriptor = 4;
 
 /**
- * What the process of the plugins is doing right now, in a file that both sides hold open: it can be read when the process is
- * stuck or dead. u32 instance (0: none), 4 bytes nothing, f64 time until which the current entry must be back, in ms of the
- * machine's monotonic clock, which is the same for both.
+ * The current activity of the plugin process, in a file that both sides hold open, so that it can be read when the process is
+ * stuck or dead. u32 instance (0: none), 4 unused bytes, f64 time by which the current entry must return, in ms of the machine's
+ * monotonic clock, which is the same for both.
  */
 export interface Deadline {
   readonly instance: number;

@@ -12,7 +12,7 @@ const kinds: ReadonlySet<unknown> = new Set<SandboxErrorKind>([
   'aborted',
 ]);
 
-/** An error as an isolate tells it; nothing in it can be relied upon. */
+/** Converts an error from an isolate, whose fields are not trusted. */
 export function toSandboxError(given: unknown): SandboxError {
   const sent = (typeof given === 'object' && given !== null ? given : {}) as Partial<Record<keyof WireError, unknown>>;
   const text = (value: unknown, longest: number): string => (typeof value === 'string' ? value.slice(0, longest) : '');

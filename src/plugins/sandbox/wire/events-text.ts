@@ -1,8 +1,8 @@
 import type { SandboxEvent } from '../sandbox.ts';
 
 /**
- * Events on their way into an isolate, as one string: a line of JSON that says what each is, then the JSON texts of their
- * properties, one after the other. Lengths count UTF-16 units.
+ * Events on their way into an isolate, as one string: a line of JSON that describes each, then the JSON texts of their properties,
+ * one after the other. Lengths count UTF-16 units.
  */
 export interface EventsHead {
   readonly markers: readonly (readonly [succeeded: readonly string[], failed: readonly string[]])[];
@@ -16,7 +16,7 @@ export type HeadEvent = readonly [
   teamId: number,
   timestamp: string,
   receivedAt: number,
-  /** Index in `markers`; -1: none. */
+  /** Index in `markers`; -1 means none. */
   markers: number,
   propertiesLength: number,
 ];
@@ -26,7 +26,7 @@ export function encodeEvents(events: readonly SandboxEvent[]): string {
   let last: Markers | null = null;
   let texts = '';
   const heads = events.map((event): HeadEvent => {
-    // Neighbours mostly have the same.
+    // Consecutive events mostly have the same ones.
     if (event.markers !== null && (last === null || !areSame(event.markers, last))) {
       markers.push([event.markers.succeeded, event.markers.failed]);
       last = event.markers;

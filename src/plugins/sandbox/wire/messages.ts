@@ -1,37 +1,37 @@
 import type { JsonValue } from '../../../base/json.ts';
 import type { InstanceSpec, SandboxErrorKind } from '../sandbox.ts';
 
-/** What the service and the process of the plugins tell each other. In brackets: what is in the frame's body. */
+/** Messages between the service and the plugin process. Brackets contain the frame's body. */
 
 export interface ChildOptions {
-  /** Of one isolate. */
+  /** Limit of one isolate. */
   readonly memoryBytesMax: number;
-  /** Computing on one event. */
+  /** Compute time per event. */
   readonly cpuMs: number;
-  /** One event, waiting included. */
+  /** Time per event, including waiting. */
   readonly waitMs: number;
-  /** Setup, jobs, schedules, exports, waiting included. */
+  /** Time of setup, jobs, schedules and exports, including waiting. */
   readonly taskMs: number;
   /** `allow`: as in MILLRACE_OUTBOUND_ALLOW. */
   readonly outbound: {
     readonly allow: string;
     readonly timeoutMs: number;
     readonly bytesMax: number;
-    /** Certificates to trust besides the usual ones (PEM). */
+    /** Additional certificates to trust (PEM). */
     readonly ca?: string | undefined;
   };
-  /** Path of a MaxMind City database; empty: none. */
+  /** Path of a MaxMind City database; empty means none. */
   readonly geoipDatabase: string;
 }
 
 export type ToChild =
-  /** First message. [the guest's bundle, or empty: make it] */
+  /** First message. [the guest's script, or empty to build it] */
   | { readonly kind: 'init'; readonly options: ChildOptions }
   /** [Program] */
   | { readonly kind: 'describe'; readonly id: number; readonly instance: number }
   /** [OpenBody] */
   | { readonly kind: 'open'; readonly id: number; readonly instance: number }
-  /** [events-text] `isFirst`: of a call; what events before it did does not count. */
+  /** [events-text] `isFirst`: the first events of a call; failures before them do not count. */
   | {
       readonly kind: 'events';
       readonly id: number;
@@ -57,15 +57,15 @@ export type WireTarget =
   | { readonly kind: 'onEvent' | 'exportEvents'; readonly more?: boolean };
 
 export type FromChild =
-  /** [the guest's bundle] */
+  /** [the guest's script] */
   | { readonly kind: 'ready' }
-  /** The isolate of an `open` is there, its code is loaded: setupPlugin runs from now on. */
+  /** The isolate of an `open` exists and its code is loaded: setupPlugin begins now. */
   | { readonly kind: 'setup'; readonly id: number }
-  /** [results-text] Some of the events of a request; with `poisonInRow` the last of them. */
+  /** [results-text] Some of a request's events; with `poisonInRow` the last of them. */
   | { readonly kind: 'results'; readonly id: number; readonly poisonInRow?: number }
   /** End of any other request. [JSON value, or WireError] */
   | { readonly kind: 'done'; readonly id: number; readonly ok: boolean }
-  /** The isolate had to go; requests that it was to answer get no answer. */
+  /** The isolate was removed; its pending requests receive no answer. */
   | { readonly kind: 'gone'; readonly instance: number; readonly cause: 'memory' | 'time' | 'aborted' }
   /** [bridge-json of the arguments] */
   | {
@@ -80,7 +80,7 @@ export type FromChild =
   /** [WireTelemetry] */
   | { readonly kind: 'telemetry'; readonly instance: number };
 
-/** The event in whose processing something was asked: which of a request, and how many captures came before. */
+/** The event during whose processing a call was made: its index in the request, and how many captures came before. */
 export interface WireCause {
   readonly id: number;
   readonly index: number;
@@ -107,7 +107,7 @@ export interface WireTelemetry {
   readonly metrics: readonly (readonly [name: string, kind: string, value: number])[];
 }
 
-/** A SandboxError on its way. */
+/** A serialised SandboxError. */
 export interface WireError {
   readonly kind: SandboxErrorKind;
   readonly message: string;

@@ -1,6 +1,6 @@
 import { decodeBridge, encodeBridge } from './bridge-json.ts';
 
-/** bridge-json outside of isolates. */
+/** bridge-json outside isolates. */
 export function encodeNode(value: unknown): string {
   return encodeBridge(value, (bytes) =>
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
@@ -11,7 +11,7 @@ export function decodeNode(text: string): unknown {
   return decodeBridge(text, (base64) => Buffer.from(base64, 'base64'));
 }
 
-/** JSON of name, message, code and retry: no stack, which would tell of this side. */
+/** Returns JSON of name, message, code and retry; no stack, which would reveal this side. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return JSON.stringify({ name: 'Error', message: String(error) });
   const { name, message, code, retry } = error as Error & { code?: unknown; retry?: unknown };

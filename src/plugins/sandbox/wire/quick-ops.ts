@@ -1,9 +1,9 @@
 /**
- * Calls of plugins that the service answers from what it holds. An event that waits for nothing else is about to go on, so those
- * behind it wait for their turn: what a plugin counts and remembers is exact, and in the order of the events.
+ * Whether the service answers a call from memory. An event that waits for nothing else is about to resume, so those behind it wait
+ * for their turn: counters and stored values of a plugin are exact and in the order of the events.
  */
 export function isAnsweredAtOnce(op: string): boolean {
-  // By characters: in an isolate the methods of texts may be the plugin's.
+  // Compared by characters: in an isolate the plugin may have replaced the methods of strings.
   return isPrefix('storage.', op) || isPrefix('cache.', op);
 }
 

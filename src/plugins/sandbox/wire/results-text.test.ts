@@ -40,7 +40,7 @@ describe('results from an isolate', () => {
     ['no JSON', 'nonsense\n'],
     ['no line', '[]'.slice(1)],
     ['no array', line({ length: 1 })],
-    ['an entry that is no array', line(['x'])],
+    ['an entry that is not an array', line(['x'])],
     ['an event that is not there', line([[3, 0]])],
     ['an index that is none', line([['0', 0]])],
     [

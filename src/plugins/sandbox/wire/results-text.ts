@@ -2,20 +2,20 @@ import { SandboxError, type EventOutcome, type SandboxEvent } from '../sandbox.t
 import { toSandboxError } from './errors.ts';
 
 /**
- * What came of events, as one string from an isolate: a line of JSON, an array of
+ * The results of events, as one string from an isolate: a line of JSON, an array of
  *
  *     [index, 0]   unchanged
  *     [index, 1]   dropped
- *     [index, 2, length, movedTeam, uuid, event, distinctId, timestamp]   changed; 0 instead of a text: as it was
+ *     [index, 2, length, movedTeam, uuid, event, distinctId, timestamp]   changed; 0 in place of text means unchanged
  *     [index, 3, WireError]   failed
  *
- * then the JSON texts of the changed properties, one after the other. The isolate wrote it, next to a plugin that may have
- * tampered with it: everything is checked.
+ * then the JSON texts of the changed properties, one after the other. It was written in the isolate, next to a plugin that may
+ * have tampered with it: everything is checked.
  */
 const textLengthMax = 8 * 1024 * 1024;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Puts outcomes where there is none yet. @throws SandboxError of kind `result` when the text cannot be read. */
+/** Fills in missing outcomes. @throws SandboxError of kind `result` if the text cannot be parsed */
 export function decodeResults(
   text: string,
   events: readonly SandboxEvent[],
@@ -25,11 +25,11 @@ export function decodeResults(
   const entries = parseHead(text.slice(0, headEnd));
   let at = headEnd + 1;
   for (const entry of entries) {
-    if (!Array.isArray(entry)) throw tampered('an entry that is no array');
+    if (!Array.isArray(entry)) throw tampered('an entry that is not an array');
     const index: unknown = entry[0];
     const event = typeof index === 'number' ? events[index] : undefined;
     if (typeof index !== 'number' || event === undefined || outcomes[index] !== undefined) {
-      throw tampered('the result of an event that was not asked for');
+      throw tampered('the result of an event that was not requested');
     }
     const length: unknown = entry[1] === 2 ? entry[2] : 0;
     if (typeof length !== 'number' || !Number.isInteger(length) || length < 0 || at + length > text.length) {
@@ -45,9 +45,9 @@ function parseHead(line: string): unknown[] {
     const head: unknown = JSON.parse(line);
     if (Array.isArray(head)) return head;
   } catch (error) {
-    throw tampered('a head that is no JSON', error);
+    throw tampered('a head that is not JSON', error);
   }
-  throw tampered('a head that is no array');
+  throw tampered('a head that is not an array');
 }
 
 function decodeEntry(entry: readonly unknown[], event: SandboxEvent, propertiesText: string): EventOutcome {
@@ -65,11 +65,12 @@ function decodeEntry(entry: readonly unknown[], event: SandboxEvent, propertiesT
       ),
     };
   }
-  if (!propertiesText.startsWith('{') || !propertiesText.endsWith('}')) throw tampered('properties that are no object');
+  if (!propertiesText.startsWith('{') || !propertiesText.endsWith('}'))
+    throw tampered('properties that are not an object');
   const uuid = textOr(entry[4], event.uuid);
   const timestamp = textOr(entry[7], event.timestamp);
-  if (entry[4] !== 0 && !uuidForm.test(uuid)) throw tampered('a uuid that is none');
-  if (entry[7] !== 0 && Number.isNaN(Date.parse(timestamp))) throw tampered('a time that is none');
+  if (entry[4] !== 0 && !uuidForm.test(uuid)) throw tampered('an invalid uuid');
+  if (entry[7] !== 0 && Number.isNaN(Date.parse(timestamp))) throw tampered('an invalid time');
   return {
     kind: 'changed',
     uuid,
@@ -90,7 +91,7 @@ function textOr(value: unknown, before: string): string {
 function tampered(got: string, cause?: unknown): SandboxError {
   const error = new SandboxError(
     'result',
-    `expected the results of the events, got ${got}; the plugin damaged its surroundings`,
+    `expected the results of the events, got ${got}; the plugin damaged its environment`,
     {
       method: 'processEvent',
     },

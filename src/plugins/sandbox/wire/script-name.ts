@@ -1,2 +1,2 @@
-/** The plugin's script in stacks. */
+/** Name of the plugin's script in stack traces. */
 export const scriptName = 'index.js';

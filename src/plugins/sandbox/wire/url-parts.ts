@@ -1,4 +1,4 @@
-/** Parts of a URL, in the order in which the op answers and the guest reads them. */
+/** Parts of a URL, in the order in which the op returns and the guest reads them. */
 export const urlParts = [
   'href',
   'origin',

@@ -1,4 +1,4 @@
-/** Names that JSON.stringify and `await` look for on every object: of one that answers to any name they must not be there. */
+/** Names that JSON.stringify and `await` read on every object: an object that responds to any name must not have them. */
 const names: ReadonlySet<string | symbol> = new Set(['toJSON', 'then']);
 
 export function isAskedByLanguage(name: string | symbol): boolean {

@@ -1,15 +1,15 @@
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const urlAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** By code of a character: its six bits, or 64 for what is skipped. Both alphabets are read, as in Node. */
+/** By character code: its six bits, or 64 for skipped characters. Both alphabets are read, as in Node. */
 const values = new Uint8Array(128).fill(64);
 for (let index = 0; index < 64; index++) {
   values[alphabet.charCodeAt(index)] = index;
   values[urlAlphabet.charCodeAt(index)] = index;
 }
 const equalsSign = 61;
-/** Taken before the plugin's code could replace it: the bridge relies on it. */
+/** Captured before the plugin's code could replace it, because the bridge relies on it. */
 const { fromCharCode } = String;
-/** So many bytes become text at once; a multiple of three. */
+/** Bytes converted per call; a multiple of three. */
 const chunkBytes = 6144;
 
 export function base64OfBytes(bytes: Uint8Array): string {

@@ -113,8 +113,8 @@ function lengthOfText(text: string, encoding: unknown): number {
 }
 
 /**
- * The package's Buffer with text read and written as in Node: broken UTF-8, loose base64 and hex, base64url. Changed in place:
- * `Buffer(…)`, `instanceof` and what it makes itself stay one.
+ * Gives the package's Buffer Node's reading and writing of text: broken UTF-8, loose base64 and hex, base64url. It is changed in
+ * place, so that `Buffer(…)`, `instanceof` and its own results stay consistent.
  */
 function asInNode(base: typeof BaseBuffer): typeof BaseBuffer {
   const { from: baseFrom, byteLength: baseLength } = base;

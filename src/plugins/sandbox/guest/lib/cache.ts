@@ -5,7 +5,7 @@ interface JsonOption {
   readonly jsonSerialize?: boolean;
 }
 
-/** `meta.cache`: what may be lost at any time. */
+/** `meta.cache`: values that may be lost at any time. */
 export function createCache(bridge: Bridge) {
   const ask = (op: string, ...args: readonly unknown[]): Promise<unknown> => bridge.call(`cache.${op}`, args);
   return {
@@ -36,8 +36,8 @@ function parse(key: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const advice = 'what is set with jsonSerialize: false is read with it too';
-    throw new SyntaxError(`cache.get("${key}"): the cached text is no JSON; ${advice}`, { cause });
+    const advice = 'a value set with jsonSerialize: false must be read with it too';
+    throw new SyntaxError(`cache.get("${key}"): the cached text is not JSON; ${advice}`, { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-/** The callback form of what is otherwise returned: one turn later, an error as first argument. */
+/** Provides the callback form of a result: one turn later, with an error as first argument. */
 export async function callLater(
   callback: (error: unknown, result?: unknown) => unknown,
   work: () => unknown,

@@ -8,7 +8,7 @@ interface Webhook {
   readonly method?: string;
 }
 
-/** As onEvent gets it. */
+/** The event that onEvent receives. */
 interface GivenEvent {
   readonly uuid: string;
   readonly event: string;
@@ -21,8 +21,8 @@ interface GivenEvent {
 type Compose = (event: unknown, meta: unknown) => unknown;
 
 /**
- * `composeWebhook` as an `onEvent`: the request that it composes is sent, none when it returns nothing. An answer that says
- * "later" (429, 5xx), or none, is a RetryError, any other that is not 2xx an Error.
+ * Wraps `composeWebhook` as an `onEvent` that sends the composed request, if any. A status that means "later" (429, 5xx), or no
+ * response, is a RetryError, any other non-2xx status an Error.
  */
 export function sendingWebhooks(compose: Compose, fetch: GuestFetch): (event: unknown, meta: unknown) => Promise<void> {
   return async (given, meta) => {

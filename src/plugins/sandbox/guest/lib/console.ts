@@ -11,12 +11,12 @@ export function createConsole(bridge: Bridge): GuestConsole {
   return { log: at('LOG'), info: at('INFO'), warn: at('WARN'), error: at('ERROR'), debug: at('DEBUG') };
 }
 
-/** Plain objects and arrays as JSON, the rest as text. Logging never throws, whatever is logged. */
+/** Formats plain objects and arrays as JSON, everything else as text. Logging never throws. */
 function formatPart(part: unknown): string {
   try {
     return isPlain(part) ? (JSON.stringify(part) ?? String(part)) : String(part);
   } catch {
-    return textOfWhatCannotBeWritten(part);
+    return placeholderOf(part);
   }
 }
 
@@ -27,8 +27,8 @@ function isPlain(value: unknown): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Circles, and objects that refuse to be text. */
-function textOfWhatCannotBeWritten(part: unknown): string {
+/** For circular objects and those that refuse to become text. */
+function placeholderOf(part: unknown): string {
   return Array.isArray(part)
     ? '[array that cannot be written as JSON]'
     : `[${typeof part} that cannot be written as text]`;

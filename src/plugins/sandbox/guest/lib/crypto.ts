@@ -5,7 +5,7 @@ import { callLater, isCallback } from './call-later.ts';
 import { bytesOfView } from './text-coding.ts';
 import { joinPayloads, toPayload, type Payload } from './wire.ts';
 
-/** Node's crypto, as far as plugins need it: the work is done outside, once everything has been collected. */
+/** The part of Node's crypto that plugins need: data is collected here and processed outside. */
 export function createCrypto(bridge: Bridge): Record<string, unknown> {
   const ask = (op: string, ...args: readonly unknown[]): unknown => bridge.callSync(`crypto.${op}`, args);
   const bytes = (op: string, ...args: readonly unknown[]): GuestBuffer =>
@@ -48,7 +48,7 @@ function collector() {
   };
 }
 
-/** Text stays text, so that it crosses as it is. */
+/** Text stays text and crosses unchanged. */
 function chunkOf(data: unknown, encoding: unknown): string | Uint8Array {
   if (typeof data !== 'string') return viewOf(data).slice();
   return isUtf8(encoding) ? data.toWellFormed() : bytesOfText(data, encoding);
@@ -97,7 +97,7 @@ function encoded(bytes: GuestBuffer, encoding: unknown): GuestBuffer | string {
   return encoding === undefined || encoding === null || encoding === 'buffer' ? bytes : textOfBytes(bytes, encoding);
 }
 
-/** Keys are PEM text, or an object that holds it as `key`. */
+/** Keys are PEM text, or an object with it as `key`. */
 function keyOf(given: unknown): string {
   const key: unknown = typeof given === 'object' && given !== null && 'key' in given ? given.key : given;
   if (typeof key === 'string') return key;

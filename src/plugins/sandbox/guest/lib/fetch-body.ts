@@ -3,7 +3,7 @@ import { bytesOfView } from './text-coding.ts';
 import { URLSearchParams } from './url-search-params.ts';
 import { payloadBytes, payloadText, type Payload, toPayload } from './wire.ts';
 
-/** A request did not get an answer, or the answer cannot be read. */
+/** A request without a response, or an unreadable response. */
 export class FetchError extends Error {
   override name = 'FetchError';
   /** `system`, `request-timeout`, `max-size`, `invalid-json`. */
@@ -24,7 +24,7 @@ export interface GivenBody {
   readonly contentType: string | null;
 }
 
-/** A body as it came over the wire or as another one holds it. */
+/** A body as received or as held by another one. */
 export class HeldBody {
   readonly payload: Payload | null;
 
@@ -33,7 +33,7 @@ export class HeldBody {
   }
 }
 
-/** What node-fetch takes as a body, less streams and forms. */
+/** Accepts node-fetch's bodies, except streams and forms. */
 export function bodyOf(value: unknown): GivenBody {
   if (value === undefined || value === null) return { payload: null, contentType: null };
   if (value instanceof HeldBody) return { payload: value.payload, contentType: null };
@@ -46,7 +46,7 @@ export function bodyOf(value: unknown): GivenBody {
   return { payload: { text: String(value) }, contentType: 'text/plain;charset=UTF-8' };
 }
 
-/** Read once, in one of these ways. */
+/** Can be read once, in one of these ways. */
 export class Body {
   readonly #payload: Payload | null;
   #used = false;
@@ -83,7 +83,7 @@ export class Body {
     return payloadBytes(this.#take()).buffer;
   }
 
-  /** For a copy, or to send it. Still to be read afterwards. */
+  /** Returns the held body for a copy or for sending. It can still be read afterwards. */
   static held(body: Body): HeldBody {
     if (body.#used) throw new Error('cannot clone body after it is used');
     return new HeldBody(body.#payload);

@@ -5,7 +5,7 @@ import { Request, type RequestInit } from './request.ts';
 import { Response } from './response.ts';
 import type { Payload } from './wire.ts';
 
-/** Answer of the op `fetch`. What goes wrong is a value, so that its kind arrives. */
+/** Result of the op `fetch`. A failure is a value, so that its kind is preserved. */
 export type FetchAnswer =
   | {
       readonly ok: true;
@@ -27,7 +27,7 @@ export interface FetchCall {
 
 export type GuestFetch = (input: unknown, init?: RequestInit) => Promise<Response>;
 
-/** fetch as in node-fetch 2: whatever is answered is a Response, what is not answered a FetchError. */
+/** fetch as in node-fetch 2: any response is a Response, a missing one a FetchError. */
 export function createFetch(bridge: Bridge): GuestFetch {
   const fetch: GuestFetch = async (input, init) => {
     const request = new Request(input, init);
@@ -63,7 +63,7 @@ function failure(request: Request, answer: Extract<FetchAnswer, { ok: false }>):
   );
 }
 
-/** Keys are often in the query or before the `@`; errors are shown to more people than configs. */
+/** Removes keys, which are often in the query or before the `@`; errors are visible to more users than configs. */
 function withoutSecrets(url: string): string {
   return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
 }

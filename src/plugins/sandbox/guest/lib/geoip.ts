@@ -2,8 +2,8 @@ import type { CityRecord } from '../../../host.ts';
 import type { Bridge } from './bridge.ts';
 
 /**
- * `meta.geoip`. Answers at once: plugins of one time wait for it, those of another use it as it comes. The City model has
- * the names of MaxMind's libraries, the database those of its file.
+ * `meta.geoip`. Works with and without await: published plugins of different periods use either. The City model has the
+ * names of MaxMind's libraries, the database those of its file.
  */
 export function createGeoIp(bridge: Bridge): { locate: (ip: unknown) => unknown } {
   return {
@@ -16,11 +16,11 @@ export function createGeoIp(bridge: Bridge): { locate: (ip: unknown) => unknown 
 
 export function cityModel(record: CityRecord): unknown {
   const model = camelCased(record);
-  // Lists are always there in the model.
+  // The model always contains lists.
   return { subdivisions: [], ...(typeof model === 'object' && model) };
 }
 
-/** Keys of `names` are languages, not words. */
+/** Keys of `names` are languages and stay unchanged. */
 function camelCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelCased);
   if (typeof value !== 'object' || value === null) return value;

@@ -12,12 +12,12 @@ import { atob, btoa, TextDecoder, TextEncoder } from './text-coding.ts';
 import { URLSearchParams } from './url-search-params.ts';
 import { createUrlClass, type GuestUrlConstructor } from './url.ts';
 
-/** What globals and modules share. */
+/** Dependencies that globals and modules share. */
 export interface GuestDeps {
   readonly bridge: Bridge;
   readonly fetch: GuestFetch;
   readonly URL: GuestUrlConstructor;
-  /** What to do once the calls of a delivery are over: there are no timers to do it later. */
+  /** Work to do after the calls of a delivery, because there are no timers. */
   readonly leftOver: Set<() => Promise<void>>;
 }
 
@@ -25,7 +25,7 @@ export function createDeps(bridge: Bridge): GuestDeps {
   return { bridge, fetch: createFetch(bridge), URL: createUrlClass(bridge), leftOver: new Set() };
 }
 
-/** Absent on purpose, as where the plugins come from: timers, process, files. */
+/** Timers, process and files are absent on purpose, as on the published server. */
 export function defineGlobals(target: object, { bridge, fetch, URL }: GuestDeps): void {
   const values = {
     console: createConsole(bridge),
@@ -46,7 +46,7 @@ export function defineGlobals(target: object, { bridge, fetch, URL }: GuestDeps)
     global: target,
   };
   for (const [name, value] of Object.entries(values)) {
-    // Not enumerable: a plugin without exports exports the functions it declares, and nothing else.
+    // Not enumerable: a plugin without exports exports only the functions it declares.
     Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
   }
 }

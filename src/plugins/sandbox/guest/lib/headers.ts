@@ -2,7 +2,7 @@ const badName = /[^_`a-zA-Z\-0-9!#$%&'*+.|~^]/;
 // oxlint-disable-next-line no-control-regex -- these are what a header value must not hold
 const badValue = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** As in node-fetch 2: names in any case, several values of a name, in the order of names. */
+/** As in node-fetch 2: case-insensitive names, several values per name, sorted by name. */
 export class Headers {
   readonly #values = new Map<string, string[]>();
 

@@ -4,8 +4,8 @@ import { createDeps, defineGlobals, type GuestDeps } from './globals.ts';
 import { createModules } from './modules.ts';
 
 /**
- * What a plugin finds inside its isolate besides ECMAScript: globals, modules for `require`, and `meta`. This code runs in
- * the isolate, bundled (see ../main.ts); everything from outside comes through the bridge.
+ * What a plugin finds inside its isolate besides ECMAScript: globals, modules for `require`, and `meta`. This code runs in the
+ * isolate, bundled (see ../main.ts); everything from outside passes through the bridge.
  */
 export type { Bridge, GivenAttachment, GivenMeta, MetricKind } from './bridge.ts';
 export { createMeta, type PluginMeta } from './meta.ts';
@@ -20,7 +20,7 @@ export function installGlobals(target: typeof globalThis, bridge: Bridge): void 
   modules = createModules(deps);
 }
 
-/** Does what was put off for want of timers. Undefined: nothing was. Rejects with the first error, after all of it was tried. */
+/** Does the work deferred for lack of timers, if any. Rejects with the first error after trying all of it. */
 export function doLeftOver(): Promise<void> | undefined {
   if (deps === undefined || deps.leftOver.size === 0) return undefined;
   return inTurn([...deps.leftOver]);
@@ -38,13 +38,13 @@ async function inTurn(todo: readonly (() => Promise<void>)[]): Promise<void> {
   if (failed.length > 0) throw failed[0];
 }
 
-/** An onEvent that sends what `composeWebhook` of a plugin composes. */
+/** Returns an onEvent that sends what `composeWebhook` of a plugin composes. */
 export function onEventOf(composeWebhook: (...args: readonly unknown[]) => unknown): typeof composeWebhook {
   if (deps === undefined) throw new Error('expected the globals to be there before a plugin is read');
   return sendingWebhooks(composeWebhook, deps.fetch) as typeof composeWebhook;
 }
 
-/** `require` inside. Throws an Error naming the package when it is not there. */
+/** `require` inside the isolate. Throws an Error that names a missing package. */
 export function requireModule(name: string): unknown {
   if (modules === undefined) throw new Error(`expected the globals to be there before require("${name}")`);
   return modules(name);

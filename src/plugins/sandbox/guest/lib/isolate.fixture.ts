@@ -6,13 +6,13 @@ import { createOps, type OpsDeps } from '../../ops/index.ts';
 import { createModuleOps } from '../../ops/module-ops.ts';
 import { decodeBridge, encodeBridge } from '../../wire/bridge-json.ts';
 
-/** The library in a real isolate over the real ops, without the machinery for events around it. */
+/** The library in a real isolate over the real ops, without the event machinery around it. */
 export interface TestIsolate {
-  /** Value of an expression, as JSON; promises are awaited. `meta` and `require` are there. */
+  /** Evaluates an expression and returns its JSON value; promises are awaited. `meta` and `require` are available. */
   run(code: string): Promise<unknown>;
   readonly logs: (readonly [level: string, message: string])[];
   readonly metrics: (readonly unknown[])[];
-  /** What was asked of the service. */
+  /** The calls to the service. */
   readonly asked: (readonly [op: string, args: readonly unknown[]])[];
   close(): void;
 }
@@ -22,7 +22,7 @@ export interface TestIsolateOptions {
   readonly geoip?: OpsDeps['geoip'];
   readonly resolveAllowed?: OpsDeps['resolveAllowed'];
   readonly service?: (op: string, args: readonly unknown[]) => unknown;
-  /** Given to createMeta. */
+  /** Passed to createMeta. */
   readonly meta?: object;
 }
 
@@ -93,7 +93,7 @@ export async function openTestIsolate(options: TestIsolateOptions = {}): Promise
     try {
       settle.applySync(undefined, [id, text]);
     } catch {
-      // A promise of the tested code was rejected before anybody awaited it; whoever does gets the error.
+      // A promise of the tested code was rejected before it was awaited; the code that awaits it receives the error.
     }
   };
   const outside = (kind: string, id: number, op: string, text: string): string | undefined => {
@@ -140,7 +140,7 @@ function opsParts(options: TestIsolateOptions, told: Pick<TestIsolate, 'asked'>)
   };
 }
 
-/** What the process notes without asking anybody. */
+/** Records the calls that the process handles on its own. */
 function tell(told: Pick<TestIsolate, 'logs' | 'metrics'>, op: string, args: readonly unknown[]): true | undefined {
   if (op === 'log') told.logs.push([String(args[0]), String(args[1])]);
   else if (op === 'metric') told.metrics.push(args);

@@ -25,7 +25,7 @@ export interface JobStarter {
   readonly runAt: (time: unknown) => Promise<void>;
 }
 
-/** `meta.jobs.NAME(payload)`: nothing is enqueued before one of the three is called. */
+/** `meta.jobs.NAME(payload)`: enqueues only when one of the three methods is called. */
 export function createJobs(bridge: Bridge): Readonly<Record<string, (payload?: unknown) => JobStarter>> {
   return new Proxy(Object.create(null), {
     get: (_target, name) =>

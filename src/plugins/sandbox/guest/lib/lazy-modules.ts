@@ -1,4 +1,4 @@
-/** Made on their first `require`, each as a bundle of its own, so that isolates that do not need them do not carry them. */
+/** Modules built on their first `require` as separate bundles, so that other isolates do not contain them. */
 export const lazyModules = [
   '@posthog/plugin-contrib',
   'aws-sdk',

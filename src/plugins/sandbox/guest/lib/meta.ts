@@ -7,7 +7,7 @@ import { createJobs } from './jobs.ts';
 import { createMetrics } from './metrics.ts';
 import { createCursor, createStorage } from './storage.ts';
 
-/** As plugins get it as their last argument. */
+/** The last argument of a plugin's functions. */
 export interface PluginMeta {
   readonly config: Record<string, unknown>;
   readonly attachments: Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export interface PluginMeta {
   readonly [member: string]: unknown;
 }
 
-/** Once per setup; the same object goes to every call. */
+/** Created once per setup; every call receives the same object. */
 export function createMeta(bridge: Bridge, given: GivenMeta): PluginMeta {
   return {
     config: given.config,
@@ -35,7 +35,7 @@ export function createMeta(bridge: Bridge, given: GivenMeta): PluginMeta {
 interface GuestAttachment {
   content_type: string;
   file_name: string;
-  /** As text it is its UTF-8, so that it can be given to JSON.parse as it is. */
+  /** Converts to text as UTF-8, so that it can be passed to JSON.parse directly. */
   contents: GuestBuffer;
 }
 

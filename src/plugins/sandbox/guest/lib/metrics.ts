@@ -3,14 +3,14 @@ import type { Bridge, MetricKind } from './bridge.ts';
 
 const methods: Readonly<Record<MetricKind, string>> = { sum: 'increment', max: 'max', min: 'min' };
 
-/** `meta.metrics.NAME`: `increment`, `max` or `min`, by what the plugin declares; another name throws. */
+/** `meta.metrics.NAME`: `increment`, `max` or `min`, as the plugin declares it; an undeclared name throws. */
 export function createMetrics(bridge: Bridge, declared: Readonly<Record<string, MetricKind>>): object {
   const metrics = new Map(Object.entries(declared).map(([name, kind]) => [name, metricOf(bridge, name, kind)]));
   return new Proxy(Object.create(null), {
     get: (_target, name) => {
       const metric = metrics.get(String(name));
       if (metric !== undefined || isAskedByLanguage(name)) return metric;
-      throw new Error(`metrics: expected one that the plugin exports in \`metrics\`, got "${String(name)}"`);
+      throw new Error(`metrics: expected a metric that the plugin exports in \`metrics\`, got "${String(name)}"`);
     },
   });
 }

@@ -41,7 +41,7 @@ describe('require', () => {
     ['@google-cloud/pubsub', 'REST API with fetch'],
     ['@google-cloud/storage', 'JSON API with fetch'],
     ['fs', 'meta.storage'],
-    ['child_process', 'no programs'],
+    ['child_process', 'programs cannot be started'],
     ['lodash', 'bundle it'],
     ['./lib', 'bundle it'],
     ['__proto__', 'bundle it'],

@@ -5,7 +5,7 @@ import { isLazyModule, lazyModules } from './lazy-modules.ts';
 import { RetryError } from './retry-error.ts';
 import { createUrlModule } from './url-module.ts';
 
-/** What a module gets that is loaded on its first `require`: see lazy/. */
+/** The dependencies of a module that is loaded on its first `require`: see lazy/. */
 export interface LazyDeps extends GuestDeps {
   readonly Buffer: typeof Buffer;
   readonly require: (name: string) => unknown;
@@ -16,9 +16,9 @@ const advice: Readonly<Record<string, string>> = {
   '@google-cloud/bigquery': "call BigQuery's REST API with fetch; jsonwebtoken signs the service account's token",
   '@google-cloud/pubsub': "call Pub/Sub's REST API with fetch; jsonwebtoken signs the service account's token",
   '@google-cloud/storage': "call Cloud Storage's JSON API with fetch; jsonwebtoken signs the service account's token",
-  fs: 'there are no files here; keep what must last in meta.storage',
+  fs: 'there are no files here; store persistent values in meta.storage',
   process: 'there is no process here; settings are in meta.config',
-  child_process: 'no programs are started here',
+  child_process: 'programs cannot be started here',
   http: 'make requests with fetch',
   https: 'make requests with fetch',
 };
@@ -48,7 +48,7 @@ export function createModules(deps: GuestDeps): (name: string) => unknown {
   return require;
 }
 
-/** Under another name it evaluates at top level. The code is ours. */
+/** Under another name it evaluates at the top level. The code is ours. */
 // oxlint-disable-next-line no-eval
 const evaluate = globalThis.eval;
 
@@ -59,7 +59,7 @@ function loadLazy(deps: LazyDeps, name: string): unknown {
   return create(deps);
 }
 
-/** `import x from`, `import * as x from`, `require(…)` and `require(…).default` all come to the same. */
+/** Makes `import x from`, `import * as x from`, `require(…)` and `require(…).default` equivalent. */
 function withDefault(module: unknown): unknown {
   if ((typeof module !== 'object' && typeof module !== 'function') || module === null || 'default' in module)
     return module;

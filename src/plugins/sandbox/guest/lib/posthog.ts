@@ -6,7 +6,7 @@ import { bytesOfView } from './text-coding.ts';
 import { toPayload } from './wire.ts';
 
 const library = 'posthog-plugin-server';
-/** Of the plugin server whose behaviour this is; some people filter by it. */
+/** Version of the plugin server whose behaviour this is; some users filter by it. */
 const libraryVersion = '1.10.7';
 
 interface ApiOptions {
@@ -24,7 +24,7 @@ export interface PostHog {
   readonly api: Readonly<Record<'get' | 'post' | 'put' | 'delete', ApiMethod>>;
 }
 
-/** `posthog`: events and requests back to this service. */
+/** `posthog`: sends events and requests to this service. */
 export function createPostHog(bridge: Bridge, fetch: GuestFetch): PostHog {
   return {
     capture: async (event, properties) => {
@@ -79,8 +79,7 @@ async function request(
   const query = method === 'GET' ? (options.data ?? {}) : {};
   const body = method === 'GET' || options.data === undefined ? null : JSON.stringify(options.data);
   const headers = { ...(body !== null && { 'content-type': 'application/json' }), ...options.headers };
-  // A host without keys is the address at which people know this service: the keys that it would need are the project's own,
-  // and those stay here.
+  // A host without keys is this service's public address: the required keys would be the project's, and those stay here.
   if (!options.host || !options.projectApiKey) {
     return callService(bridge, { method, path: withQuery(path, query), headers: withKey(headers, options), body });
   }
@@ -89,7 +88,7 @@ async function request(
   return fetch(withQuery(url, { ...query, token: options.projectApiKey }), init);
 }
 
-/** Another project's keys go along to this service too: it is what they are valid for. */
+/** Sends another project's keys to this service too, for which they are valid. */
 function withKey(headers: Record<string, string>, { personalApiKey }: ApiOptions): Record<string, string> {
   return personalApiKey ? { ...headers, authorization: `Bearer ${personalApiKey}` } : headers;
 }

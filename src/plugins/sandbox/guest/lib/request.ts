@@ -5,7 +5,7 @@ export interface RequestInit {
   readonly method?: unknown;
   readonly headers?: unknown;
   readonly body?: unknown;
-  /** ms; 0 and nothing: as the service is configured. */
+  /** In ms; 0 or unset means the service's timeout. */
   readonly timeout?: unknown;
   readonly redirect?: unknown;
 }
@@ -46,7 +46,7 @@ export class Request extends Body {
   }
 }
 
-/** Text, or a URL and whatever else has an href. */
+/** Accepts text, a URL, and any other object with an href. */
 function urlOf(input: unknown): string {
   const href: unknown = typeof input === 'object' && input !== null ? Reflect.get(input, 'href') : undefined;
   return typeof href === 'string' ? href : String(input);

@@ -9,7 +9,7 @@ export interface ResponseInit {
   readonly redirected?: boolean;
 }
 
-/** As in node-fetch 2. The body is whole when the response is there; it is no stream. */
+/** As in node-fetch 2. The body is complete when the response arrives; it is not a stream. */
 export class Response extends Body {
   readonly status: number;
   readonly statusText: string;

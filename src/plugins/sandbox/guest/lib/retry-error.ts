@@ -1,4 +1,4 @@
-/** Thrown by a plugin: trying again later may help. */
+/** Thrown by a plugin when a later retry may succeed. */
 export class RetryError extends Error {
   override name = 'RetryError';
 }

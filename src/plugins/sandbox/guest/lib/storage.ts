@@ -1,6 +1,6 @@
 import type { Bridge } from './bridge.ts';
 
-/** `meta.storage`: what lasts, of this config alone. */
+/** `meta.storage`: persistent values of this config. */
 export function createStorage(bridge: Bridge) {
   const get = async (key: unknown, defaultValue?: unknown): Promise<unknown> => {
     const found = await bridge.call('storage.get', [String(key)]);
@@ -10,7 +10,7 @@ export function createStorage(bridge: Bridge) {
     await bridge.call('storage.delete', [String(key)]);
   };
   const set = async (key: unknown, value: unknown): Promise<void> => {
-    // What JSON cannot hold (undefined, functions) cannot be stored: nothing is there then.
+    // A value that JSON cannot represent (undefined, functions) deletes the key.
     const text = JSON.stringify(value);
     if (text === undefined) await del(key);
     else await bridge.call('storage.set', [String(key), JSON.parse(text)]);
@@ -26,7 +26,7 @@ function isFound(found: unknown): found is { readonly value: unknown } {
 export function createCursor(bridge: Bridge) {
   const storage = createStorage(bridge);
   return {
-    /** Sets it where nothing is yet. */
+    /** Sets the number if it is unset. */
     init: async (key: unknown, initialValue: unknown = 0): Promise<void> => {
       if ((await storage.get(key)) === undefined) await storage.set(key, numberOf('utils.cursor.init', initialValue));
     },

@@ -2,7 +2,7 @@ const boxed = /^\[object (Boolean|Number|String)\]$/;
 
 type Known = Map<object, unknown>;
 
-/** For what JSON-like data is made of, dates, maps, sets, patterns, errors and bytes, with circles. */
+/** Clones JSON-like data, dates, maps, sets, patterns, errors and bytes, including circular ones. */
 export function structuredClone(value: unknown): unknown {
   return cloneOf(value, new Map());
 }

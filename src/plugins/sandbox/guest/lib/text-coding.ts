@@ -31,7 +31,7 @@ const labels: Readonly<Record<string, string>> = {
   'utf-16': 'utf-16le',
 };
 
-/** UTF-8 and UTF-16LE, whole texts at a time. */
+/** Decodes whole texts in UTF-8 and UTF-16LE. */
 export class TextDecoder {
   readonly encoding: string;
   readonly fatal: boolean;
@@ -48,14 +48,14 @@ export class TextDecoder {
   }
 
   decode(data?: ArrayBuffer | ArrayBufferView, options: { stream?: boolean } = {}): string {
-    if (options.stream) throw new TypeError('TextDecoder reads whole texts here; collect the chunks first');
+    if (options.stream) throw new TypeError('TextDecoder decodes only whole texts here; collect the chunks first');
     const bytes = bytesOfView(data);
     const text = this.encoding === 'utf-8' ? decodeUtf8(bytes, this.fatal) : textOfBytes(bytes, 'utf16le');
     return !this.ignoreBOM && text.startsWith('\ufeff') ? text.slice(1) : text;
   }
 }
 
-/** Of an ArrayBuffer or anything that looks into one; shares the memory. */
+/** Returns the bytes of an ArrayBuffer or a view of one; shares the memory. */
 export function bytesOfView(data: ArrayBuffer | ArrayBufferView | undefined): Uint8Array {
   if (data === undefined) return new Uint8Array(0);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -79,6 +79,6 @@ export function btoa(value: unknown): string {
 export function atob(value: unknown): string {
   const text = String(value).replace(/[\t\n\f\r ]/g, '');
   const bare = text.length % 4 === 0 ? text.replace(/={1,2}$/, '') : text;
-  if (bare.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(bare)) throw invalidCharacter('atob got text that is no base64');
+  if (bare.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(bare)) throw invalidCharacter('atob got text that is not base64');
   return latin1OfBytes(bytesOfText(bare, 'base64'));
 }

@@ -1,7 +1,7 @@
 import type { GuestDeps } from './globals.ts';
 import { URLSearchParams } from './url-search-params.ts';
 
-/** Node's module `url`: the classes, and the old functions as they are in Node. */
+/** Node's module `url`: the classes, and the legacy functions. */
 export function createUrlModule({ bridge, URL }: GuestDeps): Record<string, unknown> {
   const ask = (op: string, ...args: readonly unknown[]): unknown => bridge.callSync(`url.${op}`, args);
   class Url {

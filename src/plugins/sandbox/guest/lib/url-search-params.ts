@@ -5,14 +5,14 @@ type Pair = [name: string, value: string];
 /** As in the URL Standard. */
 export class URLSearchParams {
   #pairs: Pair[];
-  /** Tells the URL that it belongs to. */
+  /** Notifies the URL that it belongs to. */
   #changed: (() => void) | undefined;
 
   constructor(init: unknown = '') {
     this.#pairs = pairsOf(init);
   }
 
-  /** Of a URL: its query without the first `?`; what is changed here changes it there. */
+  /** Creates the params of a URL from its query without the first `?`; changes are passed to the URL. */
   static ofUrl(query: string, changed: (query: string) => void): URLSearchParams {
     const params = new URLSearchParams();
     params.#pairs = parseQuery(query);
@@ -20,7 +20,7 @@ export class URLSearchParams {
     return params;
   }
 
-  /** The URL has another query now. */
+  /** Called when the URL's query changed. */
   static reset(params: URLSearchParams, query: string): void {
     params.#pairs = parseQuery(query);
   }
@@ -78,7 +78,7 @@ export class URLSearchParams {
     for (const [name, value] of this) visit.call(self, value, name, this);
   }
 
-  /** What is added while it runs is visited too. */
+  /** Also visits pairs added during the iteration. */
   *entries(): IterableIterator<[string, string]> {
     for (let at = 0; at < this.#pairs.length; at++) {
       const [name, value] = this.#pairs[at] ?? ['', ''];
@@ -144,7 +144,7 @@ function decodePart(part: string): string {
   return text.includes('%') ? decodePercent(text) : text.toWellFormed();
 }
 
-/** `%` that begins no byte stays what it is. */
+/** A `%` that begins no byte is kept. */
 function decodePercent(text: string): string {
   const bytes = encodeUtf8(text);
   let length = 0;
@@ -167,7 +167,7 @@ function hexValue(code: number | undefined): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Letters, digits and `*-._` stay, a blank is `+`, the rest is percent-encoded. */
+/** Keeps letters, digits and `*-._`; a blank becomes `+`, everything else is percent-encoded. */
 function encodePart(text: string): string {
   if (/^[A-Za-z0-9*\-._]*$/.test(text)) return text;
   return encodeURIComponent(text)

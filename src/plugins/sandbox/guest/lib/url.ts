@@ -6,7 +6,7 @@ type Parts = readonly string[];
 
 const searchAt = urlParts.indexOf('search');
 
-/** One parser for everything, that of Node. Null: that is no URL. */
+/** Node's parser, used everywhere. Null for an invalid URL. */
 interface UrlParser {
   parse(input: string, base: string | null): Parts | null;
   set(href: string, part: UrlPart, value: string): Parts | null;
@@ -33,7 +33,7 @@ class ParsedUrl {
     return url.#parts[at] ?? '';
   }
 
-  /** As in browsers: what cannot be set changes nothing; only an href that is none throws. */
+  /** As in browsers: an invalid part changes nothing; only an invalid href throws. */
   static write(url: ParsedUrl, part: UrlPart, value: string): void {
     const parts = url.#parser.set(ParsedUrl.read(url, 0), part, value);
     if (parts === null) throw invalidUrl(value);
@@ -92,7 +92,7 @@ for (const [at, part] of urlParts.entries()) {
 
 export type GuestUrlConstructor = ReturnType<typeof createUrlClass>;
 
-/** The class URL, over the parser outside. */
+/** Creates the class URL over the parser outside. */
 export function createUrlClass(bridge: Bridge) {
   const parser: UrlParser = {
     parse: (input, base) => bridge.callSync('url.parse', [input, base]) as Parts | null,

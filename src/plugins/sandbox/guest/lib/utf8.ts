@@ -1,5 +1,5 @@
 const replacement = 0xfffd;
-/** Arguments of one call of fromCharCode. */
+/** Arguments per call of fromCharCode. */
 const unitsAtOnce = 8192;
 
 /** Lone surrogates become U+FFFD, as everywhere. */
@@ -8,7 +8,7 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   let length = 0;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
-    // Most of what there is.
+    // By far the most common case.
     if (unit < 0x80) {
       bytes[length++] = unit;
       continue;
@@ -39,7 +39,7 @@ function codePointAt(text: string, at: number): number {
   return code >= 0xd800 && code <= 0xdfff ? replacement : code;
 }
 
-/** Beyond ASCII. */
+/** For characters beyond ASCII. */
 function writeCodePoint(bytes: Uint8Array, at: number, code: number): number {
   const extra = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
   const lead = [0, 0xc0, 0xe0, 0xf0][extra] ?? 0;
@@ -48,10 +48,10 @@ function writeCodePoint(bytes: Uint8Array, at: number, code: number): number {
   return at + extra + 1;
 }
 
-/** As the Encoding Standard says: every longest beginning of a broken sequence is one U+FFFD. A byte order mark stays. */
+/** As in the Encoding Standard: each longest prefix of a broken sequence is one U+FFFD. A byte order mark stays. */
 export function decodeUtf8(bytes: Uint8Array, fatal = false): string {
   let text = '';
-  // One character may be two units.
+  // One character may take two units.
   const units = new Uint16Array(Math.min(bytes.length, unitsAtOnce) + 1);
   let held = 0;
   for (let at = 0; at < bytes.length;) {
@@ -86,7 +86,7 @@ function putCodePoint(units: Uint16Array, at: number, code: number): number {
   return at + 2;
 }
 
-/** Beyond ASCII: code point (-1: broken) and how many bytes it takes. */
+/** For characters beyond ASCII: returns the code point (-1 if broken) and its number of bytes. */
 function readCodePoint(bytes: Uint8Array, at: number): readonly [code: number, width: number] {
   const lead = bytes[at] ?? 0;
   if (lead < 0xc2 || lead > 0xf4) return [-1, 1];
@@ -101,7 +101,7 @@ function readCodePoint(bytes: Uint8Array, at: number): readonly [code: number, w
   return [code, extra + 1];
 }
 
-/** No overlong forms, no surrogates, nothing beyond U+10FFFF. */
+/** Excludes overlong forms, surrogates and everything beyond U+10FFFF. */
 function secondByteRange(lead: number): readonly [low: number, high: number] {
   if (lead === 0xe0) return [0xa0, 0xbf];
   if (lead === 0xed) return [0x80, 0x9f];

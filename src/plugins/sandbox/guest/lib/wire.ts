@@ -1,4 +1,4 @@
-/** What crosses between isolate and process is JSON. Bytes go as text when they are text, as base64 otherwise. */
+/** Data between isolate and process is JSON. Bytes are sent as text if they are text, otherwise as base64. */
 import { bytesOfBase64, base64OfBytes } from './base64.ts';
 import { decodeUtf8, encodeUtf8 } from './utf8.ts';
 
@@ -16,7 +16,7 @@ export function payloadText(payload: Payload): string {
   return 'text' in payload ? payload.text : decodeUtf8(bytesOfBase64(payload.base64));
 }
 
-/** Several chunks as one payload; text stays text. */
+/** Joins chunks into one payload; text stays text. */
 export function joinPayloads(chunks: readonly (string | Uint8Array)[]): Payload {
   if (chunks.every((chunk) => typeof chunk === 'string')) return { text: chunks.join('') };
   return { base64: base64OfBytes(concatBytes(chunks.map((chunk) => bytesOf(chunk)))) };

@@ -22,7 +22,7 @@ const operations = [
   'putRecords',
 ];
 
-/** The part of Kinesis that plugins use: each operation is a method, `(params, callback?)`. */
+/** The part of Kinesis that plugins use: each operation is a method `(params, callback?)`. */
 export class KinesisClient {
   readonly #service: AwsService;
   readonly #buffer: (base64: string) => unknown;
@@ -66,7 +66,7 @@ function failure(answer: unknown, status: number): Error {
   return awsError(type, String(message), status);
 }
 
-/** `Data` goes as base64. */
+/** `Data` is sent as base64. */
 function withBase64(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withBase64);
   if (typeof value !== 'object' || value === null) return value;
@@ -79,7 +79,7 @@ function bytesOf(item: unknown): Uint8Array {
   return item instanceof Uint8Array ? item : encodeUtf8(String(item));
 }
 
-/** … and comes as a Buffer. */
+/** `Data` is returned as a Buffer. */
 function withBuffers(value: unknown, bytes: (base64: string) => unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => withBuffers(item, bytes));
   if (typeof value !== 'object' || value === null) return value;

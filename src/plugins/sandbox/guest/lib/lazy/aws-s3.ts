@@ -10,7 +10,7 @@ import {
 } from './aws-service.ts';
 import { encodePart } from './aws-signature.ts';
 
-/** Parameters that are headers of a request that writes. */
+/** Parameters that become headers of a write request. */
 const headerNames: Readonly<Record<string, string>> = {
   ACL: 'x-amz-acl',
   CacheControl: 'cache-control',
@@ -39,7 +39,7 @@ export class S3Client {
     this.#service = createAwsService(deps, 's3', options);
   }
 
-  /** In one request, whatever the size. */
+  /** Uploads in one request, whatever the size. */
   upload(params: Params, ...rest: readonly unknown[]): object {
     return awsRequest(() => this.#put(params), rest.at(-1));
   }
@@ -93,7 +93,7 @@ export class S3Client {
     return { ETag, Location: `${protocol}//${host}${path}`, Key, key: Key, Bucket };
   }
 
-  /** With the bucket in the host's name, or in the path where that is asked for or the name does not allow it. */
+  /** Puts the bucket into the host name, or into the path if requested or if the name does not allow it. */
   #address(params: Params): { protocol: string; host: string; path: string } {
     const { Bucket, Key } = { ...this.#options.params, ...params };
     const bucket = String(Bucket ?? '');
@@ -132,7 +132,7 @@ function objectFacts(response: Response): Record<string, unknown> {
   };
 }
 
-/** Text of the first element of that name. */
+/** Returns the text of the first element with that name. */
 function tag(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return text === undefined ? undefined : unescapeXml(text);

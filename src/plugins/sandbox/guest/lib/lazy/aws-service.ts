@@ -3,7 +3,7 @@ import type { LazyDeps } from '../modules.ts';
 import type { Response } from '../response.ts';
 import { queryText, signedHeaders, type AwsRequest, type DigestMaker } from './aws-signature.ts';
 
-/** What a client is made with: `new S3({ … })`. */
+/** The options of a client: `new S3({ … })`. */
 export interface AwsOptions {
   readonly accessKeyId?: string;
   readonly secretAccessKey?: string;
@@ -19,7 +19,7 @@ export type Params = Readonly<Record<string, unknown>>;
 
 export interface AwsService {
   readonly region: string;
-  /** `https:` or what the endpoint says, and its host; of the service itself where no endpoint is given. */
+  /** Protocol (`https:` unless the endpoint states one) and host of the endpoint, by default the service's own. */
   readonly origin: { readonly protocol: string; readonly host: string };
   send(request: Omit<AwsRequest, 'host'> & { readonly host?: string }): Promise<Response>;
 }
@@ -53,7 +53,7 @@ export function createAwsService(
   };
 }
 
-/** Text, with or without a protocol, or an AWS.Endpoint. */
+/** Accepts text, with or without a protocol, or an AWS.Endpoint. */
 function endpointOf(given: unknown): string | undefined {
   const href: unknown = typeof given === 'object' && given !== null ? Reflect.get(given, 'href') : given;
   if (href === undefined || href === null || href === '') return undefined;
@@ -61,7 +61,7 @@ function endpointOf(given: unknown): string | undefined {
   return /^https?:\/\//.test(text) ? text : `https://${text}`;
 }
 
-/** As the SDK has them: `name` and `code` are the service's. */
+/** As in the SDK: `name` and `code` are the service's. */
 export function awsError(code: string, message: string, statusCode: number): Error {
   const error = Object.assign(new Error(message), {
     code,
@@ -72,7 +72,7 @@ export function awsError(code: string, message: string, statusCode: number): Err
   return error;
 }
 
-/** An AWS.Request: with a callback it starts at once, otherwise with `promise()` or `send()`. */
+/** An AWS.Request: starts immediately with a callback, otherwise with `promise()` or `send()`. */
 export function awsRequest(work: () => Promise<unknown>, callback: unknown): object {
   if (isCallback(callback)) void callLater(callback, work);
   return {

@@ -26,7 +26,7 @@ export interface DigestMaker {
   createHmac(name: string, key: unknown): Digest;
 }
 
-/** As RFC 3986 says: all but letters, digits and `-._~`. */
+/** Encodes as in RFC 3986: everything but letters, digits and `-._~`. */
 export function encodePart(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -41,7 +41,7 @@ export function queryText(query: Readonly<Record<string, string>>): string {
     .join('&');
 }
 
-/** The headers to send: those given and those that sign them. `host` is signed and left to the one who sends. */
+/** Returns the headers to send: the given ones and the signature. `host` is signed but set by the sender. */
 export function signedHeaders(
   crypto: DigestMaker,
   request: AwsRequest,

@@ -3,7 +3,7 @@ import { KinesisClient } from './aws-kinesis.ts';
 import { S3Client } from './aws-s3.ts';
 import type { AwsOptions } from './aws-service.ts';
 
-/** aws-sdk 2, as far as published plugins use it. Other services of AWS say that they are not there. */
+/** The part of aws-sdk 2 that published plugins use. Other AWS services throw an error that says so. */
 export const create = (deps: LazyDeps): unknown => {
   const { URL } = deps;
   const defaults: Record<string, unknown> = {};

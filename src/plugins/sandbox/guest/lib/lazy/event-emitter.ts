@@ -5,7 +5,7 @@ interface Entry {
   readonly once: boolean;
 }
 
-/** Node's EventEmitter, as far as clients in plugins use it. */
+/** The part of Node's EventEmitter that clients in plugins use. */
 export class EventEmitter {
   static readonly EventEmitter = EventEmitter;
   static readonly default = EventEmitter;
@@ -52,7 +52,7 @@ export class EventEmitter {
     return this;
   }
 
-  /** An `error` that nobody listens for is thrown. */
+  /** An `error` without a listener is thrown. */
   emit(name: unknown, ...args: readonly unknown[]): boolean {
     const entries = this.#of(name);
     if (entries.length === 0 && name === 'error') throw errorOf(args[0]);

@@ -35,7 +35,7 @@ class NotBeforeError extends JsonWebTokenError {
   }
 }
 
-/** The package jsonwebtoken, at work outside; keys are text or PEM. */
+/** The package jsonwebtoken, which runs outside; keys are text or PEM. */
 export const create = ({ bridge }: LazyDeps): unknown => {
   const ask = (op: string, ...args: readonly unknown[]): unknown => {
     const outcome = bridge.callSync(`jwt.${op}`, args) as Outcome;

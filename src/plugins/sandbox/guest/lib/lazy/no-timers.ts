@@ -1,4 +1,4 @@
-/** For packages that cannot do without: what would happen later never happens. */
+/** Timers that never fire, for packages that need them to exist. */
 const timer = { unref: (): object => timer, ref: (): object => timer };
 
 export const setTimeout = (): object => timer;

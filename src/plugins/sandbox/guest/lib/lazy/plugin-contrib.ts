@@ -1,15 +1,15 @@
 import type { LazyDeps } from '../modules.ts';
 
 interface BufferOptions {
-  /** What the sum of the sizes may not exceed. */
+  /** Maximum sum of the sizes. */
   readonly limit: number;
   readonly timeoutSeconds?: number;
   readonly onFlush?: (items: unknown[], points: number) => unknown;
 }
 
 /**
- * createBuffer of @posthog/plugin-contrib. There are no timers: what is left when a delivery of events is over goes then, and
- * what has waited too long goes with the next `add`.
+ * createBuffer of @posthog/plugin-contrib. There are no timers: items left at the end of a delivery are flushed then, and items
+ * that have waited too long with the next `add`.
  */
 export const create = ({ bridge, leftOver }: LazyDeps): unknown => ({
   createBuffer: ({ limit, timeoutSeconds = 60, onFlush }: BufferOptions) => {
@@ -24,14 +24,14 @@ export const create = ({ bridge, leftOver }: LazyDeps): unknown => ({
       [items, points] = [[], 0];
       const before = flushing;
       flushing = (async () => {
-        // One after the other; what went wrong before has rejected whoever waited for it.
+        // One after the other; an earlier failure has rejected its own callers.
         await before.catch(() => undefined);
         await onFlush?.(batch, size);
       })();
       return flushing;
     };
     const isDue = (): boolean => items.length > 0 && bridge.now() - since >= timeoutSeconds * 1000;
-    /** Resolves when nothing had to be flushed for it, or when that is done. */
+    /** Resolves when no flush was needed, or when it is done. */
     const add = async (item: unknown, size: unknown = 1): Promise<void> => {
       const weight = Number(size) || 0;
       const first = isDue() || (items.length > 0 && points + weight > limit) ? flush() : undefined;

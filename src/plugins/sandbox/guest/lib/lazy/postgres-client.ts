@@ -2,7 +2,7 @@ import { EventEmitter } from './event-emitter.ts';
 import { answered, isCallback, type Callback, type PostgresWire } from './postgres-wire.ts';
 
 export class PostgresClient extends EventEmitter {
-  /** Given to what a pool lends. */
+  /** Present on clients that a pool lends. */
   release?: (broken?: unknown) => void;
   readonly #wire: PostgresWire;
   readonly #options: unknown;

@@ -102,7 +102,7 @@ export class PostgresPool extends EventEmitter {
     }
   }
 
-  /** There is room for another one: whoever waits makes it. */
+  /** A client is gone, so a waiting caller can open another one. */
   #gone(): void {
     this.#count--;
     this.#waiting.shift()?.(undefined);

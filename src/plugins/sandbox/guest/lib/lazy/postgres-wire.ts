@@ -20,14 +20,14 @@ export function isCallback(value: unknown): value is Callback {
   return typeof value === 'function';
 }
 
-/** As a promise, or with a callback. */
+/** Returns a promise, or calls the callback. */
 export function answered<T>(work: Promise<T>, callback: Callback | undefined): Promise<T> | undefined {
   if (callback === undefined) return work;
   void callLater(callback, () => work);
   return undefined;
 }
 
-/** The connections outside. */
+/** The connections outside the isolate. */
 export interface PostgresWire {
   connect(options: unknown): Promise<unknown>;
   query(connection: unknown, text: unknown, values: readonly unknown[] | undefined): Promise<unknown>;
@@ -44,7 +44,7 @@ export function createPostgresWire({ bridge, Buffer }: LazyDeps): PostgresWire {
   };
   const read = createReader((base64) => Buffer.from(bytesOfBase64(base64).buffer));
   return {
-    // Functions and class instances do not cross.
+    // Functions and class instances cannot cross.
     connect: (options) => ask('connect', JSON.parse(JSON.stringify(options))),
     query: async (connection, given, values) => {
       const query = queryOf(given, values);
@@ -71,7 +71,7 @@ function queryOf(given: unknown, values: readonly unknown[] | undefined): Query 
   };
 }
 
-/** As pg sends them: times and objects as text, bytes as bytes, lists as they are. */
+/** Converts values as pg sends them: times and objects as text, bytes as bytes, lists unchanged. */
 function plainValue(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (value instanceof Date) return value.toISOString();

@@ -3,7 +3,7 @@ import { PostgresClient } from './postgres-client.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { createPostgresWire } from './postgres-wire.ts';
 
-/** Client and Pool of the package pg. The connection itself is made outside, to addresses that plugins may reach. */
+/** Client and Pool of the package pg. Connections are opened outside, to addresses that plugins may reach. */
 export const create = (deps: LazyDeps): unknown => {
   const wire = createPostgresWire(deps);
   class Client extends PostgresClient {

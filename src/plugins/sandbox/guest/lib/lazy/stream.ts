@@ -5,7 +5,7 @@ interface Target {
   end(): unknown;
 }
 
-/** PassThrough alone: what is written (or pushed) is handed on to listeners and pipes, one turn later. */
+/** PassThrough only: written (or pushed) data is passed to listeners and pipes one turn later. */
 class PassThrough extends EventEmitter {
   readonly #waiting: unknown[] = [];
   readonly #targets: Target[] = [];

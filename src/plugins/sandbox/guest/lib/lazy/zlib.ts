@@ -15,7 +15,7 @@ const names = [
   'brotliDecompress',
 ];
 
-/** Node's zlib, whole data at a time: `gzipSync(data)` and `gzip(data, callback)`. */
+/** Node's zlib for whole data: `gzipSync(data)` and `gzip(data, callback)`. */
 export const create = ({ bridge, Buffer }: LazyDeps): unknown => {
   const run = (name: string, data: unknown, options: unknown): unknown => {
     const level: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'level') : undefined;
