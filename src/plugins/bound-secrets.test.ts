@@ -19,7 +19,7 @@ const kept = new Set(['key']);
 const unbound = (before: SettingValues, after: SettingValues) =>
   unboundSecrets(fields, before, after, kept).map(({ destination }) => destination);
 
-describe('a secret is bound to the address that it was given for', () => {
+describe('a secret is bound to the address it was given for', () => {
   const site = { base_url: 'https://a.example/v1' };
   const list = { urls: 'https://a.example/1\nhttps://b.example/2' };
 
@@ -46,13 +46,13 @@ describe('a secret is bound to the address that it was given for', () => {
     expect(unbound(before, after)).toEqual([destination]);
   });
 
-  it('a plugin that does not say where its secrets go has them bound to everything that is called like an address', () => {
+  it('secrets of a plugin without declared destinations are bound to all settings named like an address', () => {
     const own = [field('myHost'), field('apiUrl'), field('mode'), field('token', { secret: true })];
     const change = (key: string) => unboundSecrets(own, {}, { [key]: 'x' }, new Set(['token'])).length;
     expect(['myHost', 'apiUrl', 'mode'].map(change)).toEqual([1, 1, 0]);
   });
 
-  it('every secret of a built-in plugin says to which of its settings it is bound', () => {
+  it('every secret of a built-in plugin declares the settings it is bound to', () => {
     const secrets = builtInRegistry
       .list()
       .flatMap(({ slug, fields: own }) =>

@@ -70,7 +70,7 @@ describe('check of settings', () => {
     expect(errors).toEqual([{ code: 'invalid_input', attr, detail: expect.stringContaining(detail) }]);
   });
 
-  it('numbers and flags are kept as text, which is what plugins get, and JSON as it is', () => {
+  it('numbers and flags are stored as text, as plugins receive them, and JSON unchanged', () => {
     const fields = [...typed, { key: 'table', name: 'Table', type: 'json' } as const];
     const values = { rate: 5, count: '7', on: false, lines: 'a\nb', table: 3 };
     expect(nextSettings({ fields, settings: {} }, values, 'merge')).toEqual({
@@ -105,8 +105,8 @@ describe('check of settings', () => {
     ['required only when every condition holds', { required_if: [['url'], ['mode', 'b']] }, { url: 'x' }, false],
     ['required by a default of another', { required_if: [['mode', 'a']] }, {}, true],
     ['never required by no conditions', { required_if: [] }, {}, false],
-    ['not required while nobody is asked for it', { required: true, visible_if: [['mode', 'b']] }, {}, false],
-    ['required once somebody is', { required: true, visible_if: [['mode', 'b']] }, { mode: 'b' }, true],
+    ['not required while it is hidden', { required: true, visible_if: [['mode', 'b']] }, {}, false],
+    ['required once it is visible', { required: true, visible_if: [['mode', 'b']] }, { mode: 'b' }, true],
     ['never missing with a default', { required_if: [['url', '']], default: 'd' }, {}, false],
   ] as const)('%s', (_name, conditions, values, missing) => {
     const conditional: readonly PluginField[] = [
@@ -117,14 +117,14 @@ describe('check of settings', () => {
     expect(missingRequired(conditional, values)).toEqual(missing ? ['host'] : []);
   });
 
-  it('a plugin receives values, else defaults, and nothing that it does not know', () => {
+  it('a plugin receives values, otherwise defaults, and no unknown settings', () => {
     expect(withDefaults(fields, { name: 'x', region: '', other: 1 })).toEqual({ name: 'x', region: 'eu' });
     expect(withDefaults(fields, { table: false })).toEqual({ region: 'eu', table: false });
   });
 });
 
 describe('masks', () => {
-  it('secrets that are set show as the mask, empty ones as empty, unknown keys not at all', () => {
+  it('set secrets are masked, empty ones are empty, unknown keys are hidden', () => {
     expect(maskSettings(fields, { name: 'x', token: 's', stray: 'secret of an older version' })).toEqual({
       name: 'x',
       token: secretMask,

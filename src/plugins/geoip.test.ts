@@ -43,7 +43,7 @@ function open(from = path, options: GeoIpOptions = {}): GeoIpSource {
   return source;
 }
 
-describe('where an address is', () => {
+describe('the location of an address', () => {
   it.each([24, 28, 32] as const)('comes from the file, with pointers of %i bits', async (recordSize) => {
     await writeCityDatabase(path, networks, { recordSize });
     const { geoip, geoipProblem } = open();
@@ -75,8 +75,8 @@ describe('where an address is', () => {
   });
 });
 
-describe('a database that is not there', () => {
-  it('no path: the setting is named', () => {
+describe('a missing database', () => {
+  it('without a path the setting is named', () => {
     expect(open('')).toMatchObject({
       geoip: undefined,
       geoipProblem:
@@ -101,7 +101,7 @@ describe('a database that is not there', () => {
 });
 
 describe('a file that changes', () => {
-  it('is read again, by whoever has it already', async () => {
+  it('is read again, also for existing users', async () => {
     await writeCityDatabase(path, networks);
     let changes = 0;
     const source = open(path, { onChange: () => (changes += 1) });
@@ -129,7 +129,7 @@ describe('a file that changes', () => {
     expect(source.geoip?.locate('1.2.3.4')?.city?.names?.en).toBe('new');
   });
 
-  it('one that comes later is found by itself', async () => {
+  it('one that appears later is found automatically', async () => {
     const found = Promise.withResolvers<void>();
     const source = open(path, { checkMs: 20, onChange: () => found.resolve() });
     expect(source.geoip).toBeUndefined();
@@ -139,10 +139,10 @@ describe('a file that changes', () => {
     expect([source.geoipProblem, source.geoip?.locate('1.2.3.4')?.city?.names?.en]).toEqual(['', 'one']);
   });
 
-  it('a file that is cut off in its data gives no place instead of an error', async () => {
+  it('a truncated file returns no location instead of an error', async () => {
     const whole = cityDatabase(networks);
     const damaged = Buffer.from(whole);
-    // Every control byte of the data becomes one that no format has.
+    // Replaces every control byte of the data by an invalid one.
     damaged.fill(
       0xff,
       whole.indexOf(Buffer.alloc(16)) + 16,

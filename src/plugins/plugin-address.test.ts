@@ -28,7 +28,7 @@ describe('an address of a git host', () => {
     );
   });
 
-  it('a branch may hold slashes: the whole is tried after the folder', () => {
+  it('a branch may contain slashes: the whole is tried after the folder', () => {
     expect(parseAddress(`${repository}/tree/fix/crash`)).toMatchObject({
       archives: [
         { url: `${repository}/archive/fix.zip`, folder: 'crash' },
@@ -60,7 +60,7 @@ describe('other addresses', () => {
     expect(parseAddress(address)).toEqual({ kind: 'npm', name, version });
   });
 
-  it('anything else is an archive; its query is not shown, and does not make it another', () => {
+  it('anything else is an archive; its query is not shown and not part of its identity', () => {
     const address = 'https://files.example/p/plugin.zip?signature=hunter2#x';
     expect(parseAddress(address)).toEqual({ kind: 'archive', url: address });
     expect(shownAddress(address)).toBe('https://files.example/p/plugin.zip');

@@ -54,8 +54,8 @@ function repeated(names: readonly string[]): string[] {
   return names.filter((name, index) => names.indexOf(name) !== index);
 }
 
-describe('the plugins that this program brings', () => {
-  it('are found by their slugs, which are unique, as their names are', () => {
+describe('built-in plugins', () => {
+  it('are found by their slugs; slugs and names are unique', () => {
     for (const plugin of builtInPlugins) expect(builtInRegistry.get(plugin.slug)).toBe(plugin);
     expect(builtInRegistry.get('constructor')).toBeUndefined();
     expect(repeated(builtInPlugins.map(({ slug }) => slug))).toEqual([]);
@@ -70,14 +70,14 @@ describe('the plugins that this program brings', () => {
     expect(repeated(plugin.fields.map(({ key }) => key))).toEqual([]);
   });
 
-  it('no published plugin is taken for two', () => {
+  it('no published plugin is listed twice', () => {
     const known = transformations.flatMap(({ alsoKnownAs = [] }) => alsoKnownAs.map((name) => name.toLowerCase()));
     expect(repeated(known)).toEqual([]);
     const gone = new Set(notBuiltIn.map(({ name }) => name.toLowerCase()));
     expect(known.filter((name) => gone.has(name))).toEqual([]);
   });
 
-  it.each(published)('%s has its place', (name) => {
+  it.each(published)('%s is listed', (name) => {
     const wanted = name.toLowerCase();
     const found = transformations.filter(({ alsoKnownAs = [], name: own }) =>
       [own, ...alsoKnownAs].some((each) => each.toLowerCase() === wanted),
@@ -109,7 +109,7 @@ describe('the example of a transformation', () => {
   });
 
   it.each(transformations.map((plugin) => [plugin.slug, plugin] as const))(
-    '%s is created without anything that can be seen',
+    '%s is created without visible effects',
     (_slug, plugin) => {
       const { geoip, geoipProblem } = exampleHost();
       const host = trialHost(new Map(), { geoip, geoipProblem });
@@ -118,7 +118,7 @@ describe('the example of a transformation', () => {
   );
 });
 
-it('every built-in transformation that keeps values between events is known as such', () => {
+it('every built-in transformation that stores values between events is declared as such', () => {
   const keeping = transformations.filter((plugin) => {
     let asked = false;
     const host = new Proxy(exampleHost(), {

@@ -9,7 +9,7 @@ import { capabilitiesOf, syncPlugins } from './sync-plugins.ts';
 const now = Date.parse('2026-11-20T10:00:00Z');
 
 describe('built-in plugins', () => {
-  it('keep their ids over starts, changes and several processes at once', async () => {
+  it('keep their ids across starts, changes and concurrent processes', async () => {
     await using store = await tempMetadata();
     await Promise.all([syncPlugins(store.db, builtInPlugins, now), syncPlugins(store.db, builtInPlugins, now)]);
     const ids = async () => store.db.selectFrom('plugins').select(['id', 'slug']).orderBy('slug').execute();
@@ -23,7 +23,7 @@ describe('built-in plugins', () => {
     expect(rows[0]?.created_at).not.toBe(rows[0]?.updated_at);
   });
 
-  it('take their slug from a plugin that people installed under it earlier, and nothing else', async () => {
+  it('take their slug from a plugin that users installed under it earlier, and nothing else', async () => {
     await using store = await tempMetadata();
     const { id: organization_id } = await createOrganization(store.db, { name: 'o' }, now);
     const text = { name: 'Theirs', description: '', version: '1', url: null, created_at: '', updated_at: '' };
@@ -37,7 +37,7 @@ describe('built-in plugins', () => {
     expect(rows).toEqual([{ name: 'Drop events' }]);
   });
 
-  it('are told apart by slugs, which are kebab-case', () => {
+  it('are distinguished by slugs in kebab-case', () => {
     const slugs = builtInPlugins.map(({ slug }) => slug);
     expect(new Set(slugs).size).toBe(slugs.length);
     for (const slug of slugs) expect(slug).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
@@ -45,15 +45,18 @@ describe('built-in plugins', () => {
     expect(builtInRegistry.get('constructor')).toBeUndefined();
   });
 
-  it.each(builtInPlugins.map((plugin) => [plugin.slug, plugin] as const))('%s: fields make sense', (_slug, plugin) => {
-    const fields: readonly PluginField[] = plugin.fields;
-    const keys = fields.map(({ key }) => key);
-    expect(new Set(keys).size).toBe(keys.length);
-    const choiceFields = fields.filter(({ type }) => type === 'choice');
-    for (const { choices, default: standard } of choiceFields) expect(choices).toContain(standard);
-    expect(fields.filter(({ type, choices }) => type !== 'choice' && choices !== undefined)).toEqual([]);
-    expect(familiesOf(capabilitiesOf(plugin))).toEqual([plugin.kind]);
-  });
+  it.each(builtInPlugins.map((plugin) => [plugin.slug, plugin] as const))(
+    '%s: fields are consistent',
+    (_slug, plugin) => {
+      const fields: readonly PluginField[] = plugin.fields;
+      const keys = fields.map(({ key }) => key);
+      expect(new Set(keys).size).toBe(keys.length);
+      const choiceFields = fields.filter(({ type }) => type === 'choice');
+      for (const { choices, default: standard } of choiceFields) expect(choices).toContain(standard);
+      expect(fields.filter(({ type, choices }) => type !== 'choice' && choices !== undefined)).toEqual([]);
+      expect(familiesOf(capabilitiesOf(plugin))).toEqual([plugin.kind]);
+    },
+  );
 });
 
 describe('families of a plugin', () => {

@@ -3,7 +3,7 @@ import { parseAddress, refusedAs } from './addresses.ts';
 import { parseAllowList, refusedAddress } from './allow-list.ts';
 import { resolveAllowed } from './resolve-allowed.ts';
 
-describe('what an address is', () => {
+describe('classification of addresses', () => {
   it.each([
     ['0.0.0.0', 'unspecified'],
     ['0.1.2.3', 'unspecified'],
@@ -95,7 +95,7 @@ describe('what an address is', () => {
     'fe80::1%lo',
     '[::1]',
     '1::2::3',
-  ])('%j is none', (text) => expect(parseAddress(text)).toBeUndefined());
+  ])('%j is invalid', (text) => expect(parseAddress(text)).toBeUndefined());
 });
 
 describe('the allow list', () => {
@@ -175,13 +175,13 @@ describe('an address for other protocols', () => {
     await expect(resolveAllowed('in.example', 5433, allow, resolver)).rejects.toThrow('which is a private address');
   });
 
-  // Real look-ups: the system itself understands these spellings of 127.0.0.1.
+  // Real look-ups: the system accepts these spellings of 127.0.0.1.
   it.each(['2130706433', '0x7f000001', '127.1', '0177.0.0.1', 'localhost'])('%s is the loopback', async (host) => {
     await expect(resolveAllowed(host, 5432, [])).rejects.toThrow(/loopback|not found/);
   });
 
   it.each(['/var/run/postgresql', '', 'a b', 'fe80::1%lo', 'a\u0000b', 'x'.repeat(254)])(
-    '%j is no host',
+    '%j is not a host',
     async (host) => {
       await expect(resolveAllowed(host, 5432, [])).rejects.toThrow('expected a host name or an address');
     },

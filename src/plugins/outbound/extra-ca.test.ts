@@ -17,8 +17,8 @@ async function written(text: string): Promise<string> {
   return path;
 }
 
-describe('certificates that an operator adds', () => {
-  it('none by default; a file with several is taken whole', async () => {
+describe('additional certificates of an operator', () => {
+  it('none by default; all certificates of a file are used', async () => {
     expect(readExtraCa('')).toBeUndefined();
     const two = `# ours\n${certificate}\n${certificate}`;
     expect(readExtraCa(await written(two))).toBe(two);

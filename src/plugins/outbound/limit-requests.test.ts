@@ -6,7 +6,7 @@ const response: OutboundResponse = { status: 200, statusText: '', headers: {}, b
 const request = { url: 'https://x.example/' };
 
 describe('requests of one user', () => {
-  it('beyond the number per minute are refused until the next minute', async () => {
+  it('beyond the limit per minute they are refused until the next minute', async () => {
     let now = 0;
     const fetch = limitRequests(async () => response, { perMinute: 3, atOnce: 10, now: () => now });
     for (let sent = 0; sent < 3; sent += 1) await fetch(request);
@@ -20,7 +20,7 @@ describe('requests of one user', () => {
     expect((await fetch(request)).status).toBe(200);
   });
 
-  it('a clock that goes back starts a new minute', async () => {
+  it('a clock set back starts a new minute', async () => {
     let now = 1_000_000;
     const fetch = limitRequests(async () => response, { perMinute: 1, atOnce: 10, now: () => now });
     await fetch(request);
@@ -28,7 +28,7 @@ describe('requests of one user', () => {
     expect((await fetch(request)).status).toBe(200);
   });
 
-  it('beyond the number at once wait for their turn, also when others fail', async () => {
+  it('beyond the concurrency limit they are queued, also when others fail', async () => {
     const ends: (() => void)[] = [];
     let most = 0;
     let running = 0;
@@ -54,7 +54,7 @@ describe('requests of one user', () => {
     expect([most, running]).toEqual([3, 0]);
   });
 
-  it('cannot wait in a line without end', async () => {
+  it('have a limited queue', async () => {
     let now = 0;
     const never = (): Promise<OutboundResponse> => new Promise(() => undefined);
     const fetch = limitRequests(never, { perMinute: 5, atOnce: 1, now: () => now });

@@ -6,7 +6,7 @@ import { fetchLoadedLate, streamLoadedLate } from './load-late.ts';
 const limits = { timeoutMs: 5000, bytesMax: 1000 };
 const signal = new AbortController().signal;
 
-it('requests that begin while the client is loaded go out by the same one, and its connections end with it', async () => {
+it('requests that begin while the client is loading use the same one, and closing it ends its connections', async () => {
   await using server = await testServer((_request, response) => void response.end('here'));
   const url = `http://127.0.0.1:${server.port}/`;
   const allow = parseAllowList('127.0.0.1');
@@ -19,12 +19,12 @@ it('requests that begin while the client is loaded go out by the same one, and i
   await expect(fetch({ url })).rejects.toThrow(`the request to http://127.0.0.1:${server.port} failed`);
 });
 
-it('an address that may not be reached is refused by the first request as by any other', async () => {
+it('a forbidden address is refused by the first request as by any other', async () => {
   const fetch = fetchLoadedLate({ allow: [], ...limits });
   await expect(fetch({ url: 'http://127.0.0.1:1/' })).rejects.toMatchObject({ kind: 'address' });
   await fetch.close();
 });
 
-it('one that was never used has nothing to close', async () => {
+it('an unused one has nothing to close', async () => {
   await expect(streamLoadedLate({ allow: [] }).close()).resolves.toBeUndefined();
 });

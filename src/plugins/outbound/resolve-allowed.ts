@@ -8,7 +8,7 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** Returns every address of a name; rejects when there is none. */
+/** Returns every address of a name; rejects if it has none. */
 export type Resolver = (name: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
 export const systemResolver: Resolver = (name) => lookup(name, { all: true, verbatim: true });
@@ -17,7 +17,7 @@ export const systemResolver: Resolver = (name) => lookup(name, { all: true, verb
  * Returns the permitted addresses of a host; at least one. Connect to one of them and not to the name: a second look-up could
  * return another address.
  * @param host name or address; an IPv6 address with or without brackets
- * @throws OutboundError `address` when all are refused, `network` when there is none
+ * @throws OutboundError `address` when all are refused, `network` if it has none
  */
 export async function resolveAllAllowed(
   host: string,

@@ -96,7 +96,7 @@ describe('where a request may go', () => {
     expect(error.message).toMatch(/^expected .*, got/);
   });
 
-  it('names the host and the rule, and repeats neither user nor query nor path', async () => {
+  it('names the host and the rule, without user, query and path', async () => {
     const url = 'http://ada:geheim@10.1.2.3:81/hooks/s3cr3t?token=abc#x';
     const { message } = await refusal(open('')({ url }));
     expect(message).toBe(
@@ -114,11 +114,11 @@ describe('where a request may go', () => {
     expect(other.kind).toBe('address');
   });
 
-  it('a name that answers with a permitted address first and another one later reaches nothing', async () => {
+  it('a name that resolves to a permitted address first and to another one later reaches nothing', async () => {
     await using server = await testServer((_request, response) => response.end('secret'));
     const resolver = resolverOf(['127.0.0.3'], ['127.0.0.1']);
     const fetch = open('127.0.0.3', { resolver });
-    // The first connection goes to the checked address, where nobody answers; the second look-up is checked again.
+    // The first connection goes to the checked address, where nothing listens; the second resolution is checked again.
     const first = await refusal(fetch({ url: `http://rebind.example:${server.port}/` }));
     expect(first.kind).toBe('network');
     const second = await refusal(fetch({ url: `http://rebind.example:${server.port}/` }));
@@ -126,7 +126,7 @@ describe('where a request may go', () => {
     expect([server.seen, server.connections(), resolver.calls]).toEqual([[], 0, 2]);
   });
 
-  it('one look-up per connection: what was checked is what is connected to', async () => {
+  it('one resolution per connection: the checked address is the connected one', async () => {
     await using server = await testServer((_request, response) => response.end('here'));
     const resolver = resolverOf(['127.0.0.1'], ['10.0.0.1']);
     const fetch = open('127.0.0.1', { resolver });
@@ -135,14 +135,14 @@ describe('where a request may go', () => {
     expect(server.requests[0]?.headers.host).toBe(`twice.example:${server.port}`);
   });
 
-  it('of several addresses the refused ones are left out', async () => {
+  it('refused addresses among several are skipped', async () => {
     await using server = await testServer((_request, response) => response.end('here'));
     const resolver = resolverOf(['10.0.0.1', '169.254.169.254', '127.0.0.1']);
     const { status } = await open('127.0.0.1', { resolver })({ url: `http://many.example:${server.port}/` });
     expect(status).toBe(200);
   });
 
-  it('a name that is not found can be tried again', async () => {
+  it('an unresolved name can be retried', async () => {
     const resolver: Resolver = async () => {
       throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
     };
@@ -168,7 +168,7 @@ describe('redirects', () => {
     expect(error.message).toContain(reason);
   });
 
-  it('of a name whose address changes on the way are refused', async () => {
+  it('to a name whose address changes in between are refused', async () => {
     await using server = await testServer((_request, response) =>
       response.writeHead(302, { location: '/again', connection: 'close' }).end(),
     );
@@ -186,7 +186,7 @@ describe('redirects', () => {
     [307, 'POST', 'POST', 'data'],
     [308, 'PUT', 'PUT', 'data'],
     [302, 'DELETE', 'DELETE', 'data'],
-  ])('%i after %s goes on as %s', async (status, method, becomes, sent) => {
+  ])('%i after %s continues as %s', async (status, method, becomes, sent) => {
     let received = '';
     await using server = await testServer((request, response) => {
       if (request.url === '/') {
@@ -204,7 +204,7 @@ describe('redirects', () => {
     expect(server.requests[1]?.headers['content-type']).toBe(becomes === method ? 'text/plain' : undefined);
   });
 
-  it('to another origin go without Authorization and Cookie, to the same one with them', async () => {
+  it('to another origin omit Authorization and Cookie, to the same one keep them', async () => {
     await using other = await testServer((_request, response) => response.end('end'));
     await using server = await testServer((request, response) => {
       const location = request.url === '/' ? '/same' : `http://127.0.0.1:${other.port}/other`;
@@ -260,7 +260,7 @@ describe('how long and how much', () => {
     expect(error.message).toBe(`expected a response from http://127.0.0.1:${server.port} within 200 ms, got none`);
   });
 
-  it('redirects do not start the time anew', async () => {
+  it('redirects do not restart the timeout', async () => {
     await using server = await testServer((_request, response) => {
       setTimeout(() => response.writeHead(302, { location: '/' }).end(), 80);
     });
@@ -268,13 +268,13 @@ describe('how long and how much', () => {
     expect(error.message).toContain('within 200 ms');
   });
 
-  it('a look-up that hangs is given up too', async () => {
+  it('a hanging name resolution times out too', async () => {
     const resolver: Resolver = () => new Promise(() => undefined);
     const error = await refusal(open('', { resolver, timeoutMs: 100 })({ url: 'http://slow.example/' }));
     expect(error.kind).toBe('limit');
   });
 
-  it('a caller cannot have more time than is configured', async () => {
+  it('a caller cannot exceed the configured timeout', async () => {
     await using server = await testServer(() => undefined);
     const fetch = open('127.0.0.1', { timeoutMs: 100 });
     const error = await refusal(fetch({ url: `http://127.0.0.1:${server.port}/`, timeoutMs: 60_000 }));
@@ -310,7 +310,7 @@ describe('how long and how much', () => {
     expect(Buffer.from(body).toString()).toBe(text);
   });
 
-  it('a cut-off compressed answer is an error and not half an answer', async () => {
+  it('a truncated compressed response is an error, not half a response', async () => {
     await using server = await testServer((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(1000)).subarray(0, -9)),
     );
@@ -319,7 +319,7 @@ describe('how long and how much', () => {
     expect(error.message).toContain('damaged');
   });
 
-  it('an empty answer may name an encoding', async () => {
+  it('an empty response may name an encoding', async () => {
     await using server = await testServer((_request, response) =>
       response.writeHead(204, { 'content-encoding': 'gzip' }).end(),
     );
@@ -327,7 +327,7 @@ describe('how long and how much', () => {
     expect([status, body.length]).toEqual([204, 0]);
   });
 
-  it('more headers than there may be', async () => {
+  it('too many headers', async () => {
     await using server = await testServer((_request, response) => {
       for (let index = 0; index < 60; index += 1) response.setHeader(`x-${index}`, 'x'.repeat(1000));
       response.end();
@@ -371,7 +371,7 @@ describe('TLS', () => {
     ]);
   });
 
-  it('a certificate that nobody trusts is refused', async () => {
+  it('an untrusted certificate is refused', async () => {
     await using server = await open443();
     const error = await refusal(open('127.0.0.1', { resolver })({ url: `https://secure.example:${server.port}/` }));
     expect(error.kind).toBe('network');
@@ -379,8 +379,8 @@ describe('TLS', () => {
   });
 });
 
-describe('what is sent', () => {
-  it('the connection is ours: its headers cannot be set', async () => {
+describe('sending requests', () => {
+  it('headers of the connection cannot be set', async () => {
     await using server = await testServer((_request, response) => response.end());
     const forged = {
       Host: 'evil.example',
@@ -416,7 +416,7 @@ describe('what is sent', () => {
     expect(error.message).not.toContain('evil');
   });
 
-  it('a refused connection, a reset and nonsense are told apart', async () => {
+  it('a refused connection, a reset and an invalid response are distinguished', async () => {
     const nonsense = createTcpServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => socket.end('SSH-2.0-nothing\r\n'));
@@ -432,7 +432,7 @@ describe('what is sent', () => {
     expect(await messageAt(port)).toContain('refused');
   });
 
-  it('a connection is used again, and none is left open after close', async () => {
+  it('connections are reused, and none stays open after close', async () => {
     await using server = await testServer((_request, response) => response.end('x'));
     const fetch = open('127.0.0.1');
     for (let sent = 0; sent < 5; sent += 1) await fetch({ url: `http://127.0.0.1:${server.port}/` });

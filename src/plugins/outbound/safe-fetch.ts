@@ -148,7 +148,7 @@ function pinnedLookup(addresses: readonly [ResolvedAddress, ...ResolvedAddress[]
   };
 }
 
-/** Converts errors to OutboundError. A look-up cannot be cancelled, so the time is also limited here. */
+/** Converts errors to OutboundError. Name resolution cannot be cancelled, so the time is also limited here. */
 async function inTime<T>(hop: Hop, timeoutMs: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);

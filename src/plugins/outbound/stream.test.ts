@@ -29,8 +29,8 @@ async function textOf({ body }: OutboundStreamResponse): Promise<string> {
   return Buffer.concat(await Array.fromAsync(body)).toString();
 }
 
-describe('answers without limit of size', () => {
-  it('come as they are sent, more than would fit into memory at once', async () => {
+describe('responses of unlimited size', () => {
+  it('are streamed, beyond what fits into memory', async () => {
     const piece = Buffer.alloc(1024 * 1024, 'x');
     const server = await start(async (_request, response) => {
       for (let sent = 0; sent < 200; sent += 1) {
@@ -44,7 +44,7 @@ describe('answers without limit of size', () => {
     expect([status, bytes]).toEqual([200, 200 * 1024 * 1024]);
   });
 
-  it('gzip of the transfer is undone, gzip of the file is not', async () => {
+  it('gzip of the transfer is decoded, gzip of the file is not', async () => {
     const file = gzipSync('{"a":1}\n');
     const server = await start((request, response) => {
       if (request.url === '/file.gz') response.writeHead(200, { 'content-type': 'application/gzip' }).end(file);
@@ -57,7 +57,7 @@ describe('answers without limit of size', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip');
   });
 
-  it('a method, headers and a body are sent; the answer to HEAD has none', async () => {
+  it('a method, headers and a body are sent; the response to HEAD has no body', async () => {
     const server = await start((request, response) => {
       response.writeHead(200, { etag: '"1"', 'x-method': request.method });
       request.pipe(response);
@@ -72,8 +72,8 @@ describe('answers without limit of size', () => {
   });
 });
 
-describe('answers that do not come', () => {
-  it('addresses that are not allowed are refused, also where a redirect leads to them', async () => {
+describe('missing responses', () => {
+  it('forbidden addresses are refused, also as the target of a redirect', async () => {
     const server = await start((_request, response) => {
       response.writeHead(302, { location: `http://127.0.0.2:${server.port}/inner` }).end();
     });
@@ -96,7 +96,7 @@ describe('answers that do not come', () => {
     await expect(loop).rejects.toThrow('at most 5 redirects');
   });
 
-  it('headers stay with their origin: a redirect to another one gets none that could be a secret', async () => {
+  it('headers stay with their origin: a redirect to another one receives none that could be secret', async () => {
     const other = await start((_request, response) => void response.end('there'));
     const server = await start((request, response) => {
       const location = request.url === '/' ? '/same' : `http://127.0.0.1:${other.port}/other`;
@@ -109,7 +109,7 @@ describe('answers that do not come', () => {
     expect(other.requests[0]?.headers['accept-encoding']).toBe('identity');
   });
 
-  it('a connection that breaks ends the body with an error that can be tried again', async () => {
+  it('a broken connection ends the body with a retryable error', async () => {
     const server = await start((request, response) => {
       const encoding = request.url === '/gzip' ? { 'content-encoding': 'gzip' } : {};
       response.writeHead(200, { 'content-length': 1000, ...encoding });
@@ -123,7 +123,7 @@ describe('answers that do not come', () => {
     }
   });
 
-  it('gzip that is cut short is an error', async () => {
+  it('truncated gzip is an error', async () => {
     const server = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('half of it').subarray(0, 15));
     });
@@ -131,7 +131,7 @@ describe('answers that do not come', () => {
     await expect(textOf(answer)).rejects.toThrow(/damaged or truncated/);
   });
 
-  it('silence is an error after the time that was given', async () => {
+  it('silence is an error after the given time', async () => {
     const server = await start((request, response) => {
       if (request.url === '/body') response.write('first');
     });

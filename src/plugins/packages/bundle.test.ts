@@ -30,7 +30,7 @@ describe('a plugin of one file', () => {
     expect(exported['processEvent']).toBeTypeOf('function');
   });
 
-  it('a script that exports nothing has its functions at the top, also as TypeScript', async () => {
+  it('a script without exports keeps its functions at the top level, also as TypeScript', async () => {
     const text =
       "import type { Plugin } from '@posthog/plugin-scaffold'\nfunction processEvent(event: object) { return event }";
     const { code, exported, required } = await load({ 'index.ts': text });
@@ -39,7 +39,7 @@ describe('a plugin of one file', () => {
     expect(required).toEqual([]);
   });
 
-  it('gains no strict mode, and one that it has is inert: undeclared variables may be assigned', async () => {
+  it('does not become strict, and its own strict mode is inert: undeclared variables may be assigned', async () => {
     const body = 'function processEvent(event: { a: number }) { undeclared = event.a; return undeclared }';
     for (const text of [body, `export ${body}`, `"use strict";\n${body}`, `"use strict"\nexport ${body}`]) {
       const { exported } = await load({ 'index.ts': text });
@@ -73,7 +73,7 @@ describe('a plugin of one file', () => {
     expect((exported['processEvent'] as Call)()).toEqual(['got a', 'got b', 'h']);
   });
 
-  it('exports go where they are looked up first, a default export beside them', async () => {
+  it('exports are placed where they are looked up first, next to a default export', async () => {
     const text = 'export default { processEvent: () => 1 }\nexport const jobs = { a: () => 2 }';
     const { exported } = await load({ 'index.ts': text });
     expect(Object.keys(exported).sort()).toEqual(['default', 'jobs', 'processEvent']);
@@ -118,7 +118,7 @@ describe('a plugin of several files', () => {
     expect(inputs[0]).toBe('src/index.ts');
   });
 
-  it('a script of CommonJS keeps its functions where it exports nothing', async () => {
+  it('a CommonJS script without exports keeps its functions', async () => {
     const { exported } = await load({
       'index.js': 'const { seen } = require("./seen"); function processEvent() { return seen }',
       'seen.js': 'undeclared = "seen"; exports.seen = undeclared',
@@ -157,7 +157,7 @@ describe('files of this machine', () => {
   });
 });
 
-describe('what cannot be bundled is said with file and line', () => {
+describe('bundling errors name file and line', () => {
   it.each([
     [{ 'index.ts': 'let a = 1\nlet b = [' }, 'index.ts:2: '],
     [{ 'index.js': 'function {' }, 'index.js:1: '],
@@ -213,7 +213,7 @@ describe('a front end', () => {
     expect(new Set(asked)).toEqual(new Set(['react']));
   });
 
-  it('is none where there is no frontend.tsx', async () => {
+  it('is missing without a frontend.tsx', async () => {
     expect(await buildFrontend(filesOf({ 'index.ts': '' }))).toBeUndefined();
   });
 });

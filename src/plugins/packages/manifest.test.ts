@@ -10,7 +10,7 @@ function filesOf(plugin: unknown, packageJson?: unknown): Map<string, string> {
 }
 
 describe('plugin.json', () => {
-  it('tells name, description, page, entry, jobs; package.json tells the version', () => {
+  it('states name, description, page, entry, jobs; package.json states the version', () => {
     const plugin = {
       name: 'GeoIP',
       description: 'Where events come from',
@@ -33,12 +33,12 @@ describe('plugin.json', () => {
     });
   });
 
-  it('may be missing: package.json names the plugin, or nothing does', () => {
+  it('may be missing: then package.json may name the plugin', () => {
     expect(pluginNameOf(new Map([['package.json', '{"name": "@o/r"}']]))).toBe('@o/r');
     expect(readManifest(new Map())).toMatchObject({ name: undefined, version: undefined, main: undefined, url: null });
   });
 
-  it('an address that is none of a page is not passed on', () => {
+  it('an address that is not a web page is not used', () => {
     expect(readManifest(filesOf({ name: 'x', url: 'javascript:alert(1)' })).url).toBeNull();
   });
 
@@ -55,7 +55,7 @@ describe('plugin.json', () => {
 });
 
 describe('config of a plugin.json', () => {
-  it('a list keeps its order, and text to show between the fields', () => {
+  it('a list keeps its order, and text between the fields', () => {
     const config = [
       { markdown: '# Before you start' },
       { key: 'host', name: 'Host', type: 'string', required: true, hint: 'h', order: 2, description: 'unknown' },
@@ -68,7 +68,7 @@ describe('config of a plugin.json', () => {
     ]);
   });
 
-  it('an object of fields by key, the older form, means the same', () => {
+  it('an object of fields by key, the older form, is equivalent', () => {
     expect(parseConfigSchema({ token: { name: 'Token', secret: true }, file: { type: 'attachment' } })).toEqual([
       { key: 'token', name: 'Token', type: 'string', secret: true },
       { key: 'file', name: 'file', type: 'attachment' },
@@ -86,7 +86,7 @@ describe('config of a plugin.json', () => {
     ],
     [{ type: 'string', minimum: 0 }, { type: 'string' }],
     [{ type: 'text' }, { type: 'text' }],
-    [{ type: 'never heard of' }, { type: 'string' }],
+    [{ type: 'unknown' }, { type: 'string' }],
     [
       { type: 'boolean', default: true },
       { type: 'boolean', default: 'true' },

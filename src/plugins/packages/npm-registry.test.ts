@@ -8,7 +8,7 @@ describe('the registry that npm is configured with', () => {
   let dir: string;
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'millrace-npmrc-'));
-    // npm names it in the environment of what it starts, as it does with these tests.
+    // npm sets it in the environment of the processes that it starts, such as these tests.
     vi.stubEnv('npm_config_registry', undefined);
     vi.stubEnv('NPM_CONFIG_REGISTRY', undefined);
   });
@@ -24,14 +24,14 @@ describe('the registry that npm is configured with', () => {
     expect(await registryOfNpm()).toBe('https://npm.example/mirror/');
   });
 
-  it('is missed with a sentence that names the setting where there is no npm', async () => {
+  it('is an error that names the setting if npm is missing', async () => {
     vi.stubEnv('PATH', dir);
     await expect(registryOfNpm()).rejects.toThrow(
       'npm: npm cannot be run here to find its registry. Set MILLRACE_NPM_REGISTRY',
     );
   });
 
-  it('is missed with a sentence where npm names no address', async () => {
+  it('is an error if npm reports no URL', async () => {
     vi.stubEnv('npm_config_registry', 'nowhere');
     await expect(registryOfNpm()).rejects.toThrow('Set MILLRACE_NPM_REGISTRY');
   });

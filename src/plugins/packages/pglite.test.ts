@@ -8,7 +8,7 @@ const pglite = await openPglite();
 afterAll(() => pglite.close());
 
 testPluginPackages('postgres', async () => {
-  // A handle of its own for each: what one has read stays with it.
+  // A separate handle for each, because a handle caches what it has read.
   const db = kyselyOf(pglite);
   await sql`drop schema public cascade`.execute(db);
   await sql`create schema public`.execute(db);

@@ -27,7 +27,7 @@ async function placesOf(code: string): Promise<string[]> {
 
 const typed = ['interface Unused {', '  readonly a: string;', '}', '', 'type Also = Unused;', ''];
 
-describe('the stack of a plugin names files and lines as its author wrote them', () => {
+describe('stack traces of a plugin name files and lines of the author', () => {
   it.each<[string, Texts, readonly string[]]>([
     [
       'TypeScript of several files',
@@ -59,7 +59,7 @@ describe('the stack of a plugin names files and lines as its author wrote them',
     expect(await placesOf(await codeOf(texts))).toEqual(places);
   });
 
-  it('also in what it logs, and when its setup fails', async () => {
+  it('also in its logs, and when its setup fails', async () => {
     const lines: LogLine[] = [];
     const code = await codeOf({
       'log.ts': [
@@ -77,7 +77,7 @@ describe('the stack of a plugin names files and lines as its author wrote them',
   });
 
   it.each(['no JSON', '{"sections":5}', '{"mappings":"!!!"}', 'null'])(
-    'a map of its own that is %s changes nothing',
+    'an own source map that is %s changes nothing',
     async (map) => {
       const code = 'function processEvent() { throw new Error() }';
       const comment = `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}`;

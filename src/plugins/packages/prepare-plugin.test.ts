@@ -29,7 +29,7 @@ function published(name: string): Uint8Array {
   return makeTgz(files.map((file) => ({ path: `package/${file.slice(folder.length)}`, content: readFileSync(file) })));
 }
 
-describe('what a plugin can do is learnt by loading it in the sandbox', () => {
+describe('capabilities of a plugin are found by loading it in the sandbox', () => {
   it.each([
     ['geoip-plugin', 'GeoIP', ['processEvent']],
     ['user-agent-app', 'User Agent Populator', ['processEvent', 'setupPlugin']],
@@ -65,7 +65,7 @@ describe('what a plugin can do is learnt by loading it in the sandbox', () => {
     expect(plugin.capabilities).toEqual({ methods: ['processEvent'], scheduled_tasks: [], jobs: [] });
   });
 
-  it('tasks, jobs and metrics are told apart', async () => {
+  it('tasks, jobs and metrics are distinguished', async () => {
     const code = `export const jobs = { refresh: () => {} }
       export const metrics = { seen: 'sum' }
       export function runEveryMinute() {}
@@ -75,7 +75,7 @@ describe('what a plugin can do is learnt by loading it in the sandbox', () => {
     expect(metrics).toEqual({ seen: 'sum' });
   });
 
-  it('is tried again when the process ended under it: another plugin may have done that', async () => {
+  it('is retried if the process ended: another plugin may be the cause', async () => {
     let tries = 0;
     const failing: PrepareDeps['sandbox'] = {
       describe: async (program) => {

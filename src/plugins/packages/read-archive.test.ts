@@ -16,13 +16,13 @@ function textsOf(files: ReadonlyMap<string, Uint8Array>): Record<string, string>
 describe.each(formats)('an archive in %s form', (_name, make: (list: readonly TestMember[]) => Uint8Array) => {
   const read = async (list: readonly TestMember[]) => textsOf(await readArchive(make(list), 'archive'));
 
-  it('gives its files; the only folder at the top is the root', async () => {
+  it('returns its files; a single top-level folder is the root', async () => {
     const list = members({ 'app-main/plugin.json': '{}', 'app-main/src/index.ts': 'let ä = 1', 'app-main/empty': '' });
     const expected = { 'plugin.json': '{}', 'src/index.ts': 'let ä = 1', empty: '' };
     expect(await read([{ path: 'app-main/', kind: 'folder' }, ...list])).toEqual(expected);
   });
 
-  it('keeps folders where there is more than one thing at the top, and leaves out what systems add', async () => {
+  it('keeps folders if there are several top-level entries, and skips files added by operating systems', async () => {
     const list = members({ './index.js': 'a', 'lib/x.js': 'b', '__MACOSX/index.js': 'c', 'lib/.DS_Store': 'd' });
     expect(await read(list)).toEqual({ 'index.js': 'a', 'lib/x.js': 'b' });
   });
@@ -37,7 +37,7 @@ describe.each(formats)('an archive in %s form', (_name, make: (list: readonly Te
     },
   );
 
-  it('never follows links: they are not there', async () => {
+  it('skips links', async () => {
     const link: TestMember = { path: 'p/secret.js', kind: 'link', target: '/etc/passwd' };
     expect(await read([link, ...members({ 'p/index.js': 'x', 'p/b.js': 'y' })])).toEqual({
       'index.js': 'x',
@@ -50,7 +50,7 @@ describe.each(formats)('an archive in %s form', (_name, make: (list: readonly Te
     await expect(read(list)).rejects.toThrow(`more than ${filesMax} files`);
   });
 
-  it('is refused when it holds nothing', async () => {
+  it('is refused if it is empty', async () => {
     await expect(read([{ path: 'empty/', kind: 'folder' }])).rejects.toThrow('contains no files');
   });
 });
@@ -70,17 +70,17 @@ describe('a bomb', () => {
     await expect(readArchive(bytes, 'archive')).rejects.toThrow('more than 50 MiB when unpacked');
   });
 
-  it('a zip that claims to be small is stopped by what comes out of it', async () => {
+  it('a zip that claims to be small is stopped by its unpacked size', async () => {
     const bytes = makeZip([{ path: 'index.js', content: zeros, claims: 10 }]);
     await expect(readArchive(bytes, 'archive')).rejects.toMatchObject({ name: 'PluginPackageError' });
   });
 
-  it('an archive that is too large itself is not opened', async () => {
+  it('an archive that is too large is not opened', async () => {
     await expect(readArchive(new Uint8Array(archiveBytesMax + 1), 'archive')).rejects.toThrow('at most 100 MiB');
   });
 });
 
-describe('what is no archive', () => {
+describe('files that are not archives', () => {
   const whole = makeTgz(members({ 'index.js': 'x'.repeat(10_000) }));
 
   it.each([

@@ -68,7 +68,7 @@ describe('a package of the npm registry', () => {
     await expect(read({ kind: 'npm', npm: 'bad' })).rejects.toThrow(message);
   });
 
-  it('of a mirror that repeats the addresses of the registry it copies is fetched from the mirror', async () => {
+  it('of a mirror with addresses of the original registry is fetched from the mirror', async () => {
     const { createHash } = await import('node:crypto');
     const sha = (bytes: Uint8Array) => createHash('sha1').update(bytes).digest('hex');
     const dist = (bytes: Uint8Array) => ({
@@ -108,7 +108,7 @@ describe('a public repository', () => {
     expect(keptIdentity(found.sourceUrl)).toBe(found.identity);
   });
 
-  it('that is not there, or has no such folder, says what was tried', async () => {
+  it('that does not exist, or lacks the folder, lists the attempts', async () => {
     const gone = read({ kind: 'url', url: 'https://github.com/o/gone' });
     await expect(gone).rejects.toThrow(
       'Nothing is at https://github.com/o/gone/archive/HEAD.zip (404). Expected a public',
@@ -119,7 +119,7 @@ describe('a public repository', () => {
 });
 
 describe('an address of an archive', () => {
-  it('is fetched as given; its query may be a secret and is not kept', async () => {
+  it('is fetched as given; its query may be secret and is not stored', async () => {
     const found = await read({ kind: 'url', url: `${server.url}/files/plugin.zip?token=hunter2` });
     expect(entryOf(found)).toBe('direct');
     expect(found).toMatchObject({
@@ -133,11 +133,11 @@ describe('an address of an archive', () => {
     ['http://10.0.0.1/x.zip', 'url: the package could not be fetched'],
     ['http://169.254.169.254/latest', 'url: the package could not be fetched'],
     ['http://[::1]/x.zip', 'url: the package could not be fetched'],
-  ])('%s is refused: nobody but the public is asked', async (url, message) => {
+  ])('%s is refused: only public addresses are requested', async (url, message) => {
     await expect(read({ kind: 'url', url })).rejects.toThrow(message);
   });
 
-  it('that answers with an error or no archive is refused', async () => {
+  it('that responds with an error or a non-archive is refused', async () => {
     server.answers.set('/files/error?a=hunter2', { status: 500, body: 'x' });
     server.answers.set('/files/page', { body: '<html>' });
     await expect(read({ kind: 'url', url: `${server.url}/files/error?a=hunter2` })).rejects.toThrow(
@@ -147,8 +147,8 @@ describe('an address of an archive', () => {
   });
 });
 
-describe('files typed in a request', () => {
-  it('are taken by path', async () => {
+describe('files in a request', () => {
+  it('are read by path', async () => {
     const found = await read({ kind: 'files', files: { './index.js': 'a', 'lib/b.ts': 'b' } });
     expect([...found.files.keys()]).toEqual(['index.js', 'lib/b.ts']);
     expect(found).toMatchObject({ sourceKind: 'source', sourceUrl: null, identity: null });
@@ -158,7 +158,7 @@ describe('files typed in a request', () => {
     await expect(read({ kind: 'files', files: { [path]: '' } })).rejects.toThrow('expected paths below the plugin');
   });
 
-  it('none are refused', async () => {
+  it('must not be empty', async () => {
     await expect(read({ kind: 'files', files: {} })).rejects.toThrow('expected at least index.ts or index.js');
   });
 });

@@ -18,7 +18,7 @@ function composing(port: number): string {
 }
 
 describe('composeWebhook', () => {
-  it('is delivered as onEvent is: what it composes is sent', async () => {
+  it('is delivered like onEvent: the composed request is sent', async () => {
     const bodies: Promise<string>[] = [];
     await using server = await testServer((request, response) => {
       bodies.push(text(request));
@@ -44,7 +44,7 @@ describe('composeWebhook', () => {
     await expect(call).rejects.toMatchObject({ retry, message: expect.stringContaining(String(status)) as string });
   });
 
-  it('an onEvent of the plugin goes first', async () => {
+  it('an onEvent of the plugin takes precedence', async () => {
     const code = `exports.composeWebhook = () => { throw new Error('no') }; exports.onEvent = () => 'own'`;
     const instance = await open(code);
     expect(await instance.call({ kind: 'onEvent', events: [eventOf('loud')] })).toBe('own');

@@ -39,7 +39,7 @@ describe('where exports are found', () => {
     expect((await sandbox.describe({ pluginName: 'Probe', code })).methods).toEqual(methods);
   });
 
-  it('schedules, jobs and metrics are told, setupPlugin is not run', async () => {
+  it('schedules, jobs and metrics are reported, setupPlugin is not run', async () => {
     const code = `exports.setupPlugin = () => { throw new Error('must not run') }
       exports.runEveryMinute = () => 1; exports.runEveryCentury = () => 1
       exports.jobs = { fetchPage: () => 1, notOne: 5 }
@@ -59,7 +59,7 @@ describe('where exports are found', () => {
     ['an error at top level', 'throw new RangeError("no good")', /no good/],
     ['an endless loop at top level', 'for (;;);', /computed/],
   ];
-  it.each(refused)('a program that cannot be loaded says why: %s', async (_name, code, message) => {
+  it.each(refused)('a program that cannot be loaded has a reason: %s', async (_name, code, message) => {
     const error = await sandbox.describe({ pluginName: 'Probe', code }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'SandboxError', method: 'load', message: expect.stringMatching(message) });
   });
@@ -73,7 +73,7 @@ describe('where exports are found', () => {
   });
 });
 
-describe('what becomes of an event', () => {
+describe('the result for an event', () => {
   it('an event as a plugin sees it', async () => {
     const code = processing(
       'event.properties = { seen: { ...event }, meta: Object.keys(meta).includes("config") }; return event',
@@ -108,7 +108,7 @@ describe('what becomes of an event', () => {
     ['nothing happens', 'return event', { a: 1, $set: { b: [1, null] } }, 'unchanged'],
     ['nothing happens to an event without properties', 'return event', {}, 'unchanged'],
     [
-      'nothing happens, markers are there from before',
+      'nothing changes, existing markers',
       'return event',
       { a: 1, $plugins_succeeded: [], $plugins_failed: [] },
       'unchanged',
@@ -119,13 +119,13 @@ describe('what becomes of an event', () => {
     ['a property more', 'event.properties.b = 2; return event', { a: 1 }, { a: 1, b: 2 }],
     ['a promise', 'return Promise.resolve().then(() => ({ ...event, properties: { c: 1 } }))', { a: 1 }, { c: 1 }],
     [
-      'a fresh object keeps what it does not say',
+      'a new object keeps omitted fields',
       'return { event: event.event, distinct_id: event.distinct_id, properties: { d: 1 } }',
       { a: 1 },
       { d: 1 },
     ],
     [
-      '$set beside the properties wins',
+      '$set next to the properties wins',
       'event.$set = { a: 1, b: 1 }; return event',
       { $set: { b: 2, c: 2 } },
       { $set: { b: 1, c: 2, a: 1 } },
@@ -135,7 +135,7 @@ describe('what becomes of an event', () => {
     ['ip deleted', 'delete event.ip; return event', { $ip: '1.2.3.4', a: 1 }, { a: 1 }],
     ['ip given', 'event.ip = "5.6.7.8"; return event', {}, { $ip: '5.6.7.8' }],
     [
-      '$ip counts more than ip',
+      '$ip takes precedence over ip',
       'event.ip = "5.6.7.8"; event.properties.$ip = "9.9.9.9"; return event',
       { $ip: '1.2.3.4' },
       { $ip: '9.9.9.9' },
@@ -146,12 +146,12 @@ describe('what becomes of an event', () => {
     expect(outcome?.kind === 'changed' ? propertiesOf(outcome) : outcome?.kind).toEqual(after);
   });
 
-  it('numbers that JavaScript cannot hold survive a plugin that changes nothing', async () => {
+  it('numbers beyond the precision of JavaScript survive a plugin that changes nothing', async () => {
     const given = eventOf('a', {}, { propertiesText: '{"id": 12345678901234567890, "share": 1.0}' });
     expect(await run(processing('return event'), given)).toEqual({ kind: 'unchanged' });
   });
 
-  it('name, person, time and uuid may change; the time to the microsecond when it is left alone', async () => {
+  it('name, person, time and uuid may change; an unchanged time keeps its microseconds', async () => {
     const body =
       'event.event = "b"; event.distinct_id = "c"; event.uuid = "0190AAAA-0000-7000-8000-000000000002"; return event';
     expect(await run(processing(body), eventOf('a'))).toMatchObject({
@@ -166,13 +166,13 @@ describe('what becomes of an event', () => {
     });
   });
 
-  it('another project is refused, the other edits stay', async () => {
+  it('another project is refused, the other changes stay', async () => {
     const outcome = await run(processing('event.team_id = 8; event.properties.a = 1; return event'), eventOf('a'));
     expect(outcome).toMatchObject({ kind: 'changed', movedTeam: true });
     expect(propertiesOf(outcome)).toEqual({ a: 1 });
   });
 
-  it('the label is appended to the succeeded ones, also for a fresh object', async () => {
+  it('the label is appended to the succeeded ones, also for a new object', async () => {
     const instance = await sandbox.open(
       specOf(processing('return { ...event, properties: { a: 1 } }'), { label: 'Probe (9)' }),
     );
@@ -208,26 +208,26 @@ describe('what becomes of an event', () => {
     ],
     ['an error of a megabyte', 'throw new Error("x".repeat(1e6))', 'thrown', /^x{100,2000}$/],
   ];
-  it.each(failures)('fails with a sentence: %s', async (_name, body, kind, message) => {
+  it.each(failures)('fails with a message: %s', async (_name, body, kind, message) => {
     const error = errorOf(await run(processing(body), eventOf('a')));
     expect(error).toMatchObject({ kind, method: 'processEvent', message: expect.stringMatching(message) });
   });
 
-  it('a stack names the lines of the plugin, and nothing else', async () => {
+  it('a stack contains only lines of the plugin', async () => {
     const { pluginStack, errorName } = errorOf(await run(processing('null.x'), eventOf('a')));
     expect(errorName).toBe('TypeError');
     expect(pluginStack).toMatch(/index\.js:1/);
     expect(pluginStack).not.toMatch(/guest|node:|\/src\//);
   });
 
-  it('RetryError is known as such', async () => {
+  it('RetryError is recognised', async () => {
     expect(errorOf(await run(processing('throw new RetryError("later")'), eventOf('a')))).toMatchObject({
       errorName: 'RetryError',
       retry: true,
     });
   });
 
-  it('processEventBatch stands in for processEvent, one event at a time', async () => {
+  it('processEventBatch replaces processEvent, one event at a time', async () => {
     const code = `exports.processEventBatch = async (events, meta) => {
       if (events.length !== 1) throw new Error('more than one')
       if (events[0].event === 'drop') return []

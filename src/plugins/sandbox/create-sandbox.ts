@@ -20,7 +20,7 @@ export interface SandboxOptions extends ChildOptions {
 export interface SandboxStats {
   /** Isolates in memory. */
   readonly instances: number;
-  /** Resident memory of the process; 0 if there is none, or the system does not report it. */
+  /** Resident memory of the process; 0 if it does not run, or the system does not report it. */
   readonly rssBytes: number;
   readonly restarts: number;
 }

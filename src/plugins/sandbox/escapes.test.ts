@@ -4,8 +4,8 @@ import { hopsMax, hopsProperty, type SandboxInstance } from './sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../../test/support/sandbox.ts';
 
 /**
- * Each known way out of a sandbox: it leads nowhere, the service stays as it was, and another config goes on with its work right
- * after. What comes back is what the code saw of the world it reached.
+ * Each known escape from a sandbox: it fails, the service is unaffected, and another config continues right after. The result is
+ * what the code saw of its surroundings.
  */
 let sandbox: IsolatedSandbox;
 let neighbour: SandboxInstance;
@@ -44,7 +44,7 @@ async function expectUnharmed(): Promise<void> {
   expect(propertiesOf(outcome)).toEqual({ ok: 'clean' });
 }
 
-describe('ways to the outer world through constructors', () => {
+describe('escapes through constructors', () => {
   const world = `.constructor.constructor('return this')()`;
   const ways: readonly (readonly [name: string, body: string])[] = [
     ['this', `return look((function () { return this })()${world})`],
@@ -54,7 +54,7 @@ describe('ways to the outer world through constructors', () => {
     ['meta', `return look(meta${world})`],
     ['the config', `return look(meta.config${world})`],
     ['a function of meta', `return look(meta.storage.get${world})`],
-    ['an error of our own', `try { null.x } catch (error) { return look(error${world}) }`],
+    ['an error of the program', `try { null.x } catch (error) { return look(error${world}) }`],
     ['an error of a call', `try { new URL('::') } catch (error) { return look(error${world}) }`],
     ['an error of an import', `try { require('fs') } catch (error) { return look(error${world}) }`],
     ['a rejection of a call', `try { await fetch('http://127.0.0.1/') } catch (error) { return look(error${world}) }`],
@@ -85,7 +85,7 @@ describe('ways to the outer world through constructors', () => {
     expect(await reach(body)).toMatch(/^(own world|nothing)$/);
   });
 
-  it('no name of the machine is there', async () => {
+  it('no global of the host is available', async () => {
     const names = [
       'process',
       'setTimeout',
@@ -100,7 +100,7 @@ describe('ways to the outer world through constructors', () => {
     ).toEqual([]);
   });
 
-  it('import() leads nowhere', async () => {
+  it('import() is refused', async () => {
     expect(await reach(`try { return typeof (await import('node:fs')) } catch (error) { return 'refused' }`)).toBe(
       'refused',
     );
@@ -127,7 +127,7 @@ describe('pollution of prototypes', () => {
     expect(await reach(body)).toBe(1);
   });
 
-  it('through the returned event: it is a property like any other', async () => {
+  it('through the returned event: it becomes a plain property', async () => {
     const instance = await sandbox.open(
       specOf(
         `exports.processEvent = (event) => ({ ...event, properties: JSON.parse('{"__proto__": {"polluted": "yes"}, "constructor": {"prototype": {"polluted": "yes"}}}') })`,
@@ -142,7 +142,7 @@ describe('pollution of prototypes', () => {
     await instance.close();
   });
 
-  it('a plugin that breaks its own built-ins harms nobody else, and never passes for something else', async () => {
+  it('a plugin that breaks its own built-ins affects no other config, and cannot pose as another', async () => {
     const code = `exports.processEvent = (event) => {
       JSON.stringify = () => '[[0,2,1e9]]'; Array.prototype.push = Map.prototype.set = () => { throw new Error('broken') }
       Object.defineProperty(Array.prototype, 0, { set() { throw new Error('broken') }, configurable: true })
@@ -156,8 +156,8 @@ describe('pollution of prototypes', () => {
   });
 });
 
-describe('what is thrown', () => {
-  const ways: readonly (readonly [name: string, deed: string])[] = [
+describe('thrown values', () => {
+  const ways: readonly (readonly [name: string, code: string])[] = [
     [
       'a proxy that throws',
       'throw new Proxy({}, { get() { throw new Error("inner") }, getPrototypeOf() { throw 1 } })',
@@ -174,10 +174,10 @@ describe('what is thrown', () => {
     ['a thenable that throws', 'return { get then() { throw new Error("then") } }'],
     ['a thenable that calls back twice', 'return { then(resolve, reject) { resolve(5); reject(new Error("x")) } }'],
   ];
-  it.each(ways)('%s is a failure of that event', async (_name, deed) => {
+  it.each(ways)('%s is a failure of that event', async (_name, code) => {
     const instance = await sandbox.open(
       specOf(
-        `exports.processEvent = (event) => { if (event.event === 'bad') { ${deed} } event.properties.a = 1; return event }`,
+        `exports.processEvent = (event) => { if (event.event === 'bad') { ${code} } event.properties.a = 1; return event }`,
       ),
     );
     const [bad, good] = await instance.processEvents([eventOf('bad'), eventOf('good')]);
@@ -191,8 +191,8 @@ describe('what is thrown', () => {
   });
 });
 
-describe('capturing without end', () => {
-  it('an event that was captured because of captured ones is captured no further', async () => {
+describe('endless capturing', () => {
+  it('a chain of captured events is limited', async () => {
     const spec = specOf(`exports.processEvent = async (event) => { await posthog.capture('again'); return event }`);
     const instance = await sandbox.open(spec);
     for (let hops = 0; hops <= hopsMax; hops++) {
@@ -206,7 +206,7 @@ describe('capturing without end', () => {
     await instance.close();
   });
 
-  it('a capture names the event in whose processing it was made, awaited or not', async () => {
+  it('a capture names the event being processed, awaited or not', async () => {
     const code = `exports.processEvent = async (event, { storage }) => {
       posthog.capture('first'); await storage.get('x'); posthog.capture('second'); return event }`;
     const spec = specOf(code);

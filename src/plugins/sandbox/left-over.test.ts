@@ -20,8 +20,8 @@ async function open(code = buffering) {
   return { instance: await sandbox.open(spec), lines };
 }
 
-describe('what a plugin holds in a buffer', () => {
-  it('goes when the delivery is over, all at once', async () => {
+describe('data that a plugin buffers', () => {
+  it('is flushed after the delivery, all together', async () => {
     const { instance, lines } = await open();
     const deliver = (name: string, more?: true) =>
       instance.call({ kind: 'onEvent', events: [eventOf(name)], ...(more && { more }) });
@@ -31,13 +31,13 @@ describe('what a plugin holds in a buffer', () => {
     expect(lines()).toEqual(['a,b,c,d']);
   });
 
-  it('goes before the delivery is said to have gone well: what fails then is told', async () => {
+  it('is flushed before the delivery succeeds: a failure is reported', async () => {
     const { instance } = await open();
     const call = instance.call({ kind: 'onEvent', events: [eventOf('bad')] });
     await expect(call).rejects.toMatchObject({ kind: 'thrown', retry: true, message: 'the receiver is away' });
   });
 
-  it('goes at the teardown', async () => {
+  it('is flushed at the teardown', async () => {
     const { instance, lines } = await open();
     await instance.call({ kind: 'onEvent', events: [eventOf('a')], more: true });
     await instance.close();

@@ -38,8 +38,8 @@ function alive(pid: number): boolean {
   }
 }
 
-describe('the process of the plugins', () => {
-  it('is not there before it is needed, and is gone after closing', async () => {
+describe('the plugin process', () => {
+  it('starts on first use, and ends on closing', async () => {
     const sandbox = open();
     expect(sandbox.pid).toBeUndefined();
     await sandbox.describe({ pluginName: 'Probe', code: '' });
@@ -50,7 +50,7 @@ describe('the process of the plugins', () => {
     await expect(sandbox.describe({ pluginName: 'Probe', code: '' })).rejects.toThrow(/closed/);
   });
 
-  it('answers, and is not taken for stopped while a plugin computes; stopped it does not answer until it goes on', async () => {
+  it('responds while a plugin computes; a stopped process does not respond until it continues', async () => {
     const sandbox = open({ cpuMs: 5000 });
     const code =
       'exports.processEvent = (event) => { const end = Date.now() + 1500; while (Date.now() < end); return event }';
@@ -69,7 +69,7 @@ describe('the process of the plugins', () => {
     expect([answered, await sandbox.answers(2000)]).toEqual([false, true]);
   });
 
-  it('a kill between two calls is not noticed by configs; what they stored is still there', async () => {
+  it('a kill between two calls does not affect configs; their stored values remain', async () => {
     const sandbox = open();
     const spec = specOf(counting, { settings: { name: 'A' } });
     const instance = await sandbox.open(spec);
@@ -82,7 +82,7 @@ describe('the process of the plugins', () => {
     expect(spec.services.lines.map((line) => line.message)).toEqual(['setup A', 'setup A']);
   });
 
-  it('a kill in the middle of a call loses and doubles no result', async () => {
+  it('a kill during a call loses and duplicates no result', async () => {
     const sandbox = open();
     const instance = await sandbox.open(
       specOf('exports.processEvent = (event) => { event.properties.done = event.properties.n; return event }'),
@@ -94,7 +94,7 @@ describe('the process of the plugins', () => {
     expect(outcomes.map((outcome) => propertiesOf(outcome)['done'])).toEqual(Array.from({ length: 5000 }, (_, n) => n));
   });
 
-  it('a kill after an event has written to a storage that can take it back: it is processed again as if for the first time', async () => {
+  it('a kill after an event has written to an undoable storage: it is processed again as if for the first time', async () => {
     const sandbox = open();
     const spec = specOf(`exports.processEvent = async (event, { storage }) => {
         await storage.set('last', event.properties.n)
@@ -129,7 +129,7 @@ describe('the process of the plugins', () => {
     expect(events.map((event) => kept.get(event))).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('two kills while an event is at work cost it nothing: only what crashes twice by itself is poison', async () => {
+  it('two kills during an event do not count against it: only one that crashes twice on its own is poison', async () => {
     const sandbox = open({ cpuMs: 5000 });
     const instance = await sandbox.open(
       specOf(`exports.processEvent = (event) => {
@@ -158,7 +158,7 @@ describe('the process of the plugins', () => {
     expect(alive(pid)).toBe(false);
   });
 
-  it('sees nothing of the environment', async () => {
+  it('receives no environment variables', async () => {
     const sandbox = open();
     await sandbox.describe({ pluginName: 'Probe', code: '' });
     const environment = readFileSync(`/proc/${sandbox.pid}/environ`, 'utf8').split('\0').filter(Boolean);
@@ -166,8 +166,8 @@ describe('the process of the plugins', () => {
   });
 });
 
-describe('configs that come and go', () => {
-  it('says when setupPlugin begins: not before the code is loaded', async () => {
+describe('opening and closing configs', () => {
+  it('reports the start of setupPlugin only after the code is loaded', async () => {
     let begun = 0;
     const open = (code: string) => shared.open(specOf(code), () => (begun += 1));
     await expect(open('throw new Error("no code")')).rejects.toThrow('no code');
@@ -176,7 +176,7 @@ describe('configs that come and go', () => {
     expect(begun).toBe(1);
   });
 
-  it('setup failures say what the plugin said', async () => {
+  it('setup failures contain the message of the plugin', async () => {
     const failing = shared.open(specOf('exports.setupPlugin = async () => { throw new RetryError("no answer yet") }'));
     await expect(failing).rejects.toMatchObject({
       kind: 'setup',
@@ -199,7 +199,7 @@ describe('configs that come and go', () => {
     expect(errorOf(outcome)).toMatchObject({ kind: 'aborted' });
   });
 
-  it('those idle longest make room, and come back with what they stored', async () => {
+  it('those idle longest are evicted, and return with their stored values', async () => {
     const sandbox = open({ instancesMax: 3 });
     const specs = Array.from({ length: 6 }, (_, index) => specOf(counting, { settings: { name: `${index}` } }));
     const instances = await Promise.all(specs.map((spec) => sandbox.open(spec)));
@@ -213,7 +213,7 @@ describe('configs that come and go', () => {
     expect(specs[0]?.services.lines.filter((line) => line.message === 'teardown').length).toBeGreaterThanOrEqual(2);
   });
 
-  it('what had no work for long leaves the memory by itself', async () => {
+  it('long idle instances are evicted', async () => {
     let now = 0;
     const sandbox = open({ idleMs: 400, clock: { now: () => now } });
     const spec = specOf(counting, { settings: { name: 'A' } });
@@ -246,7 +246,7 @@ describe('calls', () => {
     exports.runEveryMinute = async (meta) => { await posthog.capture('tick', { at: meta.config.at }); return 'done' }
     exports.onEvent = (event) => { if (event.event === 'bad') throw new RetryError('later'); console.log(event.event + JSON.stringify(event.$set)) }
     exports.exportEvents = (events, meta) => { console.log(events.map((each) => each.event).join()) }`;
-  it('jobs, schedules, onEvent and exportEvents get what they are to get', async () => {
+  it('jobs, schedules, onEvent and exportEvents receive their arguments', async () => {
     const spec = specOf(code, { settings: { at: 'noon' } });
     const instance = await shared.open(spec);
     expect(await instance.call({ kind: 'job', name: 'add', payload: { a: 1, b: 2 } })).toEqual({ sum: 3 });
@@ -263,7 +263,7 @@ describe('calls', () => {
     await expect(instance.call({ kind: 'job', name: 'gone', payload: null })).rejects.toThrow(/to have gone/);
   });
 
-  it('end in time, and when they are given up', async () => {
+  it('end on timeout, and when cancelled', async () => {
     const spec = specOf('exports.jobs = { wait: async (_, { storage }) => storage.get("x") }');
     const storage = { ...spec.services.storage, get: () => delay(3000, undefined, { ref: false }) };
     const instance = await hasty.open({ ...spec, services: { ...spec.services, storage } });

@@ -13,13 +13,13 @@ const numbered = (count: number, poisoned: readonly number[] = []) =>
   Array.from({ length: count }, (_, index) => eventOf(poisoned.includes(index) ? 'poison' : 'fine', { index }));
 
 /** Marks every event, and does something to the poison ones. */
-const poison = (deed: string): string => `exports.processEvent = (event) => {
-  if (event.event === 'poison') { ${deed} }
+const poison = (code: string): string => `exports.processEvent = (event) => {
+  if (event.event === 'poison') { ${code} }
   event.properties.seen = true
   return event }`;
 
 describe('only the poison event fails', () => {
-  const deeds: readonly (readonly [name: string, deed: string, kind: string, message: RegExp])[] = [
+  const cases: readonly (readonly [name: string, code: string, kind: string, message: RegExp])[] = [
     ['an endless loop', 'for (;;);', 'time', /computed for more than 200 ms/],
     [
       'an endless loop in a getter',
@@ -50,11 +50,11 @@ describe('only the poison event fails', () => {
       /./,
     ],
   ];
-  // Filling the memory may take longer than an event may on a busy machine.
+  // On a busy machine filling the memory may exceed an event's time limit.
   const roomy = openTestSandbox({ cpuMs: 5000, waitMs: 30_000, processBytesMax: 536_870_912 });
   afterAll(() => roomy.close());
-  it.each(deeds)('%s', async (_name, deed, kind, message) => {
-    const instance = await (kind === 'memory' ? roomy : sandbox).open(specOf(poison(deed)));
+  it.each(cases)('%s', async (_name, code, kind, message) => {
+    const instance = await (kind === 'memory' ? roomy : sandbox).open(specOf(poison(code)));
     const outcomes = await instance.processEvents(numbered(20, [4, 11]));
     expect(outcomes.flatMap((outcome, index) => (outcome.kind === 'changed' ? [] : [index]))).toEqual([4, 11]);
     for (const index of [4, 11]) {
@@ -67,7 +67,7 @@ describe('only the poison event fails', () => {
     await instance.close();
   });
 
-  it('what cannot be interrupted costs the process, and no other event', async () => {
+  it('an uninterruptible event costs the process, and no other event', async () => {
     const neighbour = await sandbox.open(specOf(poison('')));
     const instance = await sandbox.open(specOf(poison('let x = 3n; for (;;) x = x * x;')));
     const [outcomes, beside] = await Promise.all([
@@ -83,17 +83,17 @@ describe('only the poison event fails', () => {
     await Promise.all([instance.close(), neighbour.close()]);
   });
 
-  it('memory beyond what isolates are counted for costs the process, and no other event', async () => {
-    const deed =
+  it('memory outside the accounting of isolates costs the process, and no other event', async () => {
+    const code =
       'const all = []; for (;;) { const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 31); new Uint8Array(b).fill(1); all.push(b) }';
-    const instance = await roomy.open(specOf(poison(deed)));
+    const instance = await roomy.open(specOf(poison(code)));
     const outcomes = await instance.processEvents(numbered(3, [1]));
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['changed', 'failed', 'changed']);
     expect(errorOf(outcomes[1])).toMatchObject({ kind: 'memory' });
     await instance.close();
   });
 
-  it('after three of them in a row the rest of the call is not tried', async () => {
+  it('after three consecutive ones the rest of the call is not tried', async () => {
     const instance = await sandbox.open(specOf(poison('for (;;);')));
     const outcomes = await instance.processEvents(
       numbered(
@@ -109,29 +109,29 @@ describe('only the poison event fails', () => {
 });
 
 describe('waiting', () => {
-  const waits: readonly (readonly [name: string, deed: string, message: RegExp])[] = [
-    ['a promise that nobody settles', 'return new Promise(() => {})', /can never come/],
+  const waits: readonly (readonly [name: string, code: string, message: RegExp])[] = [
+    ['a promise that is never settled', 'return new Promise(() => {})', /deadlocked/],
     [
       'an async function that waits for it',
       'return (async () => { await new Promise(() => {}); return event })()',
-      /can never come/,
+      /deadlocked/,
     ],
-    ['a thenable that never calls back', 'return { then() {} }', /can never come/],
+    ['a thenable that never calls back', 'return { then() {} }', /deadlocked/],
     [
       'a storm of microtasks',
       'const storm = () => Promise.resolve().then(storm); return storm()',
       /computed for more than/,
     ],
   ];
-  it.each(waits)('%s fails at once, and the others go well', async (_name, deed, message) => {
-    const instance = await sandbox.open(specOf(poison(deed)));
+  it.each(waits)('%s fails immediately, and the others succeed', async (_name, code, message) => {
+    const instance = await sandbox.open(specOf(poison(code)));
     const outcomes = await instance.processEvents(numbered(25, [3]));
     expect(errorOf(outcomes[3])).toMatchObject({ kind: 'time', message: expect.stringMatching(message) });
     expect(outcomes.filter((outcome) => outcome.kind === 'changed')).toHaveLength(24);
     await instance.close();
   });
 
-  it('an event that waits for too long fails, and those beside it go well', async () => {
+  it('an event that waits too long fails, and those next to it succeed', async () => {
     const spec = specOf(`exports.processEvent = async (event, { storage }) => {
       event.properties.n = await storage.get(event.event); return event }`);
     const never = new Promise<undefined>(() => undefined);
@@ -149,8 +149,8 @@ describe('waiting', () => {
   });
 });
 
-describe('calls at once', () => {
-  it('are counted where a plugin that breaks its own built-ins cannot reach', async () => {
+describe('concurrent calls', () => {
+  it('are counted out of reach of a plugin that breaks its own built-ins', async () => {
     const spec = specOf(`Object.defineProperty(Map.prototype, 'size', { get: () => 0 })
       exports.processEvent = async (event, { storage }) => {
         const calls = Array.from({ length: 3000 }, (_, index) => storage.get('k' + index))
@@ -169,7 +169,7 @@ describe('calls at once', () => {
     const [first, second] = await instance.processEvents([eventOf('a'), eventOf('b')]);
     expect(most).toBe(1000);
     const message = 'expected at most 1000 concurrent calls, got one more (storage.get); wait for some of them';
-    // The second one has its turn when the first one's calls are through.
+    // The second one runs when the first one's calls have ended.
     expect([propertiesOf(first), propertiesOf(second)]).toEqual([
       { refused: 2000, message },
       { refused: 2000, message },
@@ -178,8 +178,8 @@ describe('calls at once', () => {
   });
 });
 
-describe('what calls of one run hand over', () => {
-  it('is refused beyond the quota, unread and without a word to the service; the next run has a quota of its own', async () => {
+describe('data passed by the calls of one run', () => {
+  it('is refused beyond the quota, unread and without a call to the service; the next run has a new quota', async () => {
     const code = `exports.processEvent = async (event) => {
       const refused = []
       for (const size of [600, 600, 300, 600, 10]) {
@@ -199,7 +199,7 @@ describe('what calls of one run hand over', () => {
     await instance.close();
   });
 
-  it('cannot be had anew by what goes on from an earlier run', async () => {
+  it('is not renewed for code that continues from an earlier run', async () => {
     const code = `const storm = async () => {
       for (;;) { try { await posthog.capture('storm', { text: 'x'.repeat(600) }) } catch { return } } }
     exports.setupPlugin = () => { storm() }
@@ -213,7 +213,7 @@ describe('what calls of one run hand over', () => {
 });
 
 describe('output', () => {
-  it('a hundred lines of 8 KiB each, and a word about the rest', async () => {
+  it('a hundred lines of 8 KiB each, and a note about the rest', async () => {
     const spec = specOf(poison('for (let i = 0; i < 500; i++) console.log("x".repeat(20000))'));
     const instance = await sandbox.open(spec);
     await instance.processEvents(numbered(2, [0]));

@@ -43,11 +43,11 @@ async function run(spec: TestSpec, count: number, key: string): Promise<readonly
 
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
 
-describe('what a plugin counts is exact, and in the order of the events', () => {
+describe('counters of a plugin are exact, and in the order of the events', () => {
   const ways: readonly (readonly [name: string, body: string])[] = [
     ['with storage', `const n = await storage.get('n', 0) + 1; await storage.set('n', n); event.properties.count = n`],
     [
-      'with storage, after a pause of its own',
+      'with storage, after its own pause',
       `await null; const n = await storage.get('n', 0) + 1; await null; await storage.set('n', n); event.properties.count = n`,
     ],
     ['with the cache', `const n = await cache.get('n', 0) + 1; await cache.set('n', n); event.properties.count = n`],
@@ -63,7 +63,7 @@ describe('what a plugin counts is exact, and in the order of the events', () => 
     expect(await run(slow(specOf(code)).spec, 100, 'count')).toEqual(upTo(100));
   });
 
-  it('across calls and beside events that do not wait', async () => {
+  it('across calls and next to events that do not wait', async () => {
     const code = `exports.processEvent = (event, { storage }) => event.properties.n % 2 ? event : (async () => {
       const n = await storage.get('n', 0) + 1; await storage.set('n', n); event.properties.count = n; return event })()`;
     const instance = await sandbox.open(slow(specOf(code)).spec);
@@ -73,7 +73,7 @@ describe('what a plugin counts is exact, and in the order of the events', () => 
     await instance.close();
   });
 
-  it('although nothing waits for what is set', async () => {
+  it('although no event awaits its writes', async () => {
     const code = `exports.processEvent = async (event, { storage }) => {
       const n = await storage.get('n', 0) + 1; storage.set('n', n); event.properties.count = n; return event }`;
     expect(await run(slow(specOf(code)).spec, 100, 'count')).toEqual(upTo(100));
@@ -81,7 +81,7 @@ describe('what a plugin counts is exact, and in the order of the events', () => 
 });
 
 describe('events that call out', () => {
-  it('are at work at the same time, at most ten of them; results keep their order', async () => {
+  it('run concurrently, at most ten of them; results keep their order', async () => {
     const code = `exports.processEvent = async (event) => {
       await posthog.capture('x'); event.properties.count = event.properties.n + 1; return event }`;
     const { spec, most } = slow(specOf(code));
@@ -89,7 +89,7 @@ describe('events that call out', () => {
     expect(most()).toBe(10);
   });
 
-  it('are so after they have looked something up, which is exact', async () => {
+  it('run concurrently after a storage look-up, which is exact', async () => {
     const code = `exports.processEvent = async (event, { storage }) => {
       const n = await storage.get('n', 0) + 1; await storage.set('n', n); event.properties.count = n
       await posthog.capture('x'); return event }`;
@@ -98,7 +98,7 @@ describe('events that call out', () => {
     expect(most()).toBeGreaterThan(3);
   });
 
-  it('let others start while they look something up, too', async () => {
+  it('let others start during a storage look-up, too', async () => {
     const code = `exports.processEvent = async (event, { storage }) => {
       const [n] = await Promise.all([storage.get('k' + event.properties.n, 0), posthog.capture('x')])
       event.properties.count = n + 1; return event }`;

@@ -21,7 +21,7 @@ beforeAll(() => {
     instancesMax: 10,
     idleMs: 60_000,
     outbound: { allow: '', timeoutMs: 1000, bytesMax: 1_000_000 },
-    // The package brings the test database of MaxMind's along.
+    // The package contains MaxMind's test database.
     geoipDatabase: fileURLToPath(new URL('geoip-plugin/GeoLite2-City-Test.mmdb', packages)),
     log: createLog('silent'),
   });
@@ -79,7 +79,7 @@ function event(properties: object): SandboxEvent {
   return {
     uuid: '0198d9a4-5f6b-7c1d-8e2f-3a4b5c6d7e8f',
     event: '$pageview',
-    distinctId: 'someone',
+    distinctId: 'user-1',
     teamId: 1,
     timestamp: '2026-01-02T03:04:05.000Z',
     receivedAt: Date.UTC(2026, 0, 2, 3, 4, 6),
@@ -96,7 +96,7 @@ async function processed(instance: SandboxInstance, properties: object): Promise
 }
 
 describe('@posthog/geoip-plugin', () => {
-  it('finds places in a real database, for the event and its person', async () => {
+  it('finds locations in a real database, for the event and its person', async () => {
     const instance = await open('geoip-plugin', 'index.ts');
     const first = await processed(instance, { $ip: '89.160.20.129' });
     expect(first).toMatchObject({
@@ -112,7 +112,7 @@ describe('@posthog/geoip-plugin', () => {
       $set_once: { $initial_geoip_city_name: 'Linköping' },
       $plugins_succeeded: ['geoip-plugin (1)'],
     });
-    // The address of the person has not changed since: it remembers that in the cache.
+    // The person's address has not changed, which the plugin remembers in the cache.
     const second = await processed(instance, { $ip: '89.160.20.129' });
     expect(second).toMatchObject({ $geoip_city_name: 'Linköping' });
     expect(second).not.toHaveProperty('$set');
@@ -120,7 +120,7 @@ describe('@posthog/geoip-plugin', () => {
   });
 
   it.each([{ $ip: '10.0.0.1' }, { $ip: '89.160.20.129', $geoip_disable: true }, {}])(
-    'leaves %j alone',
+    'does not change %j',
     async (properties) => {
       const instance = await open('geoip-plugin', 'index.ts');
       expect(await instance.processEvents([event(properties)])).toEqual([{ kind: 'unchanged' }]);
@@ -130,7 +130,7 @@ describe('@posthog/geoip-plugin', () => {
 });
 
 describe('@posthog/user-agent-app', () => {
-  it('reads browsers out of user agents', async () => {
+  it('parses browsers from user agents', async () => {
     const instance = await open('user-agent-app', 'dist/index.js', {
       overrideUserAgentDetails: 'false',
       enableSegmentAnalyticsJs: 'false',

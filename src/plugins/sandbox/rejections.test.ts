@@ -22,9 +22,9 @@ const errorLines = ({ services }: TestSpec): readonly string[] =>
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => eventOf('a', { n }));
 
 describe('while processing events', () => {
-  const ways: readonly (readonly [name: string, deed: string, logged: RegExp])[] = [
-    ['an Error', 'Promise.reject(new Error("x marks"))', /^Error: x marks \(a promise was rejected/],
-    ['an error of its own', 'Promise.reject(new RetryError("later"))', /^RetryError: later/],
+  const ways: readonly (readonly [name: string, code: string, logged: RegExp])[] = [
+    ['an Error', 'Promise.reject(new Error("x marks"))', /^Error: x marks \(a rejected promise is not handled/],
+    ['an own error', 'Promise.reject(new RetryError("later"))', /^RetryError: later/],
     ['a text', 'Promise.reject("only words")', /^only words/],
     ['nothing', 'Promise.reject()', /^undefined/],
     ['an object', 'Promise.reject({ code: 5 })', /object that is no Error/],
@@ -35,15 +35,15 @@ describe('while processing events', () => {
     ['a value that cannot be stored', 'meta.storage.set("k", 5n)', /^TypeError: .*BigInt/],
     ['a request to where it may not', 'fetch("http://127.0.0.1:1/")', /^FetchError: /],
   ];
-  it.each(ways)('%s: the events are as the plugin returned them', async (_name, deed, logged) => {
-    const spec = specOf(`exports.processEvent = (event, meta) => { ${deed}; event.properties.a = 1; return event }`);
+  it.each(ways)('%s: the events are as the plugin returned them', async (_name, code, logged) => {
+    const spec = specOf(`exports.processEvent = (event, meta) => { ${code}; event.properties.a = 1; return event }`);
     const instance = await sandbox.open(spec);
     const outcomes = await instance.processEvents(numbered(2));
     expect(outcomes.map(propertiesOf)).toEqual([
       { n: 0, a: 1 },
       { n: 1, a: 1 },
     ]);
-    // What is rejected from outside may come after the events.
+    // Rejections from outside may arrive after the events.
     for (let tries = 0; tries < 100 && errorLines(spec).length === 0; tries++) await instance.processEvents([]);
     await instance.processEvents(numbered(1));
     expect(errorLines(spec)[0]).toMatch(logged);
@@ -60,24 +60,24 @@ describe('while processing events', () => {
     await instance.close();
   });
 
-  it('async events beside it go on, and those that fail fail for what they did', async () => {
+  it('async events next to it continue, and failing ones have their own errors', async () => {
     const code = `exports.processEvent = async (event, { storage }) => {
       Promise.reject(new Error('aside'))
       await storage.set('k', event.properties.n)
       Promise.reject(new Error('aside again'))
-      if (event.properties.n % 3 === 1) throw new TypeError('of its own ' + event.properties.n)
+      if (event.properties.n % 3 === 1) throw new TypeError('own ' + event.properties.n)
       event.properties.stored = await storage.get('k')
       return event }`;
     const spec = specOf(code);
     const instance = await sandbox.open(spec);
     const outcomes = await instance.processEvents(numbered(30));
     const told = outcomes.map((each) => (each.kind === 'failed' ? errorOf(each).message : propertiesOf(each)));
-    expect(told).toEqual(numbered(30).map((_, n) => (n % 3 === 1 ? `of its own ${n}` : { n, stored: n })));
+    expect(told).toEqual(numbered(30).map((_, n) => (n % 3 === 1 ? `own ${n}` : { n, stored: n })));
     expect(errorLines(spec).length).toBeGreaterThan(30);
     await instance.close();
   });
 
-  it('no words make it a matter of time, and real overtime stays one', async () => {
+  it('no message can imitate a timeout, and a real timeout stays one', async () => {
     const code = `exports.processEvent = (event) => {
       Promise.reject(new Error('Script execution timed out.'))
       if (event.event === 'poison') for (;;);
@@ -93,7 +93,7 @@ describe('while processing events', () => {
     await instance.close();
   });
 
-  it('a request that cannot be is refused in the same breath', async () => {
+  it('an invalid request is refused at the same time', async () => {
     const spec = specOf('exports.setupPlugin = () => { Promise.reject(new Error("aside")) }');
     const instance = await sandbox.open(spec);
     const [outcome] = await instance.processEvents([eventOf('a')]);
@@ -119,12 +119,12 @@ describe('elsewhere', () => {
     await instance.close();
   });
 
-  it('a setupPlugin that fails by itself still fails', async () => {
+  it('a setupPlugin that fails on its own still fails', async () => {
     const code = 'exports.setupPlugin = () => { Promise.reject(new Error("aside")); throw new Error("no setup") }';
     await expect(sandbox.open(specOf(code))).rejects.toMatchObject({ kind: 'setup', message: 'no setup' });
   });
 
-  it('in jobs, schedules and onEvent; what these return and throw is as it is', async () => {
+  it('in jobs, schedules and onEvent, whose results and errors are unchanged', async () => {
     const spec = specOf(`
       exports.jobs = { fine: () => { Promise.reject(new Error('aside 1')); return 5 },
         failing: () => { Promise.reject(new Error('aside 2')); throw new RetryError('own') } }
@@ -149,7 +149,7 @@ describe('elsewhere', () => {
     await instance.close();
   });
 
-  it('a promise that is handled in time is no line', async () => {
+  it('a promise that is handled in time is not logged', async () => {
     const spec = specOf(`exports.processEvent = async (event, { storage }) => {
       const rejected = storage.get('k'.repeat(600)).catch(() => 'caught')
       event.properties.got = await rejected

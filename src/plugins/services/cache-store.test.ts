@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 describe('values', () => {
-  it('come back until they are too old; 0 and none mean no age', async () => {
+  it('are returned until they expire; 0 and undefined mean never', async () => {
     await cache.set('short', '1', 10);
     await cache.set('long', '2', 0);
     await cache.set('longest', '');
@@ -24,7 +24,7 @@ describe('values', () => {
     expect([await cache.get('long'), await cache.get('longest')]).toEqual(['2', '']);
   });
 
-  it('setting anew forgets the age, counting keeps it', async () => {
+  it('a new value resets the expiry, an increment keeps it', async () => {
     await cache.set('a', '1', 10);
     await cache.set('a', '1');
     await cache.set('b', '1', 10);
@@ -34,7 +34,7 @@ describe('values', () => {
     expect(await cache.increment('b')).toBe(1);
   });
 
-  it('expire gives an age to what is there', async () => {
+  it('expire sets the expiry of an existing key', async () => {
     await cache.set('a', '1');
     expect([await cache.expire('a', 5), await cache.expire('b', 5)]).toEqual([true, false]);
     now += 5000;
@@ -43,7 +43,7 @@ describe('values', () => {
     expect([await cache.expire('c', 0), await cache.get('c')]).toEqual([true, undefined]);
   });
 
-  it('are shared by a plugin in a project, and by nobody else', async () => {
+  it('are shared by a plugin in a project only', async () => {
     await cache.set('k', 'mine');
     expect(await store.of('geoip', 1).get('k')).toBe('mine');
     expect(await store.of('geoip', 2).get('k')).toBeUndefined();
@@ -51,7 +51,7 @@ describe('values', () => {
     expect(await store.of('1 geoip', 1).get('k')).toBeUndefined();
   });
 
-  it('many increments at once all count', async () => {
+  it('concurrent increments all count', async () => {
     const sums = await Promise.all(Array.from({ length: 20 }, () => cache.increment('n')));
     expect(sums).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
@@ -97,7 +97,7 @@ describe('lists', () => {
     expect((await cache.listRange('l', 0, -1)).join(' ')).toBe(left);
   });
 
-  it('keep their age when they change', async () => {
+  it('keep their expiry when they change', async () => {
     await cache.listPush('l', ['a']);
     await cache.expire('l', 10);
     await cache.listPush('l', ['b']);
@@ -106,7 +106,7 @@ describe('lists', () => {
   });
 });
 
-describe('what is refused, in a sentence', () => {
+describe('refusals with their messages', () => {
   it.each<[string, (cache: PluginCache) => Promise<unknown>, string]>([
     ['a list as text', (each) => each.get('list'), 'expected a text at "list", got: a list'],
     ['a text as list', (each) => each.listPush('text', ['x']), 'expected a list at "text", got: a text'],
@@ -125,7 +125,7 @@ describe('what is refused, in a sentence', () => {
 });
 
 describe('memory', () => {
-  it('holds what was used last', async () => {
+  it('keeps the most recently used entries', async () => {
     const value = 'x'.repeat(4000);
     for (let index = 0; index < 100; index += 1) {
       await cache.set(`k${index}`, value);
@@ -138,14 +138,14 @@ describe('memory', () => {
     expect(kept[1]).toBeUndefined();
   });
 
-  it('whoever takes most gives up first', async () => {
+  it('evicts from the largest user first', async () => {
     const quiet = store.of('quiet', 1);
     await quiet.set('k', 'kept');
     for (let index = 0; index < 1000; index += 1) await cache.listPush(`l${index % 7}`, ['x'.repeat(3000)]);
     expect(await quiet.get('k')).toBe('kept');
   });
 
-  it('what alone is larger than the memory is not kept, and nothing else is lost for long', async () => {
+  it('an entry larger than the memory is not kept, and evicts little else', async () => {
     await cache.set('huge', 'x'.repeat(100_000));
     expect(await cache.get('huge')).toBeUndefined();
     await cache.set('k', 'x');

@@ -29,7 +29,7 @@ async function sent(...events: readonly CapturedEvent[]): Promise<Record<string,
 }
 
 describe('what a plugin captures', () => {
-  it('comes through the door as a good event of the project, as the plugin gave it', async () => {
+  it('is ingested as a valid event of the project, as the plugin gave it', async () => {
     const [event] = await sent(captured);
     const { event: name, distinctId: distinct_id, timestamp, properties } = captured;
     expect(event).toEqual({ uuid: expect.any(String), event: name, distinct_id, timestamp, properties });
@@ -39,7 +39,7 @@ describe('what a plugin captures', () => {
     expect([scan.count, validateEvent(scan, 0, 'live', now)]).toEqual([1, { ok: true }]);
   });
 
-  it('because of an event has the same uuid each time that the work is done, and another one otherwise', async () => {
+  it('during an event has the same uuid in every repetition, and another one otherwise', async () => {
     const base = { ...captured, cause };
     const events = await sent(
       base,
@@ -57,7 +57,7 @@ describe('what a plugin captures', () => {
     expect(new Set(uuids).size).toBe(7);
   });
 
-  it('carries its hops, and none that the plugin made up', async () => {
+  it('contains its hops, ignoring those set by the plugin', async () => {
     const forged = { ...captured.properties, $plugin_capture_hops: -5 };
     const events = await sent({ ...captured, properties: forged }, { ...captured, properties: forged, hops: 3 });
     expect(events.map(({ properties }) => properties)).toEqual([
@@ -78,7 +78,7 @@ describe('what a plugin captures', () => {
     expect(batches).toEqual([]);
   });
 
-  it('fails when the door refuses', async () => {
+  it('fails when the ingest refuses', async () => {
     const full = createPluginCapture({ accept: () => Promise.reject(new Error('full')), clock: { now: () => now } });
     await expect(full(config, captured)).rejects.toThrow('full');
   });

@@ -17,7 +17,7 @@ describe('Advanced GeoIP', () => {
     expect(transform(advancedGeoip, settings, before)).toEqual(after);
   });
 
-  it('takes the place away from events of the libraries, whatever their case, and leaves the rest', () => {
+  it('removes the location from events of the libraries, case-insensitively, and keeps the rest', () => {
     const settings = { discardLibs: 'Posthog-Node , other' };
     const before = { $lib: 'posthog-node', $geoip_disable: false, ...place };
     expect(transformed(advancedGeoip, settings, before)).toEqual({
@@ -29,7 +29,7 @@ describe('Advanced GeoIP', () => {
   });
 
   it.each<JsonObject>([{ $lib: 'web', ...place }, place, { $lib: 5, ...place }])(
-    'leaves others alone: %j',
+    'does not change others: %j',
     (before) => {
       expect(transformed(advancedGeoip, { discardLibs: 'posthog-node' }, before)).toEqual(before);
     },
@@ -49,7 +49,7 @@ describe('Advanced GeoIP', () => {
     expect(Object.hasOwn(after, '$ip')).toBe(!discarded);
   });
 
-  it('refuses settings with which it would do nothing', () => {
+  it('refuses settings without an effect', () => {
     expect(() => advancedGeoip.create({ discardIp: 'false' }, testHost())).toThrow('nothing to do');
   });
 });

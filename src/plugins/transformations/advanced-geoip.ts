@@ -4,17 +4,17 @@ import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
-/** How a run of GeoIP shows in $plugins_succeeded. */
+/** The label of a GeoIP run in $plugins_succeeded. */
 const geoipLabel = /^GeoIP \(\d+\)$/;
 
 export const advancedGeoip = defineTransformation({
   slug: 'advanced-geoip',
   name: 'Advanced GeoIP',
-  description: 'After GeoIP: removes the IP address, or the place where the event came from a server library.',
+  description: 'After GeoIP: removes the IP address, or the location of events from server libraries.',
   alsoKnownAs: ['Advanced GeoIP', 'posthog-app-advanced-geoip', 'plugin-advanced-geoip'],
   differences: [
-    'Libraries are compared without regard to upper and lower case; the published one misses those with capitals.',
-    'Every property that starts with $geoip_ goes; the published one keeps those added since (accuracy radius, confidence).',
+    'Libraries are compared case-insensitively; the published one misses names with capitals.',
+    'Every property that starts with $geoip_ is removed; the published one keeps newer ones (accuracy radius, confidence).',
   ],
   fields: [
     {
@@ -68,7 +68,7 @@ function discardPlace(properties: JsonObject): void {
 }
 
 function deleteStarting(holder: JsonObject | undefined, prefix: string): void {
-  // $geoip_disable is an instruction of the sender, not a place.
+  // $geoip_disable is an instruction of the sender, not a location.
   for (const key in holder) if (key.startsWith(prefix) && key !== '$geoip_disable') delete holder[key];
 }
 

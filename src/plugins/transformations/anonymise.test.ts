@@ -35,7 +35,7 @@ describe('anonymise', () => {
     expect(transformed(anonymise, { salt, privateFields: 'x', normalizeUrls: 'No' }, before)).toEqual(before);
   });
 
-  it('hashes the fields named, and ids that refer to persons with the distinct_id', () => {
+  it('hashes the named fields, and ids that refer to persons with the distinct_id', () => {
     const properties = {
       name: 'n',
       age: 41,
@@ -53,7 +53,7 @@ describe('anonymise', () => {
     });
   });
 
-  it('names of every object are plain names', () => {
+  it('names of object members are plain names', () => {
     const settings = { salt, privateFields: '__proto__, constructor' };
     const after = transformed(anonymise, settings, parsed('{"__proto__": "x"}'));
     expect(JSON.stringify(after)).toBe(`{"__proto__":"${hashed('x')}"}`);

@@ -9,7 +9,7 @@ import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 export const anonymise = defineTransformation({
   slug: 'anonymise',
   name: 'Anonymise',
-  description: 'Replaces fields by salted hashes, and takes queries and ids out of page addresses.',
+  description: 'Replaces fields by salted hashes, and removes queries and ids from page addresses.',
   alsoKnownAs: [
     'PostHog Anonymization',
     'Anonymization and normalisation',
@@ -17,12 +17,12 @@ export const anonymise = defineTransformation({
     'plugin-posthog-anonymization',
   ],
   differences: [
-    'An address that is no URL loses what follows ? or #; the published one fails on it and stores the event as it came.',
+    'An invalid URL is cut at ? or #; the published one fails on it and stores the event unchanged.',
     'Ids that refer to a distinct_id ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it, so that persons ' +
       'still merge.',
-    'An address of an app (myapp://host) keeps its scheme and host; the published one writes null in their place.',
+    'The address of an app (myapp://host) keeps its scheme and host; the published one writes null in their place.',
     'Lists and objects are hashed as JSON; in the published one all objects have the same hash.',
-    'Of the fields of the event itself only distinct_id can be hashed. What is null or empty stays.',
+    "Of the event's own fields only distinct_id can be hashed. Null and empty values stay.",
   ],
   fields: [
     {
@@ -32,7 +32,7 @@ export const anonymise = defineTransformation({
       required: true,
       secret: true,
       sent_to: [],
-      hint: 'A random text that is hashed with the values; with another salt the hashes change.',
+      hint: 'Random text that is hashed with the values; another salt changes the hashes.',
     },
     {
       key: 'privateFields',
@@ -41,14 +41,14 @@ export const anonymise = defineTransformation({
       default: 'distinct_id,name,userid',
       required: true,
       hint:
-        'Comma-separated names of properties; distinct_id stands for that of the event, and properties that hold ids of ' +
+        'Comma-separated names of properties; distinct_id means that of the event, and properties with ids of ' +
         'persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
     },
     {
       key: 'normalizeUrls',
-      name: 'Take queries and ids out of the page address',
+      name: 'Remove queries and ids from the page address',
       ...yesNo('Yes'),
-      hint: 'Of $current_url, $set.$current_url and $set_once.$initial_current_url.',
+      hint: 'Applies to $current_url, $set.$current_url and $set_once.$initial_current_url.',
     },
   ],
   example: {
@@ -100,7 +100,7 @@ function normaliseAt(holder: JsonValue | undefined, key: string): void {
   if (typeof url === 'string' && url !== '') holder[key] = normalised(url);
 }
 
-/** Without the query; parts of the route behind # that look like an id (a digit, a capital first) become ':id'. */
+/** Returns the address without its query; parts of the route behind # that look like an id (a digit, an initial capital) become ':id'. */
 function normalised(text: string): string {
   const url = URL.parse(decoded(text));
   if (url === null) return text.split(/[?#]/)[0] ?? '';

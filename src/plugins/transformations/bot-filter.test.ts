@@ -53,7 +53,7 @@ describe('Bot filter', () => {
     expect(kept(properties, settings)).toBe(expected);
   });
 
-  it('an event that is kept is not changed, and the same answer comes twice', () => {
+  it('a kept event is unchanged, and the result is stable', () => {
     const properties = { $raw_user_agent: chrome, $ip: '198.51.100.7' };
     const run = botFilter.create({}, testHost());
     if (typeof run !== 'function') throw new Error('expected one event at a time');

@@ -7,11 +7,11 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
-/** Matching takes longer than in proportion to the length, and no browser's header comes near this. */
+/** Matching takes more than linear time, and no browser's header is nearly as long. */
 const userAgentLengthMax = 1000;
-/** A project sees the same few hundred headers again and again. */
+/** A project receives the same few hundred headers again and again. */
 const knownMax = 2000;
-/** No Chrome has a fourth version number of four digits; those who make up versions do. */
+/** No Chrome has a fourth version number of four digits, but fake versions do. */
 const impossibleChrome = /Chrome\/\d{1,5}\.\d{1,5}\.\d{1,7}\.\d{4,10} (?:Mobile )?Safari\/537\.36$/;
 
 export const botFilter = defineTransformation({
@@ -19,7 +19,7 @@ export const botFilter = defineTransformation({
   name: 'Bot filter',
   description: 'Drops events of crawlers and other bots, by user agent and by IP address.',
   alsoKnownAs: ['Filter Bot Events', 'template-bot-detection', 'bot-ip-excluder', 'useragent-excluder'],
-  differences: ['The lists of known bots are those of this program: the package isbot, and a short list of networks.'],
+  differences: ["The lists of known bots are this program's: the package isbot, and a short list of networks."],
   fields: [
     {
       key: 'userAgent',
@@ -39,7 +39,7 @@ export const botFilter = defineTransformation({
       key: 'customBotPatterns',
       name: 'More bots by user agent',
       type: 'string',
-      hint: 'Comma-separated regular expressions that may stand anywhere, whatever the case: mybot, acme-crawler',
+      hint: 'Comma-separated regular expressions, matched anywhere and case-insensitively: mybot, acme-crawler',
     },
     {
       key: 'filterKnownBotIps',
@@ -57,7 +57,7 @@ export const botFilter = defineTransformation({
       key: 'keepUndefinedUseragent',
       name: 'Keep events without user agent',
       ...yesNo('Yes'),
-      hint: 'Events of servers often have none.',
+      hint: 'Events from servers often have no user agent.',
     },
   ],
   example: {
@@ -141,7 +141,7 @@ function isIn(networks: BlockList | undefined, ip: JsonValue | undefined): boole
   return version !== 0 && networks.check(ip, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Networks that crawlers of search engines and of link collectors come from, as their operators name them. */
+/** Networks of crawlers of search engines and link indexes, as documented by their operators. */
 const crawlerNetworks: readonly string[] = [
   // Googlebot
   '66.249.64.0/19',

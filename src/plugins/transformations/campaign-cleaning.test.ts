@@ -29,7 +29,7 @@ describe('campaign cleaning', () => {
     expect(campaign(name, settings)).toBe(expected);
   });
 
-  it('keeps what the person has, under another name when told to', () => {
+  it('keeps values on the person, under another name on request', () => {
     const before = { c: { n: 'x' }, $set: { a: 1 } };
     expect(transformed(campaignCleaning, { property: 'c.n', target: 'ad' }, before)).toEqual({
       c: { n: 'x' },
@@ -38,7 +38,7 @@ describe('campaign cleaning', () => {
     });
   });
 
-  it.each(['', null, 5, ['x']])('leaves an event whose campaign is %j', (utm_campaign) => {
+  it.each(['', null, 5, ['x']])('does not change an event whose campaign is %j', (utm_campaign) => {
     expect(transformed(campaignCleaning, {}, { utm_campaign })).toEqual({ utm_campaign });
   });
 

@@ -8,32 +8,32 @@ import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
 export const campaignCleaning = defineTransformation({
   slug: 'campaign-cleaning',
   name: 'Campaign cleaning',
-  description: 'Makes a short campaign name of a long one, and keeps the first and the latest on the person.',
+  description: 'Shortens campaign names, and keeps the first and the latest on the person.',
   alsoKnownAs: [
     'Stonly Clean Campaign Name',
     'Plugin-Stonly-Clean-Campaign-Name',
     'plugin-Plugin-Stonly-Clean-Campaign-Name',
   ],
-  differences: ['The published one does for one site what the settings of the example do.'],
+  differences: ['The published one has the settings of the example built in, for one site.'],
   fields: [
     {
       key: 'property',
       name: 'Property to clean',
       type: 'string',
       default: 'utm_campaign',
-      hint: 'Where the name of the campaign is. It stays as it is.',
+      hint: 'Contains the campaign name. It stays unchanged.',
     },
     {
       key: 'replacements',
       name: 'Replacements',
       type: 'json',
-      hint: 'JSON object of texts and what stands for them, applied in this order, each to the first place found: {"com-": "comp-"}',
+      hint: 'JSON object from text to replacement, applied in this order, each to the first match: {"com-": "comp-"}',
     },
     {
       key: 'cutAt',
       name: 'Cut at',
       type: 'string',
-      hint: 'What follows the first place with this text is left out, e.g. _',
+      hint: 'The name is cut at the first occurrence of this text, e.g. _',
     },
     {
       key: 'separator',
@@ -49,14 +49,14 @@ export const campaignCleaning = defineTransformation({
       minimum: 1,
       maximum: 100,
       default: '100',
-      hint: 'How many parts from the first on, 1 to 100; they are joined by blanks.',
+      hint: 'Number of parts to keep from the start, 1 to 100; they are joined by spaces.',
     },
     {
       key: 'target',
       name: 'Name of the person property',
       type: 'string',
       default: 'campaign',
-      hint: 'Written to $set under this name, and to $set_once with initial_ before it.',
+      hint: 'Written to $set under this name, and to $set_once with the prefix initial_.',
     },
   ],
   example: {

@@ -67,11 +67,11 @@ describe('Currency normalization', () => {
     { amount: 10, currency: 'XYZ' },
     { amount: 10, currency: 'constructor' },
     { amount: 10, currency: 5 },
-  ])('leaves %j alone', async (properties) => {
+  ])('does not change %j', async (properties) => {
     expect(await converted(properties)).toEqual(properties);
   });
 
-  it('reads and writes other properties, nested ones too', async () => {
+  it('reads and writes other properties, including nested ones', async () => {
     const settings = { amountProperty: 'price.value', currencyProperty: 'price.unit', normalizedAmountProperty: 'eur' };
     const properties = { price: { value: 5, unit: 'USD' } };
     expect(await converted(properties, settings)).toEqual({ ...properties, eur: 4, normalized_currency: 'EUR' });
@@ -101,11 +101,11 @@ describe('Currency normalization', () => {
   });
 
   it.each([
-    [{ status: 401, body: '{}' }, 'it answered 401'],
-    [{ status: 200, body: '{"rates": {"USD": "one"}}' }, 'the answer has none in it'],
+    [{ status: 401, body: '{}' }, 'it responded 401'],
+    [{ status: 200, body: '{"rates": {"USD": "one"}}' }, 'the response contains none'],
     [{ status: 200, body: 'secret-key is not JSON' }, 'gave no rates'],
   ])(
-    '%j: the event fails, the error says why and never the key, and a minute passes before the next try',
+    '%j: the event fails with the reason but without the key, and the next try is a minute later',
     async (answer, why) => {
       const { requests, host, pass } = exchange(() => answer);
       const run = runner(host);
@@ -121,7 +121,7 @@ describe('Currency normalization', () => {
     },
   );
 
-  it('an event without an amount is no failure when there are no rates', async () => {
+  it('an event without an amount does not fail when there are no rates', async () => {
     const { host } = exchange(() => ({ status: 500, body: '' }));
     const run = currency.create(withDefaults(currency.fields, fetched), host);
     if (typeof run === 'function') throw new Error('expected batches');
@@ -129,7 +129,7 @@ describe('Currency normalization', () => {
     expect(results.map((result) => result instanceof Error)).toEqual([false, true]);
   });
 
-  it('older rates serve while new ones cannot be had', async () => {
+  it('older rates are used while new ones are unavailable', async () => {
     let status = 200;
     const { host, pass } = exchange(() => ({ status, body: '{"rates": {"USD": 1, "EUR": 0.5}}' }));
     const run = runner(host);

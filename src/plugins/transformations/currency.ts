@@ -17,13 +17,13 @@ const ratesUrl = 'https://openexchangerates.org/api/latest.json';
 export const currency = defineTransformation({
   slug: 'currency',
   name: 'Currency normalization',
-  description: 'Converts amounts into one currency, at the rates of the day or at fixed ones.',
+  description: 'Converts amounts to one currency, at daily or fixed rates.',
   alsoKnownAs: ['Currency Normalization', 'currency-normalization-plugin'],
   differences: [
-    'Amounts that are no number are left alone; the published one writes 0 or nothing for them.',
-    'Currencies in lower case are known as well.',
-    'Without rates the event counts as failed and stays as it is; older rates are used when new ones cannot be had.',
-    'The key travels in a header, not in the address.',
+    'Amounts that are not numbers stay unchanged; the published one writes 0 or nothing for them.',
+    'Lower-case currencies are recognised too.',
+    'Without rates the event counts as failed and stays unchanged; older rates are used if new ones are unavailable.',
+    'The key is sent in a header, not in the URL.',
   ],
   fields: [
     {
@@ -38,7 +38,7 @@ export const currency = defineTransformation({
       key: 'rates',
       name: 'Fixed rates',
       type: 'json',
-      hint: 'JSON object from currency to how much of it one unit of a common currency buys: {"USD": 1, "EUR": 0.92}',
+      hint: 'JSON object from currency to its amount per unit of a common currency: {"USD": 1, "EUR": 0.92}',
     },
     {
       key: 'normalizedCurrency',
@@ -53,7 +53,7 @@ export const currency = defineTransformation({
       type: 'string',
       required: true,
       default: 'amount',
-      hint: 'A number, or text that is one. Nested properties with dots.',
+      hint: 'A number, or text in the form of one. Nested properties with dots.',
     },
     {
       key: 'currencyProperty',
@@ -77,7 +77,7 @@ export const currency = defineTransformation({
       type: 'string',
       required: true,
       default: 'normalized_currency',
-      hint: 'Holds the same for every event.',
+      hint: 'The same for every event.',
     },
   ],
   example: {
@@ -154,7 +154,7 @@ interface Fetched {
   readonly fetchedAtMs: number;
 }
 
-/** A day old at most where that can be had; a failure is remembered for a minute, so that not every batch waits for one. */
+/** Rates are at most a day old while they can be fetched; a failure is remembered for a minute, so that not every batch waits for one. */
 function fetchedRates(key: string, host: TransformationHost): RatesSource {
   let latest: Fetched | undefined;
   let failure: { error: Error; atMs: number } | undefined;
@@ -186,13 +186,15 @@ async function fromCache(host: TransformationHost): Promise<Fetched | undefined>
 
 async function fetchRates(key: string, host: TransformationHost): Promise<Rates | Error> {
   const failed = (why: string): Error =>
-    new Error(`openexchangerates.org gave no rates: ${why.replaceAll(key, '…')}. Check the key, or give fixed "rates"`);
+    new Error(
+      `openexchangerates.org returned no rates: ${why.replaceAll(key, '…')}. Check the key, or give fixed "rates"`,
+    );
   try {
     const response = await host.fetch({ url: ratesUrl, headers: { authorization: `Token ${key}` } });
-    if (response.status !== 200) return failed(`it answered ${response.status}`);
+    if (response.status !== 200) return failed(`it responded ${response.status}`);
     const body = JSON.parse(new TextDecoder().decode(response.body)) as JsonValue;
     const rates = isObject(body) && Object.hasOwn(body, 'rates') ? readRates(body['rates']) : undefined;
-    return rates ?? failed('the answer has none in it');
+    return rates ?? failed('the response contains none');
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error));
   }

@@ -22,7 +22,7 @@ describe('De-duplicator', () => {
     expect(transform(deDuplicator, settings, before)).toEqual(after);
   });
 
-  it('gives the uuid that the published plugin gives', () => {
+  it('sets the same uuid as the published plugin', () => {
     // Computed once with the published plugin, for the same event of project 1.
     expect(uuidAfter(paid)).toBe('2a3016a1-0711-5eff-90a6-b69762792ba6');
     expect(uuidAfter(paid, all)).toBe('ea695ae6-1374-5005-b0da-3cc32843238d');
@@ -36,18 +36,18 @@ describe('De-duplicator', () => {
     expect(uuidAfter({ ...paid, ...change })).not.toBe(uuidAfter(paid));
   });
 
-  it('the uuid that came does not count; properties count when told to', () => {
+  it('the original uuid is ignored; properties count on request', () => {
     const other: Before = { ...paid, uuid: '01900000-0000-7000-8000-000000000001', properties: { amount: 6 } };
     expect(uuidAfter(other)).toBe(uuidAfter(paid));
     expect(uuidAfter(other, all)).not.toBe(uuidAfter(paid, all));
   });
 
-  it('marks of transformations do not count, so that another chain changes nothing', () => {
+  it('markers of transformations are ignored, so that another chain changes nothing', () => {
     const marked: Before = { ...paid, properties: { amount: 5, $plugins_succeeded: ['Rename (3)'] } };
     expect(uuidAfter(marked, all)).toBe(uuidAfter(paid, all));
   });
 
-  it('leaves events of libraries that give uuids alone', () => {
+  it('does not change events of libraries that set uuids', () => {
     const event = testEvent({ properties: { $lib: 'web' } });
     expect(uuidAfter({ properties: { $lib: 'web' } })).toBe(event.uuid);
     expect(uuidAfter({ properties: { $lib: 'web' } }, { skipLibs: 'other' })).not.toBe(event.uuid);

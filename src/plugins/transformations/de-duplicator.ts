@@ -5,7 +5,7 @@ import { listSetting, textSetting } from '../setting-values.ts';
 
 const allProperties = 'All Properties';
 
-/** Part of the text that is hashed, so that the same events have the same uuid as with the published plugin. */
+/** Part of the hashed text, so that events get the same uuid as from the published plugin. */
 const namespace = '6ba7b812-9dad-11d1-80b4-00c04fd430c8';
 const markers = ['$plugins_succeeded', '$plugins_failed', '$plugins_deferred'] as const;
 
@@ -15,8 +15,8 @@ export const deDuplicator = defineTransformation({
   description: 'Gives equal events one uuid, so that an event that is sent twice without a uuid is stored once.',
   alsoKnownAs: ['Unduplicates', 'Unduplicator', 'posthog-app-unduplicates', 'posthog-app-unduplicator'],
   differences: [
-    'Marks of transformations ($plugins_succeeded and the like) do not count as properties.',
-    'Libraries that give uuids themselves are left alone, by a setting; the published one leaves out events without a time.',
+    'Markers of transformations (such as $plugins_succeeded) do not count as properties.',
+    'Events of libraries that set uuids stay unchanged, by a setting; the published one skips events without a time.',
   ],
   fields: [
     {
@@ -26,7 +26,7 @@ export const deDuplicator = defineTransformation({
       required: true,
       choices: ['Event and Timestamp', allProperties],
       default: 'Event and Timestamp',
-      hint: 'Always project, person, name and time; All Properties: every property as well.',
+      hint: 'Always project, person, name and time; All Properties: also every property.',
     },
     {
       key: 'skipLibs',
@@ -34,8 +34,8 @@ export const deDuplicator = defineTransformation({
       type: 'string',
       default: 'web, posthog-node, posthog-python, posthog-ios, posthog-android',
       hint:
-        'Comma-separated values of $lib. Libraries that give each event a uuid and send their own clock along are safe ' +
-        'without this transformation; the time of such an event is corrected anew each time it is sent.',
+        'Comma-separated values of $lib. Libraries that set a uuid for each event and send their own clock need no ' +
+        'deduplication; the time of such an event is corrected each time it is sent.',
     },
   ],
   example: {
@@ -57,7 +57,7 @@ export const deDuplicator = defineTransformation({
 
 function uuidOf({ team_id, distinct_id, event, timestamp }: TransformEvent, properties: string): string {
   const digest = hash('sha1', `${namespace}_${team_id}_${distinct_id}_${event}_${timestamp}${properties}`, 'hex');
-  // Version 5, variant 1, as RFC 9562 has them.
+  // Version 5, variant 1, as in RFC 9562.
   const variant = ((Number.parseInt(digest.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
   const third = `5${digest.slice(13, 16)}`;
   const fourth = `${variant}${digest.slice(17, 20)}`;

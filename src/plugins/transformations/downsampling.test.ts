@@ -25,7 +25,7 @@ describe('downsampling', () => {
     expect(keptIds('30')).toEqual(expected);
   });
 
-  it('who is kept stays when the percentage grows', () => {
+  it('kept persons stay when the percentage grows', () => {
     const kept = keptIds('20');
     expect(kept.length).toBeGreaterThan(600);
     expect(kept.length).toBeLessThan(1000);
@@ -47,7 +47,7 @@ describe('downsampling', () => {
     expect(count).toBeLessThanOrEqual(most);
   });
 
-  it('only the events named', () => {
+  it('only the named events', () => {
     const settings = { percentage: '0', triggeringEvents: 'a, b' };
     expect(transform(downsampling, settings, { event: 'b' })).toBeNull();
     expect(transform(downsampling, settings, { event: 'c' })).not.toBeNull();

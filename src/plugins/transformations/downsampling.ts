@@ -11,8 +11,8 @@ export const downsampling = defineTransformation({
   description: 'Keeps a share of the events, by person or by event, and drops the others.',
   alsoKnownAs: ['Downsampling Plugin', 'downsampling-plugin', 'plugin-downsampling-plugin', 'template-downsampling'],
   differences: [
-    'Random sampling decides by the uuid of the event: the same event, sent or processed again, is decided the same way.',
-    'Random sampling keeps the share that was asked for; the published one rounds, so that 0 still keeps some events.',
+    "Random sampling uses the event's uuid: an event that is sent or processed again gets the same decision.",
+    'Random sampling keeps the exact share; the published one rounds, so that 0 still keeps some events.',
   ],
   fields: [
     {
@@ -29,8 +29,8 @@ export const downsampling = defineTransformation({
       choices: [byEvent, byPerson],
       default: byPerson,
       hint:
-        'Distinct ID aware: of one distinct_id all events are kept or none, and who is kept stays when the percentage grows. ' +
-        'Random: each event for itself.',
+        'Distinct ID aware: all or none of the events of a distinct_id are kept, and kept ones stay when the percentage grows. ' +
+        'Random: each event separately.',
     },
     {
       key: 'triggeringEvents',

@@ -42,7 +42,7 @@ describe('drop events on property', () => {
     expect(drops({ property_key: 'p', property_values: 'a, b,5,true' }, properties)).toBe(expected);
   });
 
-  it('reads nested properties, and never what every object has', () => {
+  it('reads nested properties, and never object members', () => {
     expect(drops({ property_key: 'a.b' }, { a: { b: 1 } })).toBe(true);
     for (const property_key of ['constructor', '__proto__', 'a.toString']) {
       expect(drops({ property_key }, { a: {} })).toBe(false);

@@ -5,16 +5,15 @@ import { listSetting, textSetting } from '../setting-values.ts';
 export const dropEventsOnProperty = defineTransformation({
   slug: 'drop-events-on-property',
   name: 'Drop events on property',
-  description:
-    'Drops events that have a certain property, or a certain value of it. "Drop events" offers more conditions.',
+  description: 'Drops events that have a given property, or a given value of it. "Drop events" offers more conditions.',
   alsoKnownAs: [
     'Drop Events Based On Property',
     'drop-events-on-property-plugin',
     'plugin-drop-events-on-property-plugin',
   ],
   differences: [
-    'A number or a boolean matches the value that reads the same: 5 matches "5". The published one compares texts only.',
-    'Blanks around commas do not count, and dots lead into nested properties.',
+    'A number or a boolean matches its text: 5 matches "5". The published one compares only text.',
+    'Spaces around commas are ignored, and dots select nested properties.',
   ],
   fields: [
     {

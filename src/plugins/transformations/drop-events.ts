@@ -7,7 +7,7 @@ import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
 type Condition = (properties: JsonObject) => boolean;
 type Test = (value: JsonValue | undefined) => boolean;
 
-/** Operators of a condition; each makes its test once. */
+/** Operators of a condition; each creates its test once. */
 const operators: Readonly<Record<string, (expected: JsonValue | undefined) => Test>> = {
   is: (expected) => {
     const allowed = new Set(listOf(expected).map(asText));
@@ -48,7 +48,7 @@ export const dropEvents = defineTransformation({
       key: 'events',
       name: 'Event names',
       type: 'string',
-      hint: 'Comma-separated. Empty: events of any name that meet the conditions.',
+      hint: 'Comma-separated. Empty: events of any name that match the conditions.',
     },
     {
       key: 'conditions',
@@ -64,7 +64,7 @@ export const dropEvents = defineTransformation({
       type: 'choice',
       choices: ['All', 'Any'],
       default: 'All',
-      hint: 'Of several conditions. The name must be one of those listed either way.',
+      hint: 'Applies to several conditions. The name must always be listed.',
     },
   ],
   example: {
@@ -127,7 +127,7 @@ function asText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** NaN compares as false with everything: what is no number meets no bound. */
+/** NaN compares false with everything: a non-number matches no bound. */
 function asNumber(value: JsonValue | undefined): number {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;

@@ -43,7 +43,7 @@ describe('email scoring', () => {
     expect(await transformBatch(emailScoring, given, [before], testHost({ fetch }))).toEqual([after]);
   });
 
-  it('scores identified people, by their distinct_id or e-mail, each address once', async () => {
+  it('scores identified persons, by their distinct_id or e-mail, each address once', async () => {
     const { asked, fetch } = service(good);
     const results = await transformBatch(
       emailScoring,
@@ -74,7 +74,7 @@ describe('email scoring', () => {
     ]);
   });
 
-  it('remembers what it was told, without keeping the address', async () => {
+  it('remembers scores without storing the address', async () => {
     const { asked, fetch } = service(good);
     const keys: string[] = [];
     const { cache } = testHost();
@@ -89,7 +89,7 @@ describe('email scoring', () => {
     expect(keys[0]).not.toContain('a@b.ch');
   });
 
-  it('asks for a few at a time', async () => {
+  it('looks up a few at a time', async () => {
     const { asked, fetch, openMost } = service(good);
     const events = Array.from({ length: 23 }, (_, index) => identify(`p${index}@example.com`));
     await transformBatch(emailScoring, settings, events, testHost({ fetch }));
@@ -124,7 +124,7 @@ describe('email scoring', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('refuses to work without a key', () => {
+  it('refuses to start without a key', () => {
     expect(() => emailScoring.create({ mailboxlayerApiKey: ' ' }, testHost())).toThrow('expected the access key');
   });
 });

@@ -8,7 +8,7 @@ import { textSetting } from '../setting-values.ts';
 const apiUrl = 'https://apilayer.net/api/check';
 const parallelMax = 5;
 const keptSeconds = 30 * 86_400;
-/** After a failure nothing is asked for this long: an outage must not cost every batch a timeout. */
+/** Pause after a failure, so that an outage does not cost every batch a timeout. */
 const pauseMs = 60_000;
 const emailLengthMax = 254;
 const emailForm = /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}$/u;
@@ -16,14 +16,13 @@ const emailForm = /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N
 export const emailScoring = defineTransformation({
   slug: 'email-scoring',
   name: 'Email scoring',
-  description: 'Asks Mailboxlayer how good the e-mail address of a person is, when the person is identified.',
+  description: 'Rates the e-mail address of an identified person with Mailboxlayer.',
   alsoKnownAs: ['mailboxlayer-plugin'],
   differences: [
-    'What is no address is not asked for; the published one asks for whatever $set.email holds.',
-    'An address is asked for once in 30 days, not with every event.',
-    'When the service cannot be asked, the event counts as failed and is stored without a score.',
-    'The key is checked with the first address, not when the settings are saved.',
-    'What is no address is not asked for; the published one asks for any $set.email.',
+    'Only valid addresses are looked up; the published one looks up any $set.email.',
+    'An address is looked up once in 30 days, not for every event.',
+    'If the look-up fails, the event counts as failed and is stored without a score.',
+    'The key is verified with the first address, not when the settings are saved.',
   ],
   fields: [
     {
@@ -33,7 +32,7 @@ export const emailScoring = defineTransformation({
       required: true,
       secret: true,
       sent_to: [],
-      hint: 'The access key of your account with mailboxlayer.com. Each address is asked for once in 30 days.',
+      hint: 'The access key of your mailboxlayer.com account. Each address is looked up once in 30 days.',
     },
   ],
   example: {
@@ -70,7 +69,7 @@ interface Score {
   readonly fix: JsonValue;
 }
 
-/** The distinct_id if it is an address, else `$set.email`. */
+/** Returns the distinct_id if it is an address, otherwise `$set.email`. */
 function emailOf(event: TransformEvent): string | undefined {
   if (event.event !== '$identify') return undefined;
   if (isEmail(event.distinct_id)) return event.distinct_id;
@@ -101,7 +100,7 @@ async function lookUp(
 function createScores(key: string, host: TransformationHost): (email: string) => Promise<Score | Error> {
   let failure: { readonly error: Error; readonly untilMs: number } | undefined;
   return async (email) => {
-    // The cache is no place for addresses of people.
+    // Addresses of persons must not be stored in the cache.
     const cacheKey = `email_score:${hash('sha256', email.toLowerCase(), 'hex')}`;
     const known = await host.cache.get(cacheKey);
     if (known !== undefined) return JSON.parse(known) as Score;
@@ -113,22 +112,23 @@ function createScores(key: string, host: TransformationHost): (email: string) =>
   };
 }
 
-/** Errors name neither the key nor the address: both are in the URL. */
+/** Errors contain neither the key nor the address: both are in the URL. */
 async function ask(key: string, email: string, host: TransformationHost): Promise<Score | Error> {
   const query = new URLSearchParams({ access_key: key, email, format: '1' });
   let answer: unknown;
   try {
     const response = await host.fetch({ url: `${apiUrl}?${query}` });
-    if (response.status !== 200) return new Error(`expected Mailboxlayer to answer 200, got: ${response.status}`);
+    if (response.status !== 200) return new Error(`expected status 200 from Mailboxlayer, got: ${response.status}`);
     answer = JSON.parse(Buffer.from(response.body).toString('utf8'));
   } catch (cause) {
-    const reason = cause instanceof SyntaxError ? 'its answer is no JSON' : cause instanceof Error ? cause.message : '';
-    return new Error(`Mailboxlayer could not be asked: ${reason}`, { cause });
+    const reason =
+      cause instanceof SyntaxError ? 'its response is not JSON' : cause instanceof Error ? cause.message : '';
+    return new Error(`the request to Mailboxlayer failed: ${reason}`, { cause });
   }
   const { score = null, did_you_mean: fix = '', error } = isObject(answer as JsonValue) ? (answer as Answer) : {};
   if (typeof score === 'number') return { score, fix };
-  const type = isObject(error) && typeof error['type'] === 'string' ? error['type'] : 'an answer without a score';
-  return new Error(`Mailboxlayer gave no score: ${type}; check the key and the limits of the account`);
+  const type = isObject(error) && typeof error['type'] === 'string' ? error['type'] : 'a response without a score';
+  return new Error(`Mailboxlayer returned no score: ${type}; check the key and the limits of the account`);
 }
 
 interface Answer {

@@ -9,7 +9,7 @@ import { jsonSetting, listSetting, yesSetting } from '../setting-values.ts';
 type Test = (value: JsonValue) => boolean;
 type Filter = (properties: JsonObject) => boolean;
 
-/** By type and operator; each makes its test once. What has another type than the filter holds for the negated ones only. */
+/** By type and operator; each creates its test once. A value of another type than the filter matches only negated ones. */
 const operators: Readonly<Record<string, Readonly<Record<string, (expected: JsonValue) => Test>>>> = {
   string: {
     is: (expected) => (value) => value === expected,
@@ -40,7 +40,7 @@ export const filterOut = defineTransformation({
   slug: 'filter-out',
   name: 'Filter out',
   description:
-    'Keeps the events whose properties meet the filters, and drops the others. "Drop events" works the other way round.',
+    'Keeps the events whose properties match the filters, and drops the others. "Drop events" does the opposite.',
   alsoKnownAs: [
     'Filter Out Plugin',
     'posthog-filter-out-plugin',
@@ -49,9 +49,9 @@ export const filterOut = defineTransformation({
     'template-event-filter',
   ],
   differences: [
-    'A value of another type than the filter expects does not hold (and holds for not_contains); the published one fails on it ' +
+    'A value of another type than the filter expects does not match (but matches not_contains); the published one fails on it ' +
       'and keeps the event.',
-    'The filters may be given as JSON text too. Nested properties can be named with dots.',
+    'The filters may also be JSON text. Dots select nested properties.',
   ],
   fields: [
     {
@@ -66,7 +66,7 @@ export const filterOut = defineTransformation({
       type: 'json',
       hint:
         'JSON list of filters, e.g. [{"property": "$host", "type": "string", "operator": "is_not", "value": "localhost"}]. ' +
-        'Only events for which all of them hold are kept; a list of such lists keeps those for which any list holds. ' +
+        'Only events that match all of them are kept; with a list of such lists, those that match any list. ' +
         `Operators: ${Object.entries(operators)
           .map(([type, named]) => `${type}: ${Object.keys(named).join(', ')}`)
           .join('; ')}.`,
@@ -75,13 +75,13 @@ export const filterOut = defineTransformation({
       key: 'eventsToDrop',
       name: 'Events to drop',
       type: 'string',
-      hint: 'Comma-separated event names, dropped whatever their properties.',
+      hint: 'Comma-separated event names, dropped regardless of their properties.',
     },
     {
       key: 'keepUndefinedProperties',
       name: 'Keep events that lack a property of a filter',
       ...yesNo('No'),
-      hint: 'Yes: a filter whose property is missing holds. No: it does not.',
+      hint: 'Yes: a filter whose property is missing matches. No: it does not.',
     },
   ],
   example: {
@@ -95,7 +95,7 @@ export const filterOut = defineTransformation({
     const dropped = new Set(listSetting(settings, 'eventsToDrop'));
     if (groups.length === 0 && dropped.size === 0) {
       throw new SettingsError(
-        'give filters (a file or "filtersJson") or "eventsToDrop": with neither, nothing happens',
+        'give filters (a file or "filtersJson") or "eventsToDrop": with neither, nothing would be filtered',
       );
     }
     return (event) => {
@@ -122,7 +122,7 @@ function readFilters(settings: SettingValues, file: Attachment | undefined): Jso
   }
 }
 
-/** A flat list is one group: all of its filters must hold. */
+/** A flat list is one group, whose filters must all match. */
 function readGroups(given: JsonValue | undefined, keepMissing: boolean): Filter[][] {
   if (given === undefined) return [];
   if (!Array.isArray(given)) throw new SettingsError('the filters: expected a JSON list');
@@ -164,7 +164,7 @@ function matches(expected: JsonValue): Test {
   return (value) => pattern.test(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Also text that holds a number, as comparing it always did. */
+/** Includes text that contains a number, which comparisons have always accepted. */
 function isNumber(value: JsonValue): boolean {
   return (
     typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)))

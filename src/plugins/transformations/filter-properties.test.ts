@@ -11,7 +11,7 @@ describe('filter properties', () => {
     expect(transform(filterProperties, settings, before)).toEqual(after);
   });
 
-  it('removes by name and by path; what is not there does not matter', () => {
+  it('removes by name and by path; missing properties are ignored', () => {
     const settings = { properties: 'a, b.c, d.e.f, g.h, missing, i.0' };
     const properties = { a: 1, b: { c: 1, x: 2 }, d: { e: { f: 1 } }, g: 'text', i: [1, 2], z: null };
     expect(transformed(filterProperties, settings, properties)).toEqual({
@@ -23,12 +23,12 @@ describe('filter properties', () => {
     });
   });
 
-  it('a property whose own name has a dot comes before a path', () => {
+  it('a property whose name contains a dot takes precedence over a path', () => {
     const properties = { 'b.c': 1, b: { c: 2 } };
     expect(transformed(filterProperties, { properties: 'b.c' }, properties)).toEqual({ b: { c: 2 } });
   });
 
-  it('keeps only what is listed, and what starts with $', () => {
+  it('keeps only listed properties, and those that start with $', () => {
     const properties = { a: 1, b: { c: 1, x: 2 }, $set: { email: 'e' }, other: 1, 'd.e': 3 };
     const settings = { ...keep, properties: 'a, b.c, d.e, missing' };
     expect(transformed(filterProperties, settings, properties)).toEqual({
@@ -44,7 +44,7 @@ describe('filter properties', () => {
     });
   });
 
-  it('removes from the person properties when told to', () => {
+  it('removes from the person properties on request', () => {
     const before = { a: 1, $set: { a: 2, b: 3 }, $set_once: { a: 4 } };
     const settings = { properties: 'a' };
     const both = { ...settings, includeSetProperties: 'Yes', includeSetOnceProperties: 'Yes' };
@@ -53,13 +53,13 @@ describe('filter properties', () => {
     expect(transformed(filterProperties, both, { a: 1, $set: null })).toEqual({ $set: null });
   });
 
-  it('only for the events named', () => {
+  it('only for the named events', () => {
     const settings = { properties: 'a', events: 'x, y' };
     expect(transform(filterProperties, settings, { event: 'z', properties: { a: 1 } })?.properties).toEqual({ a: 1 });
     expect(transform(filterProperties, settings, { event: 'y', properties: { a: 1 } })?.properties).toEqual({});
   });
 
-  it('names of every object are plain names, and no prototype changes', () => {
+  it('names of object members are plain names, and no prototype is changed', () => {
     const properties = parsed('{"__proto__": {"x": 1}, "constructor": {"prototype": {"y": 1}}, "a": 1}');
     const kept = transformed(
       filterProperties,

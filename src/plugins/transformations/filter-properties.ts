@@ -16,7 +16,7 @@ const keepOnly = 'Keep only these';
 export const filterProperties = defineTransformation({
   slug: 'filter-properties',
   name: 'Filter properties',
-  description: 'Removes the properties that you list, or everything but them.',
+  description: 'Removes the listed properties, or all others.',
   version: '1.1.0',
   alsoKnownAs: [
     'Property Filter',
@@ -28,9 +28,9 @@ export const filterProperties = defineTransformation({
   ],
   differences: [
     'Properties are removed; the "Filter Properties" template and the oldest plugin set some of them to null.',
-    'A path that leads nowhere changes nothing; the published one empties the object that the path leads to, or makes one.',
-    'A property whose own name has a dot comes before a path, and blanks around commas do not count.',
-    'Names without dots are looked for in the event (and, when told to, in $set and $set_once), not at every depth.',
+    'A path to a missing property changes nothing; the published one empties the object on the path, or creates one.',
+    'A property whose name contains a dot takes precedence over a path, and spaces around commas are ignored.',
+    'Names without dots are searched in the event (and optionally in $set and $set_once), not at every depth.',
   ],
   fields: [
     {
@@ -58,7 +58,7 @@ export const filterProperties = defineTransformation({
       key: 'keep_system_properties',
       name: 'Always keep properties that start with $',
       ...yesNo('Yes'),
-      hint: 'Only for "Keep only these": persons, groups and sessions live in such properties.',
+      hint: 'Only for "Keep only these": persons, groups and sessions use such properties.',
     },
     {
       key: 'includeSetProperties',

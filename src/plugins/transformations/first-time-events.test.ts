@@ -35,7 +35,7 @@ describe('First time event tracker', () => {
     ]);
   });
 
-  it('leaves other events alone, and asks the storage nothing for them', async () => {
+  it('does not change other events, and does not read the storage for them', async () => {
     const refuse = async (): Promise<never> => {
       throw new Error('no storage expected');
     };
@@ -46,7 +46,7 @@ describe('First time event tracker', () => {
     ]);
   });
 
-  it('asks once per batch, and writes each key once', async () => {
+  it('reads once per batch, and writes each key once', async () => {
     const values = new Map<string, JsonValue>();
     const memory = memoryStorage(values);
     const calls: string[] = [];
@@ -66,7 +66,7 @@ describe('First time event tracker', () => {
     expect(values.size).toBe(3);
   });
 
-  it('names that look alike when joined are not mixed up', async () => {
+  it('names that are equal when joined are not confused', async () => {
     const host = testHost();
     const tricky = { events: 'a, a_b' };
     await transformBatch(firstTimeEvents, tricky, [{ event: 'a', distinct_id: 'b_c' }], host);

@@ -4,16 +4,16 @@ import { listSetting } from '../setting-values.ts';
 export const firstTimeEvents = defineTransformation({
   slug: 'first-time-events',
   name: 'First time event tracker',
-  description: 'Marks the first event of a name ever, and the first of each person.',
+  description: 'Marks the first event of each name, overall and per person.',
   alsoKnownAs: ['First Time Event Tracker', 'first-time-event-tracker'],
-  differences: ['Blanks around the names of events do not count; names with an underscore are never mixed up.'],
+  differences: ['Spaces around event names are ignored; names with an underscore are never confused.'],
   fields: [
     {
       key: 'events',
       name: 'Events to track',
       type: 'string',
       required: true,
-      hint: 'Comma-separated names. Only what arrives from now on counts: an older event of that name is not known.',
+      hint: 'Comma-separated names. Only events that arrive from now on count; older ones are not considered.',
     },
   ],
   example: {

@@ -29,7 +29,7 @@ describe('GeoIP', () => {
     expect(transform(geoip, settings, before)).toEqual(after);
   });
 
-  it('writes to the event what is known, and to the person null for what is not', () => {
+  it('writes known parts to the event, and null for missing ones to the person', () => {
     const result = located(swiss, { $ip: '198.51.100.7', $set: { plan: 'pro', $geoip_city_name: 'Bern' } });
     expect(result['properties']).toEqual({
       $ip: '198.51.100.7',
@@ -50,7 +50,7 @@ describe('GeoIP', () => {
     });
   });
 
-  it('events never share what they write: one changed later leaves the next one alone', () => {
+  it('events never share written values: changing one does not affect the next', () => {
     const run = geoip.create({}, testHost({ geoip: { locate: () => swiss } }));
     if (typeof run !== 'function') throw new Error('expected one event at a time');
     const event = (): Parameters<typeof run>[0] => ({
@@ -76,25 +76,25 @@ describe('GeoIP', () => {
     expect(located(swiss, properties, settings)).toEqual({ asked: [], properties });
   });
 
-  it('an address that the database does not know changes nothing', () => {
+  it('an unknown address changes nothing', () => {
     const properties = { $ip: '203.0.113.1' };
     expect(located(null, properties)).toEqual({ asked: ['203.0.113.1'], properties });
   });
 
-  it('127.0.0.1 is itself, unless a setting says otherwise', () => {
+  it('127.0.0.1 is used as it is unless a setting replaces it', () => {
     expect(located(null, { $ip: '127.0.0.1' })['asked']).toEqual(['127.0.0.1']);
     const spoofed = located(null, { $ip: '127.0.0.1' }, { local_address: '198.51.100.7' });
     expect(spoofed['asked']).toEqual(['198.51.100.7']);
   });
 
   it.each<JsonObject>([{ $ip: '1.1.1.1' }, { $ip: '1.1.1.1', $geoip_disable: true }])(
-    'discards the address on request, whether or not it was looked up: %j',
+    'discards the address on request, looked up or not: %j',
     (properties) => {
       expect(located(null, properties, { discard_ip: 'Yes' })['properties']).not.toHaveProperty('$ip');
     },
   );
 
-  it('reads the address from another property, and leaves the person alone on request', () => {
+  it('reads the address from another property, and does not change the person on request', () => {
     const settings = { ip_property: 'request.ip', person: 'No' };
     const result = located(swiss, { request: { ip: '1.2.3.4' } }, settings);
     expect(result).toEqual({
@@ -107,7 +107,7 @@ describe('GeoIP', () => {
     });
   });
 
-  it('replaces a $set that is no object, and keeps names such as __proto__ plain', () => {
+  it('replaces a $set that is not an object, and keeps names such as __proto__ plain', () => {
     expect(located(swiss, { $ip: '1.1.1.1', $set: 5 })['properties']).toMatchObject({
       $set: { $geoip_country_code: 'CH' },
     });

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
-/** Parts that a person keeps; those that the latest place does not have are set to null, so that none is left of an older one. */
+/** Parts stored on the person; those missing from the latest location are set to null, so that none remains of an older one. */
 const personParts = [
   'city_name',
   'city_confidence',
@@ -29,13 +29,13 @@ const noFirstPlace = Object.freeze(Object.fromEntries(personParts.map((part) => 
 
 export const geoip = defineTransformation({
   slug: 'geoip',
-  // Other plugins know it by this name in $plugins_succeeded.
+  // Other plugins check for this name in $plugins_succeeded.
   name: 'GeoIP',
   description: 'Adds country, city, coordinates and time zone of the IP address to the event and to the person.',
   alsoKnownAs: ['GeoIP', 'posthog-plugin-geoip', '@posthog/geoip-plugin', 'template-geoip'],
   differences: [
-    '127.0.0.1 has no place unless a setting names an address for it; the published one takes a fixed address abroad.',
-    'A part that the database has no value for becomes null on the person; the published one leaves the older value.',
+    '127.0.0.1 has no location unless a setting gives an address for it; the published one uses a fixed address.',
+    'A part without a value in the database becomes null on the person; the published one keeps the older value.',
   ],
   fields: [
     {
@@ -49,25 +49,25 @@ export const geoip = defineTransformation({
       key: 'person',
       name: 'Keep on the person too',
       ...yesNo('Yes'),
-      hint: 'The latest place under the same names, the first one under $initial_geoip_ and the name.',
+      hint: 'The latest location under the same names, the first one with the prefix $initial_geoip_.',
     },
     {
       key: 'discard_ip',
       name: 'Remove the IP address afterwards',
       ...yesNo('No'),
-      hint: 'Removed from every event, whether or not a place was found. Put other transformations that need it before.',
+      hint: 'Removed from every event, whether or not a location was found. Put other transformations that need it before this one.',
     },
     {
       key: 'skip_libs',
       name: 'Not for these libraries',
       type: 'string',
-      hint: 'Comma-separated values of $lib, e.g. posthog-node, posthog-python: the address of a server says nothing about a person.',
+      hint: 'Comma-separated values of $lib, e.g. posthog-node, posthog-python: the address of a server does not locate a person.',
     },
     {
       key: 'local_address',
       name: 'Address to look up instead of 127.0.0.1',
       type: 'string',
-      hint: 'For development only. Empty: 127.0.0.1 has no place.',
+      hint: 'For development only. Empty: 127.0.0.1 has no location.',
     },
   ],
   example: {
@@ -129,7 +129,7 @@ function write(properties: JsonObject, record: CityRecord, person: boolean): voi
   writePlace(target, record);
 }
 
-/** Where a part of the place goes: the event, and the person unless that is not wanted. */
+/** The targets of a location: the event, and the person unless disabled. */
 interface Target {
   readonly event: JsonObject;
   set: JsonObject | undefined;
@@ -170,7 +170,7 @@ interface PartKeys {
   readonly firstKey: string;
 }
 
-/** Names are made once: to put them together for every event would take longer than all the rest. */
+/** Names are built once: building them for every event would take longer than everything else. */
 function keysOf(part: string): PartKeys {
   return { key: `$geoip_${part}`, firstKey: `$initial_geoip_${part}` };
 }

@@ -16,7 +16,7 @@ describe('hash properties', () => {
     expect(transform(hashProperties, settings, before)).toEqual(after);
   });
 
-  it('hashes by path, whatever the value; what is empty stays', () => {
+  it('hashes values of any type by path; empty ones stay', () => {
     const settings = { salt, propertiesToHash: 'a, b.c, n, o, none, empty, null' };
     const before = { a: 'x', b: { c: 'y', d: 'z' }, n: 41, o: { p: 1 }, empty: '', null: null, other: 'x' };
     expect(transformed(hashProperties, settings, before)).toEqual({
@@ -33,7 +33,7 @@ describe('hash properties', () => {
     expect(transformed(hashProperties, { propertiesToHash: 'a' }, { a: 'x' })).toEqual({ a: expected });
   });
 
-  it('fields are hashed on the person too, unless told otherwise', () => {
+  it('fields are hashed on the person too, unless disabled', () => {
     const before = { email: 'e', $set: { email: 'e', name: 'n' }, $set_once: { email: 'f' } };
     const settings = { salt, privateFields: 'email' };
     expect(transformed(hashProperties, settings, before)).toEqual({
@@ -71,7 +71,7 @@ describe('hash properties', () => {
     expect(transformed(hashProperties, settings, { a: 'x' })).toEqual({ a: hashed('x') });
   });
 
-  it('names of every object are plain names', () => {
+  it('names of object members are plain names', () => {
     const settings = { salt, propertiesToHash: '__proto__, constructor' };
     const after = transformed(hashProperties, settings, parsed('{"__proto__": "x"}'));
     expect(JSON.stringify(after)).toBe(`{"__proto__":"${hashed('x')}"}`);

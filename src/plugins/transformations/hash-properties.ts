@@ -9,7 +9,7 @@ import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 export const hashProperties = defineTransformation({
   slug: 'hash-properties',
   name: 'Hash properties',
-  description: 'Replaces properties, and on request the distinct_id, by the SHA-256 of their text and a salt.',
+  description: 'Replaces properties, and optionally the distinct_id, by the SHA-256 of their text and a salt.',
   alsoKnownAs: [
     'PII Data Hashing',
     'template-pii-hashing',
@@ -18,11 +18,11 @@ export const hashProperties = defineTransformation({
     'template-field-anonymization',
   ],
   differences: [
-    'No list has a default: nothing is hashed that was not named.',
-    'Numbers and objects are hashed too, by their text; "Hash properties" passes over what is no text.',
+    'The lists have no defaults: only named properties are hashed.',
+    'Numbers and objects are hashed too, by their text; the published "Hash properties" skips them.',
     'Ids that refer to a distinct_id ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it, so that persons ' +
       'still merge.',
-    'Of the fields of the event itself only distinct_id can be hashed.',
+    "Of the event's own fields only distinct_id can be hashed.",
   ],
   fields: [
     {
@@ -35,7 +35,7 @@ export const hashProperties = defineTransformation({
       key: 'hashDistinctId',
       name: 'Hash the distinct_id',
       ...yesNo('No'),
-      hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
+      hint: 'Properties with ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
     },
     {
       key: 'salt',
@@ -43,13 +43,13 @@ export const hashProperties = defineTransformation({
       type: 'string',
       secret: true,
       sent_to: [],
-      hint: 'A random text that is hashed with the values. Without it anybody can guess the e-mail address behind a hash.',
+      hint: 'Random text that is hashed with the values. Without it the e-mail address behind a hash can be guessed.',
     },
     {
       key: 'privateFields',
       name: 'Fields to hash',
       type: 'string',
-      hint: 'Comma-separated names; distinct_id stands for that of the event. For settings that come from "Hash properties".',
+      hint: 'Comma-separated names; distinct_id means that of the event. For settings taken over from the published plugin.',
     },
     {
       key: 'includeSetProperties',
@@ -111,7 +111,7 @@ function hashAt(
   }
 }
 
-/** Empty: nothing to hide. */
+/** Returns an empty text if there is nothing to hash. */
 function textOf(holder: JsonObject, key: string): string {
   const value = holder[key];
   if (typeof value === 'string') return value;

@@ -27,7 +27,7 @@ describe('IP removal', () => {
     expect(isIP(expected)).not.toBe(0);
   });
 
-  it.each(['', 'localhost', '1.2.3', '1.2.3.256', 5, null])('leaves %j', ($ip) => {
+  it.each(['', 'localhost', '1.2.3', '1.2.3.256', 5, null])('does not change %j', ($ip) => {
     expect(transformed(ipRemoval, {}, { $ip })).toEqual({ $ip });
   });
 
@@ -47,7 +47,7 @@ describe('IP removal', () => {
     expect(transformed(ipRemoval, {}, { $ip: address })).toEqual({ $ip: expected });
   });
 
-  it('removes, and takes other properties', () => {
+  it('removes addresses, also in other properties', () => {
     const settings = { properties: '$ip, $set_once.$initial_ip', method: 'Remove it' };
     const before = { $ip: 'x', $set_once: { $initial_ip: '1.2.3.4', a: 1 }, other: '1.2.3.4' };
     expect(transformed(ipRemoval, settings, before)).toEqual({ $set_once: { a: 1 }, other: '1.2.3.4' });

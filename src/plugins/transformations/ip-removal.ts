@@ -10,10 +10,10 @@ const remove = 'Remove it';
 export const ipRemoval = defineTransformation({
   slug: 'ip-removal',
   name: 'IP removal',
-  description: 'Shortens the IP address so that it no longer points at one person, or removes it.',
+  description: 'Shortens the IP address so that it no longer identifies a person, or removes it.',
   alsoKnownAs: ['IP Anonymization', 'template-ip-anonymization'],
   differences: [
-    'IPv6 addresses are shortened too, to 48 bits; the published one leaves them whole.',
+    'IPv6 addresses are shortened too, to 48 bits; the published one keeps them whole.',
     'Addresses with a port, in brackets, in texts, lists and objects are shortened as well.',
   ],
   fields: [
@@ -31,8 +31,8 @@ export const ipRemoval = defineTransformation({
       choices: ['Shorten it', remove],
       default: 'Shorten it',
       hint:
-        'Shorten: the last number of an IPv4 address becomes 0, of an IPv6 address the first 48 bits stay. ' +
-        'What has to look an address up, such as GeoIP, comes before this in the order.',
+        'Shorten: the last number of an IPv4 address becomes 0; of an IPv6 address the first 48 bits are kept. ' +
+        'Transformations that need the address, such as GeoIP, must run before this one.',
     },
   ],
   example: {
@@ -57,7 +57,7 @@ export const ipRemoval = defineTransformation({
   },
 });
 
-/** Every address in the text: with a port, in brackets, in a list. What is no address stays as it is. */
+/** Shortens every address in the text: with a port, in brackets, in a list. Other text stays unchanged. */
 function shortenedIn(text: string): string {
   return isIP(text) === 0 ? replaceAddresses(text, shortened) : shortened(text);
 }
@@ -65,12 +65,12 @@ function shortenedIn(text: string): string {
 function shortened(address: string): string {
   if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0`;
   if (!isIPv6(address)) return address;
-  // An IPv4 address inside an IPv6 one (::ffff:12.214.31.144) is what points at a person.
+  // An IPv4 address inside an IPv6 one (::ffff:12.214.31.144) identifies a person.
   if (address.includes('.')) return `${address.slice(0, address.lastIndexOf('.'))}.0`;
   return `${groups48(address).join(':')}::`;
 }
 
-/** The first three groups of 16 bits, written out where `::` stands for them. */
+/** Returns the first three groups of 16 bits, expanding `::`. */
 function groups48(address: string): string[] {
   const [left = '', right] = (address.split('%')[0] ?? '').split('::');
   const first = left === '' ? [] : left.split(':');

@@ -20,7 +20,7 @@ describe('Language splitter', () => {
     expect(transformed(languageSplitter, {}, { $pathname: path })).toEqual(expected);
   });
 
-  it('takes other patterns, groups by name, and writes elsewhere', () => {
+  it('accepts other patterns, named groups and target properties', () => {
     const settings = {
       pattern: '/(?<region>[a-z]+)-(?<lang>[a-z]{2})/',
       matchGroup: 'lang',
@@ -36,12 +36,12 @@ describe('Language splitter', () => {
     });
   });
 
-  it('leaves the path alone when told to; a group without a match writes nothing', () => {
+  it('keeps the path on request; a group without a match writes nothing', () => {
     const settings = { pattern: '^/(en)?', cleanPath: 'No' };
     expect(transformed(languageSplitter, settings, { $pathname: '/x' })).toEqual({ $pathname: '/x' });
   });
 
-  it.each([5, null, ['/de']])('leaves %j alone', (path) => {
+  it.each([5, null, ['/de']])('does not change %j', (path) => {
     expect(transformed(languageSplitter, {}, { $pathname: path })).toEqual({ $pathname: path });
   });
 
@@ -49,7 +49,7 @@ describe('Language splitter', () => {
     expect(() => languageSplitter.create(settings, testHost())).toThrow('setting "');
   });
 
-  it('a pattern that would never end fails, and says why', () => {
+  it('an endless pattern fails with a reason', () => {
     const settings = { pattern: '^(a+)+\\1$' };
     const event = { properties: { $pathname: `${'a'.repeat(200)}!` } };
     expect(() => transform(languageSplitter, settings, event)).toThrow('"pattern" took more than 50 ms');

@@ -10,11 +10,11 @@ const standardReplacePattern = '^(/[a-z]{2})(/|(?=/|#|\\?|$))';
 export const languageSplitter = defineTransformation({
   slug: 'language-splitter',
   name: 'Language splitter',
-  description: 'Takes the language out of the path of a page and makes it a property.',
+  description: 'Moves the language from the path of a page to a property.',
   alsoKnownAs: ['Language URL splitter', 'Language URL stripper', 'language-url-splitter-app'],
   differences: [
-    'An own setting says whether the path is cleaned; in the published one an empty replacement pattern does.',
-    'A group that took no part in the match writes nothing; what is no regular expression is refused when it is saved.',
+    'A separate setting decides whether the path is cleaned; in the published one an empty replacement pattern does.',
+    'A group that did not participate in the match writes nothing; invalid regular expressions are refused on saving.',
   ],
   fields: [
     {
@@ -23,7 +23,7 @@ export const languageSplitter = defineTransformation({
       type: 'string',
       required: true,
       default: standardPattern,
-      hint: 'Regular expression for $pathname. The default takes two letters at the start: /de/pricing',
+      hint: 'Regular expression for $pathname. The default matches two letters at the start: /de/pricing',
     },
     {
       key: 'matchGroup',
@@ -43,9 +43,9 @@ export const languageSplitter = defineTransformation({
     },
     {
       key: 'cleanPath',
-      name: 'Take the language out of the path',
+      name: 'Remove the language from the path',
       ...yesNo('Yes'),
-      hint: 'By the replacement pattern below.',
+      hint: 'Uses the replacement pattern below.',
     },
     {
       key: 'replacePattern',
@@ -66,7 +66,7 @@ export const languageSplitter = defineTransformation({
       name: 'Replacement',
       type: 'string',
       default: '/',
-      hint: 'Stands in the place of what the replacement pattern matched.',
+      hint: 'Replaces the match of the replacement pattern.',
     },
   ],
   example: {

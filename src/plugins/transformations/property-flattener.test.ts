@@ -23,7 +23,7 @@ describe('property flattener', () => {
     ['no list without anything', { a: { b: [] }, c: [], d: {} }, {}],
     ['nothing flat', { a: 1, b: 'x', c: null }, {}],
     [
-      'not what processing works with',
+      'not names used by processing',
       { $elements: [1], $groups: { a: 'b' }, a: { $groups: { b: 1 }, c: 1 } },
       { a__c: 1 },
     ],
@@ -36,7 +36,7 @@ describe('property flattener', () => {
     expect(added({ a: { b: { c: 1 } } }, separator)).toEqual({ [`a${separator}b${separator}c`]: 1 });
   });
 
-  it('person and group properties are flattened where they are', () => {
+  it('person and group properties are flattened in place', () => {
     const inner = { a: { b: 1 }, $set: { c: 1 } };
     for (const name of ['$set', '$set_once', '$group_set']) {
       expect(transformed(propertyFlattener, {}, { [name]: inner })).toEqual({
@@ -48,17 +48,17 @@ describe('property flattener', () => {
     }
   });
 
-  it('what a name stood for before is replaced', () => {
+  it('an existing value of a name is replaced', () => {
     expect(transformed(propertyFlattener, {}, { a: { b: 1 }, a__b: 2 })).toEqual({ a: { b: 1 }, a__b: 1 });
   });
 
-  it.each(['$autocapture', 'organization usage report'])('leaves %s alone', (event) => {
+  it.each(['$autocapture', 'organization usage report'])('does not change %s', (event) => {
     expect(transform(propertyFlattener, {}, { event, properties: { a: { b: 1 } } })?.properties).toEqual({
       a: { b: 1 },
     });
   });
 
-  it('an event that asks for very many or very long names gets a limited number', () => {
+  it('an event with very many or very long names gets a limited number', () => {
     const many = { a: Array.from({ length: 50_000 }, (_, index) => index) };
     expect(Object.keys(added(many))).toHaveLength(10_000);
     let deep: JsonValue = 1;
@@ -68,7 +68,7 @@ describe('property flattener', () => {
     expect(Math.max(...names.map((name) => name.length))).toBeLessThanOrEqual(1000);
   });
 
-  it('names of every object are plain names, and no prototype changes', () => {
+  it('names of object members are plain names, and no prototype is changed', () => {
     const text = '{"": {"proto": {"": {"x": 1}}}, "__proto__": {"y": 2}, "constructor": {"prototype": {"z": 3}}}';
     const after = transformed(propertyFlattener, {}, parsed(text));
     expect(Object.keys(after)).toEqual(

@@ -3,9 +3,9 @@ import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
-/** They would make very many properties that nobody asks for. */
+/** Events whose nested values would become very many useless properties. */
 const skippedEvents = new Set(['$autocapture', 'organization usage report']);
-/** What event processing works with; wherever it lies, it is not taken apart. */
+/** Names used by event processing; they are never flattened. */
 const skippedNames = new Set([
   '$elements',
   '$elements_chain',
@@ -14,9 +14,9 @@ const skippedNames = new Set([
   '$heatmap_data',
   '$web_vitals_data',
 ]);
-/** Objects of properties of their own: what lies in them is flattened inside them. */
+/** Objects with properties: values in them are flattened inside them. */
 const propertyHolders = ['$set', '$set_once', '$group_set'] as const;
-/** An event of one megabyte could ask for gigabytes of names. */
+/** An event of one megabyte could otherwise produce gigabytes of names. */
 const addedMax = 10_000;
 const nameLengthMax = 1000;
 
@@ -24,7 +24,7 @@ export const propertyFlattener = defineTransformation({
   slug: 'property-flattener',
   name: 'Property flattener',
   description:
-    'Adds each value inside nested objects and lists as a property of its own, so that it can be filtered by.',
+    'Adds each value inside nested objects and lists as a separate property, so that it can be used in filters.',
   alsoKnownAs: [
     'Property Flattener Plugin',
     'Flatten Properties',
@@ -33,8 +33,8 @@ export const propertyFlattener = defineTransformation({
     'template-flatten-properties',
   ],
   differences: [
-    '$set, $set_once and $group_set are special among the properties of the event only; the published one lets one that lies ' +
-      'deeper replace those of the event.',
+    '$set, $set_once and $group_set are special only at the top level of the event; in the published one a ' +
+      "deeper one replaces the event's.",
     `At most ${addedMax} properties are added to an event, and none whose name would exceed ${nameLengthMax} characters.`,
   ],
   fields: [
@@ -81,13 +81,13 @@ export const propertyFlattener = defineTransformation({
   },
 });
 
-/** How many properties may still be added. */
+/** The number of properties that may still be added. */
 interface Quota {
   left: number;
 }
 
 function flatten(holder: JsonObject, separator: string, quota: Quota, ofEvent: boolean): void {
-  // The keys from before: what is added holds nothing to take apart.
+  // Only the original keys: added values contain nothing to flatten.
   for (const key of Object.keys(holder)) {
     const value = holder[key];
     if (typeof value !== 'object' || value === null || skippedNames.has(key)) continue;
@@ -119,7 +119,7 @@ function add(
   }
 }
 
-/** An empty object is a value of its own; an empty list has none. */
+/** An empty object is kept as a value; an empty list adds nothing. */
 function isEmptyObject(value: JsonObject | JsonValue[]): boolean {
   if (Array.isArray(value)) return false;
   for (const _key in value) return false;

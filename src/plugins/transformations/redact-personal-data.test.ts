@@ -14,7 +14,7 @@ describe('redact personal data', () => {
     expect(transform(redactPersonalData, settings, before)).toEqual(after);
   });
 
-  it('hashes properties with the salt: the same value, the same code', () => {
+  it('hashes properties with the salt: equal values have equal hashes', () => {
     const settings = { salt, properties: 'email, $set.email, age, tags, none, missing' };
     const before = { email: 'a@b.c', $set: { email: 'a@b.c', plan: 'x' }, age: 42, tags: ['t'], none: null };
     expect(transformed(redactPersonalData, settings, before)).toEqual({
@@ -26,7 +26,7 @@ describe('redact personal data', () => {
     });
   });
 
-  it('removes instead when told to, without a salt', () => {
+  it('removes instead on request, without a salt', () => {
     const settings = { ...removing, properties: 'email, a.b' };
     expect(transformed(redactPersonalData, settings, { email: 'x', a: { b: 1, c: 2 } })).toEqual({ a: { c: 2 } });
   });
@@ -84,7 +84,7 @@ describe('redact personal data', () => {
     expect(transformed(redactPersonalData, { ...removing, ips: 'Yes' }, { text })).toEqual({ text: expected });
   });
 
-  it('finds addresses at any depth, in lists too, and leaves names and other types', () => {
+  it('finds addresses at any depth, also in lists, and keeps names and other types', () => {
     const settings = { ...removing, emails: 'Yes' };
     const before = { 'a@b.de': 1, list: ['x a@b.de', 2, { deep: ['a@b.de'] }], no: null, yes: true };
     expect(transformed(redactPersonalData, settings, before)).toEqual({
@@ -95,13 +95,13 @@ describe('redact personal data', () => {
     });
   });
 
-  it('names of every object are plain names, and no prototype changes', () => {
+  it('names of object members are plain names, and no prototype is changed', () => {
     const before = parsed('{"__proto__": "a@b.de", "constructor": {"x": "a@b.de"}}');
     const after = transformed(redactPersonalData, { ...removing, emails: 'Yes', properties: 'toString' }, before);
     expect(JSON.stringify(after)).toBe('{"__proto__":"[redacted]","constructor":{"x":"[redacted]"}}');
   });
 
-  it('takes its time in proportion to the text, however it looks', () => {
+  it('runs in linear time on any text', () => {
     const texts = [
       'a@'.repeat(50_000),
       'a.'.repeat(50_000),

@@ -10,13 +10,13 @@ import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 const remove = 'Remove';
 const saltLengthMin = 8;
 
-/** Also as it stands in addresses of pages. Bounded repetitions: the time grows with the length of the text and nothing else. */
+/** Also matches the encoded form in page addresses. Bounded repetition keeps the time linear in the length of the text. */
 const emailForm = /[\w.%+-]{1,64}(?:@|%40)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g;
 
 export const redactPersonalData = defineTransformation({
   slug: 'redact-personal-data',
   name: 'Redact personal data',
-  description: 'Hashes or removes personal data: properties that you list, distinct_ids, e-mail and IP addresses.',
+  description: 'Hashes or removes personal data: listed properties, distinct_ids, e-mail and IP addresses.',
   fields: [
     {
       key: 'properties',
@@ -30,7 +30,7 @@ export const redactPersonalData = defineTransformation({
       type: 'choice',
       choices: ['Hash', remove],
       default: 'Hash',
-      hint: 'Hash: the same value always becomes the same code, so that counting still works.',
+      hint: 'Hash: the same value always gets the same hash, so that counting still works.',
     },
     {
       key: 'salt',
@@ -38,25 +38,25 @@ export const redactPersonalData = defineTransformation({
       type: 'string',
       secret: true,
       sent_to: [],
-      hint: `At least ${saltLengthMin} random characters. Needed for hashing; with another salt the codes change.`,
+      hint: `At least ${saltLengthMin} random characters. Needed for hashing; another salt changes the hashes.`,
     },
     {
       key: 'distinct_id',
       name: 'Hash the distinct_id too',
       ...yesNo('No'),
-      hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
+      hint: 'Properties with ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
     },
     {
       key: 'emails',
       name: 'E-mail addresses in any text',
       ...yesNo('No'),
-      hint: 'Wherever they stand in the properties, however deep.',
+      hint: 'Anywhere in the properties, at any depth.',
     },
     {
       key: 'ips',
       name: 'IP addresses in any text',
       ...yesNo('No'),
-      hint: 'Wherever they stand in the properties, however deep.',
+      hint: 'Anywhere in the properties, at any depth.',
     },
   ],
   example: {

@@ -1,4 +1,4 @@
-/** Hosts that visitors come from: which kind of place it is, and in which parameter a search engine has the words. */
+/** Hosts of referrers: their medium, and the parameter that contains a search engine's terms. */
 
 export type ReferrerMedium = 'search' | 'social' | 'email' | 'ai' | 'unknown';
 
@@ -6,11 +6,11 @@ export interface ReferrerSource {
   readonly medium: ReferrerMedium;
   /** Lower case: `google`. */
   readonly source: string;
-  /** Names of the parameters that hold what was searched for. */
+  /** Parameters that contain the search terms. */
   readonly terms: readonly string[];
 }
 
-/** Undefined: a host that this table does not know. Takes any case, and a port. */
+/** Returns `undefined` for an unknown host. Accepts any case, and a port. */
 export function referrerSource(host: string): ReferrerSource | undefined {
   const name = host.toLowerCase().replace(/:\d{1,5}$/, '');
   if (name.length > 253) return undefined;
@@ -24,7 +24,7 @@ export function referrerSource(host: string): ReferrerSource | undefined {
   }
 }
 
-/** What a host with a country's ending belongs to: `google.co.uk`, `google.de` → `google`. Empty: no such host. */
+/** Returns the family of a host with a country's domain: `google.co.uk`, `google.de` → `google`; empty if there is no such host. */
 function familyOf(host: string): string {
   return /^([a-z0-9-]+)\.(?:com?\.[a-z]{2}|[a-z]{2,3})$/.exec(host)?.[1] ?? '';
 }
@@ -43,7 +43,7 @@ const families: Readonly<Record<string, readonly string[]>> = {
   lycos: ['query', 'q'],
 };
 
-/** source: hosts, then parameters after a colon. */
+/** Source: hosts, then parameters after a colon. */
 const searchHosts: Readonly<Record<string, string>> = {
   duckduckgo: 'duckduckgo.com duck.com:q',
   brave: 'search.brave.com:q',
@@ -156,7 +156,7 @@ const aiHosts: Readonly<Record<string, string>> = {
   phind: 'phind.com',
 };
 
-/** Parts of an engine's domain that are no search. */
+/** Hosts of an engine's domain that are not searches. */
 const unknownHosts: Readonly<Record<string, string>> = {
   google:
     'accounts.google.com docs.google.com drive.google.com sites.google.com support.google.com developers.google.com ' +

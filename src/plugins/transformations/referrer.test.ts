@@ -33,13 +33,13 @@ describe('Referrer', () => {
   });
 
   it.each(['example.com', 'notgoogle.com', 'google.example.com', 'constructor', '', '.', 'a.'.repeat(5000)])(
-    'does not know %s',
+    '%s is unknown',
     (host) => {
       expect(referrerSource(host)).toBeUndefined();
     },
   );
 
-  it('a campaign counts more than the referrer; values are decoded and in lower case', () => {
+  it('a campaign takes precedence over the referrer; values are decoded and in lower case', () => {
     const properties = {
       $current_url: 'https://a.b/?utm_source=News%20Letter&utm_medium=E+Mail&utm_term=%zz&utm_source=again#utm_x=1',
       $referrer: 'https://www.google.com/?q=x',
@@ -53,7 +53,7 @@ describe('Referrer', () => {
     });
   });
 
-  it('keeps campaign and content on the person, and null for what the first visit did not have', () => {
+  it('stores campaign and content on the person, and null for parts missing from the first visit', () => {
     const $current_url = 'https://a.b/?utm_campaign=Spring&utm_content=Top';
     const after = transformed(referrer, {}, { $current_url, $set: { plan: 'pro' } });
     expect(after['$set']).toEqual({ plan: 'pro', campaign: 'spring', content: 'top', referrer_parser: 'utm' });

@@ -5,13 +5,13 @@ import type { JsonObject } from '../../base/json.ts';
 import { referrerSource } from './referrer-sources.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 
-/** Where a visit came from. What is undefined is not known. */
+/** Origin of a visit. Undefined parts are unknown. */
 interface Origin {
   readonly parser: 'utm' | 'direct_and_own_domains' | 'snowplow';
   readonly medium?: string | undefined;
   readonly source?: string | undefined;
   readonly term?: string | undefined;
-  /** Kept on the person only. */
+  /** Stored on the person only. */
   readonly campaign?: string | undefined;
   readonly content?: string | undefined;
 }
@@ -19,28 +19,28 @@ interface Origin {
 export const referrer = defineTransformation({
   slug: 'referrer',
   name: 'Referrer',
-  description: 'Says where a visit came from: medium, source and search term, by utm_ parameters or by the referrer.',
+  description: 'Adds the origin of a visit (medium, source and search term) from utm_ parameters or the referrer.',
   alsoKnownAs: ['UTM Referrer', 'Snowplow referer parser', 'posthog-plugin-snowplow-referer-parser'],
   differences: [
-    'The table of hosts is an own one: parts of a known host belong to it, assistants have the medium ai; some hosts are missing.',
-    'Events without page address and referrer stay as they are; the published one marks them, and the person, as unknown.',
-    'Without $referring_domain the host of $referrer counts; in the published one the visit is unknown then.',
-    'Own domains come from the setting and are compared by host; in the published one they are part of the code.',
-    'First values that are not known are null on the person; the published one leaves them out or writes "undefined" as text.',
-    'A parameter that cannot be decoded is taken as it is; the published one throws.',
+    'The table of hosts differs: it includes subdomains, assistants have the medium ai, and some hosts are missing.',
+    'Events without page address and referrer stay unchanged; the published one marks them, and the person, as unknown.',
+    'Without $referring_domain the host of $referrer is used; the published one marks the visit as unknown.',
+    'Own domains are a setting and are compared by host; in the published one they are part of the code.',
+    'Unknown first values are null on the person; the published one omits them or writes "undefined" as text.',
+    'A parameter that cannot be decoded is used undecoded; the published one throws.',
   ],
   fields: [
     {
       key: 'internal_domains',
       name: 'Own domains',
       type: 'string',
-      hint: 'Comma-separated. Visitors who come from them, or from a part of them, count as direct: example.com, example.org',
+      hint: 'Comma-separated. Visitors from them, or from their subdomains, count as direct: example.com, example.org',
     },
     {
       key: 'person',
       name: 'Keep on the person too',
       ...yesNo('Yes'),
-      hint: 'The latest under the same names, the first ones under initial_ and the name.',
+      hint: 'The latest under the same names, the first ones with the prefix initial_.',
     },
   ],
   example: {
@@ -93,7 +93,7 @@ function originOf(properties: JsonObject, isOwn: (host: string) => boolean): Ori
   };
 }
 
-/** Parameters behind a # count as well: single-page applications have them there. */
+/** Parameters behind a # count too: single-page applications put them there. */
 function campaignOf(address: string): Origin {
   const parameters = new Map<string, string>();
   for (const part of address.split(/[?&#]/)) {
@@ -125,7 +125,7 @@ function writePerson(properties: JsonObject, origin: Origin): void {
   write(set, origin);
   if (campaign !== undefined) set['campaign'] = campaign;
   if (content !== undefined) set['content'] = content;
-  // All of them at once, so that no later visit fills in what the first one did not have.
+  // Written together, so that no later visit fills in values missing from the first one.
   const setOnce = personProperties(properties, '$set_once');
   setOnce['initial_medium'] = medium ?? null;
   setOnce['initial_source'] = source ?? null;

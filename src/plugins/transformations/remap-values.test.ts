@@ -35,7 +35,7 @@ describe('remap values', () => {
     expect(transformed(remapValues, settings, { a: true })).toEqual({ a: [1] });
   });
 
-  it('names of every object are plain names', () => {
+  it('names of object members are plain names', () => {
     const after = transformed(remapValues, { ...settings, propertyNames: '__proto__' }, parsed('{"__proto__": "x"}'));
     expect(JSON.stringify(after)).toBe('{"__proto__":"y"}');
   });

@@ -21,7 +21,7 @@ export const remapValues = defineTransformation({
       name: 'Values',
       type: 'json',
       required: true,
-      hint: 'JSON object from old to new: {"grp_a1": "grp_b2"}. Values that are not listed stay.',
+      hint: 'JSON object from old to new: {"grp_a1": "grp_b2"}. Unlisted values stay.',
     },
   ],
   example: {
@@ -60,7 +60,7 @@ function remap(
   }
 }
 
-/** Objects, lists and null are no key of a table. */
+/** Objects, lists and null cannot be keys of the table. */
 function textOf(holder: JsonObject, key: string): string | undefined {
   const value = holder[key];
   return typeof value === 'object' || value === undefined ? undefined : String(value);

@@ -19,18 +19,18 @@ describe('remove nulls', () => {
     expect(transformed(removeNulls, { levels }, deep)).toEqual(expected);
   });
 
-  it('lists close up, and are a level of their own', () => {
+  it('lists close up, and count as a level', () => {
     const before = { a: [null, 1, null, [null, { b: null, c: [null] }]] };
     expect(transformed(removeNulls, {}, before)).toEqual({ a: [1, [{ b: null, c: [null] }]] });
     expect(transformed(removeNulls, { levels: '9' }, before)).toEqual({ a: [1, [{ c: [] }]] });
   });
 
-  it('what is empty stays', () => {
+  it('empty values stay', () => {
     const before = { a: '', b: 0, c: false, d: {}, e: [] };
     expect(transformed(removeNulls, {}, before)).toEqual(before);
   });
 
-  it('names of every object are plain names', () => {
+  it('names of object members are plain names', () => {
     const after = transformed(
       removeNulls,
       {},

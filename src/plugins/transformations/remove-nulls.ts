@@ -5,7 +5,7 @@ import { integerSetting } from '../setting-values.ts';
 export const removeNulls = defineTransformation({
   slug: 'remove-nulls',
   name: 'Remove nulls',
-  description: 'Removes properties that are null, also out of nested objects and lists.',
+  description: 'Removes null properties, including those in nested objects and lists.',
   alsoKnownAs: ['Remove Null Properties', 'template-remove-null-properties'],
   fields: [
     {
@@ -16,7 +16,7 @@ export const removeNulls = defineTransformation({
       minimum: 1,
       maximum: 20,
       default: '3',
-      hint: 'How deep to look, 1 to 20: the properties are level 1, what lies in them is level 2.',
+      hint: 'Depth of the search, 1 to 20: the properties are level 1, values in them level 2.',
     },
   ],
   example: {
@@ -36,7 +36,7 @@ export const removeNulls = defineTransformation({
   },
 });
 
-/** In place; `levels` counts this object. */
+/** Cleans in place; `levels` includes this object. */
 function clean(holder: JsonObject, levels: number): void {
   for (const key of Object.keys(holder)) {
     const value = holder[key];

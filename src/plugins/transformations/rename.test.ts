@@ -35,14 +35,14 @@ describe('rename', () => {
     expect(transformed(rename, properties(table), before)).toEqual(after);
   });
 
-  it('leaves both when the new name is taken, or replaces it when told to', () => {
+  it('keeps both if the new name exists, or replaces it on request', () => {
     const before = { a: 1, b: 2, 'x.y': 3, z: 4 };
     const table = { a: 'b', 'x.y': 'z' };
     expect(transformed(rename, properties(table), before)).toEqual(before);
     expect(transformed(rename, properties(table, { existing: 'Replace it' }), before)).toEqual({ b: 1, z: 3 });
   });
 
-  it('names of every object are plain names, and no prototype changes', () => {
+  it('names of object members are plain names, and no prototype is changed', () => {
     const table = parsed('{"a": "__proto__", "__proto__": "b", "toString": "c"}');
     const after = transformed(rename, { properties: table }, parsed('{"a": {"x": 1}, "__proto__": {"y": 1}}'));
     expect(JSON.stringify(after)).toBe('{"__proto__":{"x":1},"b":{"y":1}}');
@@ -52,7 +52,7 @@ describe('rename', () => {
     expect(({} as Record<string, unknown>)['z']).toBeUndefined();
   });
 
-  it('person properties, also those to be unset', () => {
+  it('person properties, including those in $unset', () => {
     const settings = { person_properties: { a: 'b', 'c.d': 'e' } };
     const before = { a: 1, $set: { a: 1, c: { d: 2 } }, $set_once: { a: 3 }, $unset: ['a', 'x', 5] };
     expect(transformed(rename, settings, before)).toEqual({
@@ -75,7 +75,7 @@ describe('rename', () => {
     });
   });
 
-  it('ignores case when told to', () => {
+  it('ignores case on request', () => {
     const settings = { events: { 'Sign Up': 'x' }, properties: { Plan: 'plan', 'A.b': 'c' }, ignore_case: 'Yes' };
     expect(transform(rename, settings, { event: 'SIGN UP' })?.event).toBe('x');
     expect(transformed(rename, settings, { PLAN: 1 })).toEqual({ plan: 1 });
@@ -84,7 +84,7 @@ describe('rename', () => {
     expect(transformed(rename, settings, { A: { b: 1 } })).toEqual({ A: {}, c: 1 });
   });
 
-  it('undoes what the same tables did', () => {
+  it('reverses the same tables', () => {
     const tables = {
       events: { a: 'b', b: 'a' },
       properties: { x: 'y', 'p.q': 'r', old: 'p.new' },

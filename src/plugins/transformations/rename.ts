@@ -10,8 +10,7 @@ const backwards = 'From new to old';
 export const rename = defineTransformation({
   slug: 'rename',
   name: 'Rename',
-  description:
-    'Gives events, properties, person properties and group types other names, by tables of old and new ones.',
+  description: 'Renames events, properties, person properties and group types by tables of old and new names.',
   version: '1.1.0',
   alsoKnownAs: ['Shotgun Process Event App', 'ph-shotgun-processevent-app', 'plugin-ph-shotgun-processevent-app'],
   differences: ['The published one renames the events of one site; here the table is a setting.'],
@@ -42,7 +41,7 @@ export const rename = defineTransformation({
     },
     {
       key: 'existing',
-      name: 'When the new property is there already',
+      name: 'When the new property already exists',
       type: 'choice',
       choices: ['Leave both', replaceExisting],
       default: 'Leave both',
@@ -52,7 +51,7 @@ export const rename = defineTransformation({
       key: 'ignore_case',
       name: 'Ignore upper and lower case of old names',
       ...yesNo('No'),
-      hint: 'With Yes, "Plan" also stands for "plan" and "PLAN"; of names with dots the whole must match as it is.',
+      hint: 'With Yes, "Plan" also matches "plan" and "PLAN"; nested names with dots must match exactly.',
     },
     {
       key: 'direction',
@@ -60,7 +59,7 @@ export const rename = defineTransformation({
       type: 'choice',
       choices: ['From old to new', backwards],
       default: 'From old to new',
-      hint: 'From new to old: undoes what the same tables did.',
+      hint: 'From new to old: reverses the same tables.',
     },
   ],
   example: {
@@ -165,7 +164,7 @@ function reversed(table: ReadonlyMap<string, string>, key: string): Map<string, 
   for (const [from, to] of table) {
     const other = back.get(to);
     if (other !== undefined) {
-      throw wrongSetting(key, `"${other}" and "${from}" both became "${to}"; there is no way back`);
+      throw wrongSetting(key, `"${other}" and "${from}" both became "${to}"; this cannot be reversed`);
     }
     back.set(to, from);
   }
@@ -184,12 +183,12 @@ interface Found {
   readonly to: PropertyPath;
 }
 
-/** Up to this many names are looked for one by one; of more, the event's properties are looked up in the table. */
+/** Up to this many names are searched one by one; for more, the event's properties are looked up in the table. */
 const lookForMax = 12;
 
 /**
- * Renames properties in place by a table from old to new names, which may be paths. Every old value is taken out before a new
- * one is written, so that names can be swapped. Undefined: the table changes nothing.
+ * Renames properties in place by a table from old to new names, which may be paths. Every old value is removed before a new one is
+ * written, so that names can be swapped. Returns `undefined` if the table changes nothing.
  */
 function propertyRenaming(
   table: ReadonlyMap<string, string>,
@@ -223,7 +222,7 @@ function lookingFor(entries: readonly Entry[]): (properties: JsonObject) => Foun
   };
 }
 
-/** The names of the event in the table; paths that are no name of the event are looked for one by one. */
+/** Looks up the event's names in the table; paths that are not names of the event are searched one by one. */
 function scanning(entries: readonly Entry[], ignoreCase: boolean): (properties: JsonObject) => Found[] | undefined {
   const byName = new Map(
     entries.map((entry) => [ignoreCase ? entry.from.whole.toLowerCase() : entry.from.whole, entry]),

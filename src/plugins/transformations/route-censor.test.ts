@@ -11,7 +11,7 @@ describe('Route censor', () => {
     expect(transform(routeCensor, settings, before)).toEqual(after);
   });
 
-  it('censors its properties on the event and on the person, and no others', () => {
+  it('censors only its properties, on the event and on the person', () => {
     const before = {
       $referrer: 'https://user:pass@example.com:8080/users/ada?x=1#y',
       $pathname: '/users/ada?x=1',
@@ -28,16 +28,16 @@ describe('Route censor', () => {
     });
   });
 
-  it('a whole address that matches no route loses its parameters, as they may hold the same', () => {
+  it('an address that matches no route loses its parameters, which may contain the same values', () => {
     const before = { $current_url: 'https://a.b/other?name=ada' };
     expect(transformed(routeCensor, { routesJson }, before)).toEqual({ $current_url: 'https://a.b/other' });
   });
 
-  it.each([5, null, '', 'mailto:ada@example.com', {}])('leaves %j alone', (value) => {
+  it.each([5, null, '', 'mailto:ada@example.com', {}])('does not change %j', (value) => {
     expect(transformed(routeCensor, { routesJson }, { $current_url: value })).toEqual({ $current_url: value });
   });
 
-  it('takes the routes from a file, which wins over the text', () => {
+  it('reads the routes from a file, which takes precedence over the text', () => {
     const content = new TextEncoder().encode('[{"path": "/files/:file", "include": ["file"]}]');
     const file = { fileName: 'routes.json', contentType: 'application/json', content };
     const host = testHost({ attachments: new Map([['routes', file]]) });
@@ -45,7 +45,7 @@ describe('Route censor', () => {
     expect(result?.properties).toEqual({ $pathname: '/files/:file' });
   });
 
-  it('refuses to start without routes, and with a file that holds none', () => {
+  it('refuses to start without routes, and with a file without routes', () => {
     expect(() => routeCensor.create({}, testHost())).toThrow('give the routes');
     const file = { fileName: 'x', contentType: 'text/plain', content: new TextEncoder().encode('no') };
     const host = testHost({ attachments: new Map([['routes', file]]) });

@@ -10,12 +10,12 @@ import { jsonSetting, listSetting } from '../setting-values.ts';
 export const routeCensor = defineTransformation({
   slug: 'route-censor',
   name: 'Route censor',
-  description: 'Takes ids, names and other parameters of routes out of page addresses.',
+  description: 'Removes ids, names and other route parameters from page addresses.',
   alsoKnownAs: ['Route Censor', 'posthog-route-censor-plugin'],
   differences: [
-    'What is censored is found by its place; the published one replaces the first text that looks the same, and none where the address is percent-encoded.',
+    'Parameters are replaced at their position; the published one replaces the first equal text, and none in percent-encoded addresses.',
     'A route without "include" censors nothing; the published one throws.',
-    'Routes that are no list are refused when the settings are saved.',
+    'Routes that are not a list are refused on saving.',
   ],
   fields: [
     {
@@ -28,14 +28,14 @@ export const routeCensor = defineTransformation({
       key: 'routesJson',
       name: 'Routes (text)',
       type: 'json',
-      hint: 'The same list, where a file is not at hand. The file wins.',
+      hint: 'The same list as text. A file takes precedence.',
     },
     {
       key: 'properties',
       name: 'Properties',
       type: 'string',
       default: '$current_url,$referrer,$pathname,$initial_current_url,initial_pathname,initial_referrer',
-      hint: 'Comma-separated: where page addresses and paths are.',
+      hint: 'Comma-separated properties with page addresses and paths.',
     },
     {
       key: 'set_properties',
@@ -86,7 +86,7 @@ function censor(holder: JsonObject | undefined, names: readonly string[], censor
   }
 }
 
-/** Of a whole address only origin and path are left; anything else counts as a path. */
+/** Keeps only origin and path of a whole address; anything else counts as a path. */
 function censorAddress(value: string, censorPath: RouteCensor): string {
   if (value.startsWith('/')) return censorPath(value);
   const url = URL.parse(value);

@@ -64,7 +64,7 @@ describe('routes', () => {
     expect(() => createRouteCensor('routes', routes)).toThrow(message);
   });
 
-  it('routes nest only so deep', () => {
+  it('nesting of routes is limited', () => {
     let route: JsonValue = { path: 'x' };
     for (let depth = 0; depth < 40; depth++) route = { path: 'x', children: [route] };
     expect(() => createRouteCensor('routes', [route])).toThrow('nest too deeply');

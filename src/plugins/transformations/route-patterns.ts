@@ -1,7 +1,7 @@
 import { SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 
-/** A segment of a route: text, or a parameter (`:id`, `:id.json`), or everything that follows (`*`). */
+/** A segment of a route: text, a parameter (`:id`, `:id.json`), or the rest of the path (`*`). */
 type Segment =
   | { readonly kind: 'text'; readonly text: string; readonly caseSensitive: boolean }
   | { readonly kind: 'parameter'; readonly mask: string; readonly suffix: string; readonly censored: boolean }
@@ -10,20 +10,20 @@ type Segment =
 interface Route {
   readonly segments: readonly Segment[];
   readonly score: number;
-  /** Place in the list of routes, and in the children of each. */
+  /** Position in the list of routes, and in the children of each. */
   readonly place: readonly number[];
 }
 
-/** Puts `:name` in the place of the segments that the best matching route censors. */
+/** Replaces the censored segments of the best matching route by `:name`. */
 export type RouteCensor = (path: string) => string;
 
 const depthMax = 16;
 const routesMax = 2000;
 
 /**
- * Routes as React Router 6 has them: `[{ path, include, caseSensitive, index, children }]`. `include` lists the parameters to
- * censor, of the route and of those above it; of the routes that match a path, the most specific one decides.
- * @throws SettingsError for what is no such list.
+ * Compiles routes as in React Router 6: `[{ path, include, caseSensitive, index, children }]`. `include` lists the parameters to
+ * censor, of the route and of its ancestors; of several matching routes the most specific one decides.
+ * @throws SettingsError for an invalid list
  */
 export function createRouteCensor(setting: string, given: JsonValue): RouteCensor {
   if (!Array.isArray(given)) throw wrongSetting(setting, 'expected a JSON list of routes');
@@ -34,7 +34,7 @@ export function createRouteCensor(setting: string, given: JsonValue): RouteCenso
     const end = pathEnd(path);
     const raw = path.slice(0, end).split('/');
     const decoded = decode(path.slice(0, end)).split('/');
-    // What does not begin with a slash matches no route.
+    // A path without a leading slash matches no route.
     if (raw.length !== decoded.length || raw[0] !== '') return path;
     for (const route of routes) {
       const censored = applied(route.segments, raw, decoded);
@@ -84,14 +84,14 @@ function addRoutes(list: { setting: string; routes: Route[] }, given: readonly J
 
 function withoutStart(path: string, start: string, where: string): string {
   if (path.startsWith(start)) return path.slice(start.length);
-  throw new SettingsError(`${where}: an absolute path must start with that of the route above, "${start}"`);
+  throw new SettingsError(`${where}: an absolute path must start with its parent\'s path "${start}"`);
 }
 
 function join(start: string, path: string): string {
   return `${start}/${path}`.replace(/\/\/+/g, '/');
 }
 
-/** `/one/:two?/three` stands for itself with and without the optional segment, longer ones first. */
+/** Expands `/one/:two?/three` with and without the optional segment, longer forms first. */
 function optionalForms(path: string): string[] {
   if (!path.includes('?')) return [path];
   let forms: string[][] = [[]];
@@ -122,7 +122,7 @@ function segmentOf(text: string, include: ReadonlySet<string>, caseSensitive: bo
   return { kind: 'parameter', mask: text, suffix: text.slice(name.length + 1), censored: include.has(name) };
 }
 
-/** More segments and more text in them are more specific; the numbers are React Router's. */
+/** More and longer segments are more specific; the numbers are React Router's. */
 function scoreOf(path: string, isIndex: boolean): number {
   const segments = path.split('/');
   const start = segments.length + (segments.includes('*') ? -2 : 0) + (isIndex ? 2 : 0);
@@ -133,14 +133,14 @@ function scoreOf(path: string, isIndex: boolean): number {
   }, start);
 }
 
-/** Only routes side by side are ordered by their place; the sort keeps the others as they are. */
+/** Only sibling routes are ordered by position; the stable sort keeps the others. */
 function comparePlaces(a: readonly number[], b: readonly number[]): number {
   const last = a.length - 1;
   const sideBySide = a.length === b.length && a.slice(0, -1).every((each, index) => each === b[index]);
   return sideBySide ? (a[last] ?? 0) - (b[last] ?? 0) : 0;
 }
 
-/** The censored path, or undefined when the route does not match. The first item of both lists is empty: the leading slash. */
+/** Returns the censored path, or `undefined` if the route does not match. The first item of both lists is empty because of the leading slash. */
 function applied(segments: readonly Segment[], raw: readonly string[], decoded: readonly string[]): string | undefined {
   const result = [''];
   for (const [index, segment] of segments.entries()) {
@@ -156,7 +156,7 @@ function applied(segments: readonly Segment[], raw: readonly string[], decoded: 
     result.push(segment.kind === 'parameter' && segment.censored ? segment.mask : (raw[at] ?? ''));
   }
   const rest = raw.slice(segments.length + 1);
-  // Slashes at the end do not count.
+  // Trailing slashes are ignored.
   return rest.every((text) => text === '') ? [...result, ...rest].join('/') : undefined;
 }
 
@@ -171,7 +171,7 @@ function pathEnd(path: string): number {
   return end === -1 ? path.length : end;
 }
 
-/** Routes are written unencoded; slashes that are encoded stay so. */
+/** Routes are written unencoded; encoded slashes stay encoded. */
 function decode(path: string): string {
   if (!path.includes('%')) return path;
   try {

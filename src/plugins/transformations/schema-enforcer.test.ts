@@ -64,19 +64,19 @@ describe('schema enforcer', () => {
     expect(after('json', properties) !== undefined).toBe(expected);
   });
 
-  it('keeps only the properties of the schema when told to', () => {
+  it('keeps only the properties of the schema on request', () => {
     expect(after('only', { x: 'x', y: 1, $set: {} })).toEqual({ x: 'x' });
     expect(JSON.stringify(after('only', parsed('{"__proto__": "x"}')))).toBe('{}');
   });
 
-  it('events without a schema pass, unless only those listed may', () => {
+  it('events without a schema pass, unless only listed ones may', () => {
     for (const event of ['other', 'constructor', '__proto__']) {
       expect(after(event, { a: 1 })).toEqual({ a: 1 });
       expect(after(event, { a: 1 }, {}, { ...schemas, onlyIngestEventsFromFile: true })).toBeUndefined();
     }
   });
 
-  it('says what is wrong when it is told to keep the event', () => {
+  it('lists the errors if it keeps the event', () => {
     const more = { onViolation: 'Keep it and say so' };
     expect(after('a', { text: 5 }, more)).toEqual({
       text: 5,
@@ -85,7 +85,7 @@ describe('schema enforcer', () => {
     expect(after('json', { n: 0 }, more)).toEqual({ n: 0, $schema_errors: ['n: must be >= 1'] });
   });
 
-  it('the schemas may come as a file', () => {
+  it('the schemas may be a file', () => {
     const file = (text: string) => {
       const content = Buffer.from(text);
       return testHost({

@@ -7,13 +7,13 @@ import { jsonSetting, textSetting } from '../setting-values.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 
-/** Of an event's properties: undefined when they are right, those to keep when others go, or what is wrong with them. */
+/** Checks an event's properties: returns `undefined` if they are valid, the properties to keep if others are removed, or the errors. */
 type EventCheck = (properties: JsonObject) => JsonObject | string[] | undefined;
 
 interface EventSchemas {
   /** By event name. */
   readonly checks: ReadonlyMap<string, EventCheck>;
-  /** Events without a schema break the rules. */
+  /** Whether events without a schema are invalid. */
   readonly onlyListed: boolean;
 }
 
@@ -27,7 +27,7 @@ interface PropertyRule {
 
 const types: readonly string[] = ['string', 'number', 'boolean'] satisfies readonly PropertyType[];
 
-/** Reads the file of the published schema enforcer. Throws SettingsError naming the event and property. */
+/** Parses the file of the published schema enforcer. Throws SettingsError naming the event and property. */
 function eventSchemas(given: JsonValue): EventSchemas {
   const byName = isObject(given) ? given['eventSchemas'] : undefined;
   if (!isObject(given) || !isObject(byName)) {
@@ -90,8 +90,8 @@ function picked(rules: readonly PropertyRule[], properties: JsonObject): JsonObj
 }
 
 /**
- * A schema is compiled once. What would take a sender's event long to check is refused: patterns are guarded, and items that
- * must differ are not compared.
+ * Compiles a schema once. Features that could take long on a sender's event are refused: patterns are guarded, and items that must
+ * differ are not compared.
  */
 function jsonSchemaCheck(where: string, schema: JsonValue): EventCheck {
   if (!isObject(schema)) throw new SettingsError(`${where}: expected "jsonSchema" to be an object`);
@@ -116,12 +116,13 @@ function jsonSchemaCheck(where: string, schema: JsonValue): EventCheck {
   return (properties) => {
     if (validate(properties)) return undefined;
     return (validate.errors ?? []).map(
-      ({ instancePath, message }) => `${instancePath.slice(1) || 'properties'}: ${message ?? 'not as the schema says'}`,
+      ({ instancePath, message }) =>
+        `${instancePath.slice(1) || 'properties'}: ${message ?? 'does not match the schema'}`,
     );
   };
 }
 
-/** The validator tells patterns apart by their text. */
+/** The validator distinguishes patterns by their text. */
 function schemaPattern(source: string): { test: (text: string) => boolean; toString: () => string } {
   const { test } = guardedPattern('eventSchemas', source);
   return { test, toString: () => source };
@@ -132,14 +133,12 @@ const keep = 'Keep it and say so';
 export const schemaEnforcer = defineTransformation({
   slug: 'schema-enforcer',
   name: 'Schema enforcer',
-  description:
-    'Checks the properties of events against a schema by event name, and drops or marks those that break it.',
+  description: 'Checks the properties of events against a schema by event name, and drops or marks invalid ones.',
   alsoKnownAs: ['schema-enforcer-plugin', 'posthog-schema-enforcer-plugin'],
   differences: [
     'A property that is not required may be missing or null; the published one drops the event.',
-    'An event that is named like a part of every object, such as constructor, has no schema; the published one fails on it.',
-    'A required property may be 0, false or ""; the published one takes these for missing.',
-    'An event that is named like a part of every object (constructor) has no schema; the published one fails on it.',
+    'A required property may be 0, false or ""; the published one treats these as missing.',
+    'An event named like an object member (constructor) has no schema; the published one fails on it.',
   ],
   fields: [
     {
@@ -159,11 +158,11 @@ export const schemaEnforcer = defineTransformation({
     },
     {
       key: 'onViolation',
-      name: 'An event that breaks its schema',
+      name: 'An event that violates its schema',
       type: 'choice',
       choices: ['Drop it', keep],
       default: 'Drop it',
-      hint: 'Keep it and say so: the property $schema_errors lists what is wrong.',
+      hint: 'Keep it and say so: the property $schema_errors lists the errors.',
     },
   ],
   example: {

@@ -29,7 +29,7 @@ describe('semver flattener', () => {
     expect(transformed(semverFlattener, { properties: 'v' }, { v })).toEqual({ v });
   });
 
-  it('takes several, also nested; the parts stand beside the version', () => {
+  it('accepts several, also nested ones; the parts are next to the version', () => {
     const after = transformed(semverFlattener, { properties: 'a, b.c, none' }, { a: '1.0', b: { c: '2.0' } });
     expect(after).toEqual({
       a: '1.0',
@@ -39,7 +39,7 @@ describe('semver flattener', () => {
     });
   });
 
-  it('names of every object are plain names', () => {
+  it('names of object members are plain names', () => {
     const settings = { properties: '__proto__, constructor' };
     const after = transformed(semverFlattener, settings, parsed('{"__proto__": "1.2"}'));
     expect(JSON.stringify(after)).toBe('{"__proto__":"1.2","__proto____major":1,"__proto____minor":2}');

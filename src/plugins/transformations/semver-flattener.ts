@@ -16,9 +16,9 @@ export const semverFlattener = defineTransformation({
     'SemVer flattener',
   ],
   differences: [
-    'What is no version is left alone; the published one writes parts that are no numbers, and fails on a value that is no text.',
-    'A "v" before the version does not count: v1.2.3 is 1.2.3. A part that is missing is not written.',
-    'Nested properties can be named with dots; the parts are written beside the version.',
+    'Invalid versions are skipped; the published one writes non-numeric parts, and fails on a value that is not text.',
+    'A leading "v" is ignored: v1.2.3 is 1.2.3. Missing parts are not written.',
+    'Dots select nested properties; the parts are written next to the version.',
   ],
   fields: [
     {

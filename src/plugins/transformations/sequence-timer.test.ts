@@ -38,13 +38,13 @@ describe('Event sequence timer', () => {
   it.each([
     ['Yes', 2000],
     ['No', 5000],
-  ])('starts anew with every first event: %s', async (updateTimestamp, time) => {
+  ])('restarts with every first event: %s', async (updateTimestamp, time) => {
     const events = [at('opened', 0), at('opened', 3), at('paid', 5)];
     const [, , paid] = await properties(events, { ...pairs, updateTimestamp });
     expect(paid).toEqual({ time_since_opened: time });
   });
 
-  it('an event paired with itself has the time since the one before', async () => {
+  it('an event paired with itself has the time since the previous one', async () => {
     const events = [at('login', 0), at('login', 4), at('login', 5)];
     expect(await properties(events, { eventsToTrack: '(login,login)' })).toEqual([
       {},
@@ -53,7 +53,7 @@ describe('Event sequence timer', () => {
     ]);
   });
 
-  it('leaves other events alone, whatever their name', async () => {
+  it('does not change other events, whatever their name', async () => {
     expect(await properties([at('constructor', 0), at('toString', 1)])).toEqual([{}, {}]);
   });
 

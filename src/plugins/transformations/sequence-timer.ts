@@ -8,13 +8,14 @@ import { textSetting, yesSetting } from '../setting-values.ts';
 export const sequenceTimer = defineTransformation({
   slug: 'sequence-timer',
   name: 'Event sequence timer',
-  description: 'Adds the milliseconds that a person took from one event to another, as time_since_ and the first name.',
+  description:
+    'Adds the milliseconds between two events of a person as a property time_since_ with the name of the first.',
   alsoKnownAs: ['Event Sequence Timer Plugin', 'event-sequence-timer-plugin'],
   differences: [
     'The published one also writes the property working = "working" to every event; this one does not.',
-    'A pair of an event with itself gives the time since the one before; in the published one it is always 0.',
-    'An event that is named like a part of every object, such as constructor, is left alone; the published one fails on it.',
-    'Blanks around names and pairs do not count.',
+    'A pair of an event with itself gives the time since the previous one; in the published one it is always 0.',
+    'An event named like an object member (constructor) stays unchanged; the published one fails on it.',
+    'Spaces around names and pairs are ignored.',
   ],
   fields: [
     {
@@ -26,7 +27,7 @@ export const sequenceTimer = defineTransformation({
     },
     {
       key: 'updateTimestamp',
-      name: 'Start anew with every first event',
+      name: 'Restart with every first event',
       ...yesNo('Yes'),
       hint: 'Yes: time since the latest first event. No: since the earliest that arrived.',
     },
@@ -63,7 +64,7 @@ export const sequenceTimer = defineTransformation({
   },
 });
 
-/** What is stored for the events of a batch, and what the batch itself adds. */
+/** Returns the stored times for the events of a batch, to which the batch adds its own. */
 async function readTimes(
   storage: PluginStorage,
   events: readonly TransformEvent[],
@@ -78,7 +79,7 @@ function keyOf(event: string, distinctId: string): string {
   return JSON.stringify([event, distinctId]);
 }
 
-/** The published form: only the first blank becomes an underscore. */
+/** The published form: only the first space becomes an underscore. */
 function propertyOf(first: string): string {
   return `time_since_${first.replace(' ', '_')}`;
 }

@@ -43,11 +43,11 @@ describe('taxonomy', () => {
     expect(renamed(name, 'camelCase')).toBe(name);
   });
 
-  it('names that are listed stay', () => {
+  it('listed names stay', () => {
     expect(renamed('Signed Up', 'snake_case', { except: 'Signed Up' })).toBe('Signed Up');
   });
 
-  it('a name gives the same result each time, however many there are', () => {
+  it('a name always gives the same result, also beyond the limit of names', () => {
     const run = taxonomy.create({ defaultNamingConvention: 'snake_case' }, testHost());
     if (typeof run !== 'function') throw new Error('expected one event at a time');
     const event = { uuid: '', distinct_id: 'u', team_id: 1, timestamp: '', properties: {} };
@@ -56,7 +56,7 @@ describe('taxonomy', () => {
     }
   });
 
-  it('refuses a pattern that it does not know', () => {
+  it('refuses an unknown pattern', () => {
     expect(() => taxonomy.create({ defaultNamingConvention: 'constructor' }, testHost())).toThrow('expected one of');
   });
 });

@@ -1,7 +1,7 @@
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
-/** How words in lower case become a name. */
+/** Joins lower-case words to a name. */
 const conventions: Readonly<Record<string, (words: readonly string[]) => string>> = {
   camelCase: ([first = '', ...others]) => first + others.map(capitalised).join(''),
   PascalCase: (words) => words.map(capitalised).join(''),
@@ -10,16 +10,15 @@ const conventions: Readonly<Record<string, (words: readonly string[]) => string>
   'spaces in between': (words) => words.join(' '),
 };
 
-/** Events of client libraries that have blanks in their names and are looked for by them. */
+/** Events of client libraries whose names contain spaces and are searched by them. */
 const surveyEvents = ['survey shown', 'survey sent', 'survey dismissed'];
-/** Names repeat; a project that makes up a name per event must not fill the memory. */
+/** Names repeat; the limit protects the memory from a project with a new name per event. */
 const namesMax = 5000;
 
 export const taxonomy = defineTransformation({
   slug: 'taxonomy',
   name: 'Taxonomy',
-  description:
-    'Brings event names to one naming pattern: camelCase, PascalCase, snake_case, kebab-case or with blanks.',
+  description: 'Converts event names to one naming pattern: camelCase, PascalCase, snake_case, kebab-case or spaces.',
   alsoKnownAs: [
     'Taxonomy Plugin',
     'Taxonomy standardizer',
@@ -28,8 +27,8 @@ export const taxonomy = defineTransformation({
     'template-taxonomy',
   ],
   differences: [
-    'Words are found by blanks, dots, _, - and by a capital after a small letter, as the newer template finds them; the older ' +
-      'plugin looks for one of these only, so that "Signed Up" became "signed Up".',
+    'Names are split at spaces, dots, _, - and at a capital after a small letter, as in the newer template; the older ' +
+      'plugin splits at only one of these, so that "Signed Up" became "signed Up".',
   ],
   fields: [
     {
@@ -38,7 +37,7 @@ export const taxonomy = defineTransformation({
       type: 'choice',
       choices: Object.keys(conventions),
       default: 'camelCase',
-      hint: 'The pattern that every event name is brought to.',
+      hint: 'The pattern for all event names.',
     },
     {
       key: 'except',
@@ -76,7 +75,7 @@ export const taxonomy = defineTransformation({
   },
 });
 
-/** `userSignedUp`, `user_signed_up` and `User Signed Up` are all user, signed, up. */
+/** Splits a name: `userSignedUp`, `user_signed_up` and `User Signed Up` all give user, signed, up. */
 function wordsOf(name: string): string[] {
   return name
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')

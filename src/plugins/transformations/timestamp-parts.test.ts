@@ -14,7 +14,7 @@ describe('timestamp parts', () => {
     expect(transform(timestampParts, settings, before)).toEqual(after);
   });
 
-  it('takes the time of the event, in UTC', () => {
+  it('uses the time of the event, in UTC', () => {
     expect(partsOf('2024-02-29T23:59:59.999Z')).toEqual({
       day_of_the_week: 'Thursday',
       day: 29,
@@ -68,7 +68,7 @@ describe('timestamp parts', () => {
     expect(transformed(timestampParts, { property: 't' }, {})).toEqual({});
   });
 
-  it('refuses a zone that there is not', () => {
+  it('refuses an unknown zone', () => {
     expect(() => timestampParts.create({ timeZone: 'Europe/Nowhere' }, testHost())).toThrow('expected a time zone');
   });
 });

@@ -4,7 +4,7 @@ import { propertyPath, readPath } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-/** Offsets of all zones change at quarters of an hour only. */
+/** Offsets of all zones change only at quarters of an hour. */
 const quarterMs = 15 * 60_000;
 const offsetsMax = 10_000;
 
@@ -18,7 +18,7 @@ export const timestampParts = defineTransformation({
     'plugin-timestamp-parser-plugin',
     'template-timestamp-parser',
   ],
-  differences: ['The time zone is UTC or the one that is set; the published one takes that of the machine it runs on.'],
+  differences: ['The time zone is UTC or the configured one; the published one uses that of its machine.'],
   fields: [
     {
       key: 'timeZone',
@@ -71,7 +71,7 @@ export const timestampParts = defineTransformation({
   },
 });
 
-/** NaN: no time. Numbers above 999 999 999 999 are milliseconds, others seconds, as in the published plugin. */
+/** Returns NaN for an invalid time. Numbers above 999 999 999 999 are milliseconds, others seconds, as in the published plugin. */
 function millisecondsOf(value: JsonValue | undefined): number {
   if (typeof value === 'string' && /[^\d.]/.test(value.trim())) return Date.parse(value);
   const given = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
@@ -80,7 +80,7 @@ function millisecondsOf(value: JsonValue | undefined): number {
   return Math.abs(ms) <= 8.64e15 ? ms : Number.NaN;
 }
 
-/** What local time is ahead of UTC, in ms, at a time in ms since the epoch. */
+/** Returns the offset of local time from UTC in ms, for a time in ms since the epoch. */
 function zoneOffset(timeZone: string): (ms: number) => number {
   let format: Intl.DateTimeFormat;
   try {
@@ -101,7 +101,7 @@ function zoneOffset(timeZone: string): (ms: number) => number {
   };
 }
 
-/** From `GMT+02:00` or, for times before standard zones, `GMT+00:34:08`. */
+/** Parses `GMT+02:00` or, for times before standard zones, `GMT+00:34:08`. */
 function offsetOf(format: Intl.DateTimeFormat, ms: number): number {
   if (Math.abs(ms) > 8.64e15) return 0;
   const name = format.formatToParts(ms).find((part) => part.type === 'timeZoneName')?.value ?? '';

@@ -7,7 +7,7 @@ import { testEvent, testHost, type Before } from '../../../test/support/transfor
 
 type After = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'> | null;
 
-/** Runs one event through a transformation that needs no look-ups, as a worker does: defaults filled in. */
+/** Runs one event through a transformation without look-ups as a worker does, with defaults. */
 export function transform(
   plugin: TransformationPlugin,
   settings: SettingValues,
@@ -19,7 +19,7 @@ export function transform(
   return shown(run(testEvent(before)));
 }
 
-/** Runs events through a transformation of the other kind, as one batch. An Error is thrown. */
+/** Runs events through a batch transformation, as one batch. An Error is thrown. */
 export async function transformBatch(
   plugin: TransformationPlugin,
   settings: SettingValues,
@@ -39,14 +39,14 @@ function shown(result: TransformEvent | null): After {
   return result && { event: result.event, distinct_id: result.distinct_id, properties: result.properties };
 }
 
-/** The properties after the transformation; throws when the event was dropped. */
+/** Returns the properties after the transformation; throws if the event was dropped. */
 export function transformed(plugin: TransformationPlugin, settings: SettingValues, properties: JsonObject): JsonObject {
   const result = transform(plugin, settings, { properties });
   if (result === null) throw new Error('expected the event to be kept');
   return result.properties;
 }
 
-/** JSON text → properties; object literals cannot hold a `__proto__` key of their own. */
+/** Parses JSON text to properties; object literals cannot contain an own `__proto__` key. */
 export function parsed(json: string): JsonObject {
   return JSON.parse(json) as JsonObject;
 }

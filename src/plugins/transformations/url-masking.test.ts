@@ -33,7 +33,7 @@ describe('URL masking', () => {
     expect(transformed(urlMasking, {}, { $current_url: url })).toEqual({ $current_url: expected });
   });
 
-  it('takes a table as object or text, lists of parameters, and nested properties', () => {
+  it('accepts a table as object or text, lists of parameters, and nested properties', () => {
     const table = { '$set.page': ['^id$', ''], page: 'a,,b' };
     const before = { page: '?a=1&id=2', $set: { page: '?a=1&id=2&ident=3' }, $current_url: '?a=1' };
     for (const urlProperties of [table, JSON.stringify(table)]) {
@@ -45,7 +45,7 @@ describe('URL masking', () => {
     }
   });
 
-  it('masks every property that holds an address by default, however deep', () => {
+  it('masks every property with an address by default, at any depth', () => {
     const url = 'https://a.b/?token=1';
     const masked = 'https://a.b/?token=[REDACTED]';
     const before = { $referrer: url, list: [url, 'no address: token=1'], $set: { $initial_current_url: url } };
@@ -56,7 +56,7 @@ describe('URL masking', () => {
     });
   });
 
-  it.each([5, null, ['token=1']])('leaves %j alone', (value) => {
+  it.each([5, null, ['token=1']])('does not change %j', (value) => {
     expect(transformed(urlMasking, {}, { $current_url: value })).toEqual({ $current_url: value });
   });
 

@@ -7,7 +7,7 @@ import { maskUrl } from './properties/mask-url.ts';
 import { propertyPath, readPath, replacePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
-/** Stands for every property that holds an address, however deep. */
+/** Means every property that contains an address, at any depth. */
 const everywhere = '*';
 
 interface Target {
@@ -18,14 +18,14 @@ interface Target {
 export const urlMasking = defineTransformation({
   slug: 'url-masking',
   name: 'URL masking',
-  description: 'Masks the values of sensitive parameters in page addresses, and who signs in by them.',
+  description: 'Masks the values of sensitive parameters, and credentials, in page addresses.',
   alsoKnownAs: ['URL Parameter Masking', 'template-url-masking'],
   differences: [
-    'An address that begins with a question mark is masked too, and so are names with percent signs in them.',
-    'Nothing is masked for an empty entry of the list; in the published one it stands for every parameter.',
-    'By default all properties that hold addresses are masked; in the published one $current_url and $referrer.',
+    'Addresses that begin with a question mark, and parameters with encoded names, are masked too.',
+    'An empty entry of the list masks nothing; in the published one it matches every parameter.',
+    'By default all properties with addresses are masked; in the published one $current_url and $referrer.',
     'Parameters behind a #, in addresses that are values of parameters, and user:password@ are masked too; lists and objects are searched.',
-    'An address without such a parameter stays exactly as it is.',
+    'An address without such a parameter stays unchanged.',
   ],
   fields: [
     {
@@ -35,8 +35,8 @@ export const urlMasking = defineTransformation({
       required: true,
       default: { '*': 'email, password, token' },
       hint:
-        'JSON object from property (nested with dots; * stands for all that hold addresses, however deep) to comma-separated parameters. Each is a regular expression ' +
-        'that may stand anywhere in the name, whatever its case: token masks Access_Token too; ^token$ only token.',
+        'JSON object from property (nested with dots; * means all that contain addresses, at any depth) to comma-separated parameters. Each is a regular expression ' +
+        'matched anywhere in the name and case-insensitively: token masks Access_Token too; ^token$ only token.',
     },
     {
       key: 'maskWith',
@@ -44,7 +44,7 @@ export const urlMasking = defineTransformation({
       type: 'string',
       required: true,
       default: '[REDACTED]',
-      hint: 'Stands in the place of the values.',
+      hint: 'Replaces the values.',
     },
   ],
   example: {
@@ -75,7 +75,7 @@ export const urlMasking = defineTransformation({
   },
 });
 
-/** Whether a text is an address, or the part of one. */
+/** Whether a text is an address, or part of one. */
 function looksLikeUrl(text: string): boolean {
   return text.includes('://') || /^[/?#]/.test(text);
 }

@@ -21,11 +21,11 @@ describe('URL normalizer', () => {
     expect(transformed(urlNormalizer, {}, { $current_url: url })).toEqual({ $current_url: expected });
   });
 
-  it.each([5, null, ['https://A.b/'], {}])('leaves %j alone', (value) => {
+  it.each([5, null, ['https://A.b/'], {}])('does not change %j', (value) => {
     expect(transformed(urlNormalizer, {}, { $current_url: value })).toEqual({ $current_url: value });
   });
 
-  it('takes other properties, and takes parameters and hash away when told to', () => {
+  it('accepts other properties, and removes parameters and hash on request', () => {
     const settings = { properties: 'page, $set.url', lower_case: 'No', remove_query: 'Yes', remove_hash: 'Yes' };
     const before = { page: 'https://a.b/C/?d#e', $set: { url: 'https://a.b/C/#e' }, $current_url: 'https://A.b/' };
     expect(transformed(urlNormalizer, settings, before)).toEqual({

@@ -6,9 +6,9 @@ import { listSetting, yesSetting } from '../setting-values.ts';
 export const urlNormalizer = defineTransformation({
   slug: 'url-normalizer',
   name: 'URL normalizer',
-  description: 'Brings page addresses into one form: lower case, no slash at the end of the path.',
+  description: 'Normalizes page addresses: lower case, no slash at the end of the path.',
   alsoKnownAs: ['URL Normalizer', 'posthog-url-normalizer-plugin'],
-  differences: ['What is no whole address stays as it is; the published one throws and the event counts as failed.'],
+  differences: ['Incomplete addresses stay unchanged; the published one throws and the event counts as failed.'],
   fields: [
     {
       key: 'properties',
@@ -21,14 +21,14 @@ export const urlNormalizer = defineTransformation({
       key: 'lower_case',
       name: 'Change to lower case',
       ...yesNo('Yes'),
-      hint: 'The whole address, with path and parameters.',
+      hint: 'The whole address, including path and parameters.',
     },
-    { key: 'remove_query', name: 'Remove the parameters', ...yesNo('No'), hint: 'What follows the question mark.' },
+    { key: 'remove_query', name: 'Remove the parameters', ...yesNo('No'), hint: 'Everything after the question mark.' },
     {
       key: 'remove_hash',
       name: 'Remove the part after #',
       ...yesNo('No'),
-      hint: 'Keep it where pages are told apart by it.',
+      hint: 'Keep it if it distinguishes pages.',
     },
   ],
   example: {

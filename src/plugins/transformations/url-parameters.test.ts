@@ -25,18 +25,18 @@ describe('URL parameters to properties', () => {
     expect(transformed(urlParameters, { parameters: 'a, b' }, at(query))).toEqual({ ...at(query), ...expected });
   });
 
-  it('ignores case when told to; the property takes the name as listed', () => {
+  it('ignores case on request; the property takes the name as listed', () => {
     const settings = { parameters: 'GclId', ignoreCase: 'true', prefix: 'p_', suffix: '_s' };
     expect(transformed(urlParameters, settings, at('?GCLID=1'))).toMatchObject({ p_GclId_s: '1' });
   });
 
-  it('reads another property, which need not be a whole address', () => {
+  it('reads another property, which need not be a complete address', () => {
     const settings = { parameters: 'a', source: 'link.to' };
     const properties = { link: { to: '/x?a=1' } };
     expect(transformed(urlParameters, settings, properties)).toEqual({ ...properties, a: '1' });
   });
 
-  it.each([5, null, ['?a=1'], {}])('leaves an event alone whose address is %j', (url) => {
+  it.each([5, null, ['?a=1'], {}])('does not change an event whose address is %j', (url) => {
     expect(transformed(urlParameters, { parameters: 'a' }, { $current_url: url })).toEqual({ $current_url: url });
   });
 
@@ -54,18 +54,18 @@ describe('URL parameters to properties', () => {
     expect(after).toEqual({ ...properties, a: '1', ...expected });
   });
 
-  it('names of their own take no prefix and need not be listed', () => {
+  it('custom names have no prefix and need not be listed', () => {
     const settings = { parameters: 'a, fid', prefix: 'p_', customNames: { fid: 'follower_id' } };
     expect(transformed(urlParameters, settings, at('?fid=5&a=1'))).toMatchObject({ p_a: '1', follower_id: '5' });
     expect(transformed(urlParameters, { customNames: '{"b": "c"}' }, at('?b=1'))).toMatchObject({ c: '1' });
   });
 
-  it('writes JSON always when told to', () => {
+  it('always writes JSON on request', () => {
     const settings = { parameters: 'a', alwaysJson: 'true' };
     expect(transformed(urlParameters, settings, at('?a=1'))).toMatchObject({ a: '["1"]' });
   });
 
-  it('names of every object are plain names, and no prototype changes', () => {
+  it('names of object members are plain names, and no prototype is changed', () => {
     const settings = { parameters: '__proto__, constructor', setAsUserProperties: 'true' };
     const after = transformed(urlParameters, settings, at('?__proto__=1&constructor=2'));
     expect(JSON.stringify(after)).toContain('"__proto__":"1","$set":{"__proto__":"1","constructor":"2"}');

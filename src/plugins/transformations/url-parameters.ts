@@ -8,7 +8,7 @@ import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
 export const urlParameters = defineTransformation({
   slug: 'url-parameters',
   name: 'URL parameters to properties',
-  description: 'Turns parameters of the page address into properties, and on request into person properties.',
+  description: 'Turns parameters of the page address into properties, and optionally into person properties.',
   version: '1.1.0',
   alsoKnownAs: [
     'URL parameters to event properties',
@@ -16,7 +16,7 @@ export const urlParameters = defineTransformation({
     'plugin-posthog-app-url-parameters-to-event-properties',
     'template-url-parameters-to-properties',
   ],
-  differences: ['An address that is no URL is read as far as it goes; the published one fails on it.'],
+  differences: ['Invalid URLs are parsed as far as possible; the published one fails on them.'],
   fields: [
     {
       key: 'parameters',
@@ -26,7 +26,7 @@ export const urlParameters = defineTransformation({
     },
     {
       key: 'customNames',
-      name: 'Names of their own',
+      name: 'Custom names',
       type: 'json',
       hint: 'JSON object from parameter to property: {"fid": "follower_id"}. Without prefix and suffix.',
     },
@@ -46,7 +46,7 @@ export const urlParameters = defineTransformation({
       key: 'ignoreCase',
       name: 'Ignore upper and lower case of parameters',
       ...trueFalse('false'),
-      hint: 'The property takes the name as you list it.',
+      hint: 'The property is named as listed.',
     },
     {
       key: 'setAsUserProperties',
@@ -58,20 +58,20 @@ export const urlParameters = defineTransformation({
       key: 'setAsInitialUserProperties',
       name: 'Keep the first on the person',
       ...trueFalse('false'),
-      hint: 'In $set_once, with initial_ before the name.',
+      hint: 'In $set_once, with the prefix initial_.',
     },
     {
       key: 'alwaysJson',
       name: 'Always write JSON',
       ...trueFalse('false'),
-      hint: 'true: each value is the text of a JSON list. false: only that of a parameter which is repeated.',
+      hint: 'true: each value is the text of a JSON list. false: only for repeated parameters.',
     },
     {
       key: 'source',
       name: 'Property that holds the URL',
       type: 'string',
       default: '$current_url',
-      hint: 'What follows ? in it is read; it need not be a whole address. Nested properties with dots.',
+      hint: 'The part after ? is parsed; the address need not be complete. Nested properties with dots.',
     },
   ],
   example: {
@@ -128,7 +128,7 @@ function readNames(settings: SettingValues, ignoreCase: boolean): Map<string, st
   return names;
 }
 
-/** Between `?` and `#`; a page address need not be a whole URL. */
+/** Returns the part between `?` and `#`; a page address need not be a complete URL. */
 function queryOf(url: string): string {
   const mark = url.indexOf('?');
   if (mark === -1) return '';
@@ -137,7 +137,7 @@ function queryOf(url: string): string {
   return hash < mark ? '' : url.slice(mark + 1, hash);
 }
 
-/** Values by property name. Undefined: none. */
+/** Returns values by property name, or `undefined` without any. */
 function found(
   query: string,
   names: ReadonlyMap<string, string>,

@@ -19,11 +19,11 @@ describe('URL parser', () => {
     expect(transformed(urlParser, {}, { $current_url: url })).toEqual({ $current_url: url, ...expected });
   });
 
-  it.each([5, null, ['?a=1'], {}])('leaves an event alone whose address is %j', (url) => {
+  it.each([5, null, ['?a=1'], {}])('does not change an event whose address is %j', (url) => {
     expect(transformed(urlParser, {}, { $current_url: url })).toEqual({ $current_url: url });
   });
 
-  it('takes another property and prefix; names of every object are plain names', () => {
+  it('accepts another property and prefix; names of object members are plain names', () => {
     const settings = { source: 'link.to', prefix: '__' };
     const after = transformed(urlParser, settings, { link: { to: 'https://a.b/?proto__=1&x=2' } });
     expect(JSON.stringify(after)).toBe('{"link":{"to":"https://a.b/?proto__=1&x=2"},"__proto__":"1","__x":"2"}');

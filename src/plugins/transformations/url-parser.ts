@@ -13,11 +13,11 @@ export const urlParser = defineTransformation({
       name: 'Property that holds the URL',
       type: 'string',
       default: '$current_url',
-      hint: 'Nested properties with dots. What is no whole address has no parameters.',
+      hint: 'Nested properties with dots. Incomplete addresses have no parameters.',
     },
     {
       key: 'prefix',
-      name: 'Put before the name',
+      name: 'Prefix of the name',
       type: 'string',
       default: 'url_',
       hint: 'With url_ the parameter plan becomes the property url_plan.',
@@ -36,7 +36,7 @@ export const urlParser = defineTransformation({
       if (typeof text !== 'string' || !text.includes('?')) return event;
       const url = URL.parse(text);
       if (url === null) return event;
-      // A parameter that is repeated keeps its last value.
+      // A repeated parameter keeps its last value.
       for (const [name, value] of url.searchParams) setOwn(event.properties, prefix + name, value);
       return event;
     };

@@ -30,7 +30,7 @@ describe('URL placeholders', () => {
     });
   });
 
-  it('changes the same names on the person, by an own pattern', () => {
+  it('changes the same names on the person, with a custom pattern', () => {
     const settings = { urlProperties: 'page', regex: '^u-' };
     const before = {
       page: '/u-7/x',
@@ -46,7 +46,7 @@ describe('URL placeholders', () => {
     });
   });
 
-  it('refuses what is no regular expression', () => {
+  it('refuses an invalid regular expression', () => {
     expect(() => urlPlaceholders.create({ urlProperties: 'page', regex: '(' }, testHost())).toThrow('setting "regex"');
   });
 });

@@ -12,7 +12,7 @@ const standardPattern = '^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 export const urlPlaceholders = defineTransformation({
   slug: 'url-placeholders',
   name: 'URL placeholders',
-  description: 'Replaces ids in page addresses with :id, so that pages of one kind have one address.',
+  description: 'Replaces ids in page addresses with :id, so that similar pages share one address.',
   alsoKnownAs: ['URL Normalization', 'template-url-normalization'],
   fields: [
     {
@@ -25,17 +25,17 @@ export const urlPlaceholders = defineTransformation({
     },
     {
       key: 'regex',
-      name: 'What stands for an id',
+      name: 'Pattern of an id',
       type: 'string',
       default: standardPattern,
-      hint: 'Regular expression for one part of a path. The default takes UUIDs and three or more capitals and digits.',
+      hint: 'Regular expression for one part of a path. The default matches UUIDs and three or more capitals and digits.',
     },
     {
       key: 'replaceWith',
       name: 'Replacement',
       type: 'string',
       default: ':id',
-      hint: 'Stands in the place of every id.',
+      hint: 'Replaces every id.',
     },
     {
       key: 'removeHash',
@@ -97,7 +97,7 @@ function createReplacement(settings: Parameters<TransformationPlugin['create']>[
   };
 }
 
-/** A page address need not be a whole URL; without a scheme all of it is `domain`, as nobody can tell a host from a path. */
+/** Splits an address, which need not be a complete URL; without a scheme everything is `domain`, because host and path are ambiguous. */
 function split(url: string): { domain: string; rest: string; search: string; hash: string } {
   const hashAt = url.indexOf('#');
   const address = hashAt === -1 ? url : url.slice(0, hashAt);

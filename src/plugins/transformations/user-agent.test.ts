@@ -40,20 +40,20 @@ describe('User agent populator', () => {
     expect(transformed(userAgent, {}, { $useragent: header })).toMatchObject(expected);
   });
 
-  it('writes the device alone when nothing else is known', () => {
+  it('writes only the device if nothing else is known', () => {
     expect(transformed(userAgent, {}, { $useragent: 'curious' })).toEqual({ $device: '', $device_type: 'Desktop' });
   });
 
-  it.each(['$useragent', '$user-agent', '$user_agent'])('reads %s and takes it away', (name) => {
+  it.each(['$useragent', '$user-agent', '$user_agent'])('reads and removes %s', (name) => {
     expect(transformed(userAgent, {}, { [name]: chrome })).toEqual(windows);
   });
 
-  it('reads $raw_user_agent last, and keeps it for others', () => {
+  it('reads $raw_user_agent last, and keeps it', () => {
     expect(transformed(userAgent, {}, { $raw_user_agent: chrome })).toEqual({ ...windows, $raw_user_agent: chrome });
     expect(transformed(userAgent, {}, { $raw_user_agent: chrome, $useragent: iphone })).toMatchObject({ $os: 'iOS' });
   });
 
-  it('takes the first property with a text', () => {
+  it('uses the first property with text', () => {
     expect(transformed(userAgent, {}, { $useragent: '', '$user-agent': 5, $user_agent: chrome })).toEqual(windows);
   });
 
@@ -64,20 +64,20 @@ describe('User agent populator', () => {
     },
   );
 
-  it('keeps browser properties that are there, or replaces them when told to', () => {
+  it('keeps existing browser properties, or replaces them on request', () => {
     const before = { $useragent: chrome, $os: 'Plan 9' };
     expect(transformed(userAgent, {}, before)).toEqual({ $os: 'Plan 9' });
     expect(transformed(userAgent, { overrideUserAgentDetails: 'true' }, before)).toEqual(windows);
   });
 
-  it('reads the property of Segment when told to, and only it', () => {
+  it('reads only the property of Segment on request', () => {
     const settings = { enableSegmentAnalyticsJs: 'true' };
     const segment = { segment_userAgent: chrome };
     expect(transformed(userAgent, settings, segment)).toEqual({ ...segment, ...windows });
     expect(transformed(userAgent, settings, { $useragent: chrome })).toEqual({ $useragent: chrome });
   });
 
-  it('a header made to be slow is read in a moment', () => {
+  it('a malicious header is parsed quickly', () => {
     const started = process.cpuUsage();
     transformed(userAgent, {}, { $useragent: 'Trident/7.0rv:1)'.repeat(50_000) });
     expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);

@@ -5,28 +5,28 @@ import { textSetting } from '../setting-values.ts';
 
 const flags = ['false', 'true'] as const;
 
-/** Where senders put the header; taken away once it has been read. */
+/** Properties that may contain the header; removed once it has been parsed. */
 const aliases = ['$useragent', '$user-agent', '$user_agent'] as const;
 const browserProperties = ['$browser', '$browser_version', '$os', '$device', '$device_type'] as const;
 
-/** Matching takes longer than in proportion to the length, and no browser's header comes near this. */
+/** Matching takes more than linear time, and no browser's header is nearly as long. */
 const userAgentLengthMax = 1000;
-/** A project sees the same few hundred headers again and again. */
+/** A project receives the same few hundred headers again and again. */
 const knownMax = 2000;
 
 export const userAgent = defineTransformation({
   slug: 'user-agent',
   name: 'User agent populator',
-  description: 'Turns the User-Agent header that a sender passes on into browser, system and device properties.',
+  description: 'Turns a forwarded User-Agent header into browser, system and device properties.',
   alsoKnownAs: ['User Agent Populator', 'useragentplugin', '@posthog/user-agent-app', 'template-user-agent'],
   differences: [
     'Without the usual properties, $raw_user_agent is read (and kept), as the newer template does.',
-    `Only the first ${userAgentLengthMax} characters count; what is no text is taken away unread.`,
+    `Only the first ${userAgentLengthMax} characters are parsed; a header that is not text is removed unparsed.`,
   ],
   fields: [
     {
       key: 'overrideUserAgentDetails',
-      name: 'Replace browser properties that are there already',
+      name: 'Replace existing browser properties',
       type: 'choice',
       choices: flags,
       default: 'false',
@@ -70,14 +70,14 @@ export const userAgent = defineTransformation({
   },
 });
 
-/** Fills in what the header among the properties says, in place. */
+/** Adds the properties described by the header among the properties, in place. */
 export function createBrowserProperties({
   replaces = false,
   fromSegment = false,
 }: {
-  /** What is there already is replaced. */
+  /** Whether existing properties are replaced. */
   readonly replaces?: boolean;
-  /** Reads `segment_userAgent`, and nothing else. */
+  /** Reads only `segment_userAgent`. */
   readonly fromSegment?: boolean;
 }): (properties: JsonObject) => void {
   const known = new Map<string, JsonObject>();
@@ -94,7 +94,7 @@ export function createBrowserProperties({
   };
 }
 
-/** Reads the first of the properties that has a text, and removes them. */
+/** Returns the first of the properties that contains text, and removes them all. */
 function takeHeader(properties: JsonObject): string {
   let header = '';
   for (const alias of aliases) {
@@ -129,7 +129,7 @@ function describe(header: string): JsonObject {
   };
 }
 
-/** Rules in the order in which they decide; names as the client libraries give them. */
+/** Rules in order of precedence; names are those of the client libraries. */
 const devices: readonly (readonly [form: RegExp, name: string])[] = [
   [/Windows Phone/i, 'Windows Phone'],
   [/WPDesktop/, 'Windows Phone'],

@@ -23,7 +23,7 @@ describe('UTM', () => {
     expect(transformed(utm, alone, url(query))).toEqual({ ...url(query), ...expected });
   });
 
-  it('leaves properties that are there alone, or replaces them when told to', () => {
+  it('keeps existing properties, or replaces them on request', () => {
     const before = { ...url('?utm_source=new&utm_medium=m'), utm_source: 'old' };
     expect(transformed(utm, {}, before)).toEqual({
       ...before,
@@ -34,7 +34,7 @@ describe('UTM', () => {
     expect(transformed(utm, { ...alone, replace: 'Yes' }, before)).toMatchObject({ utm_source: 'new' });
   });
 
-  it('reads the first property that has any, and cleans all of them', () => {
+  it('reads the first property with any parameter, and cleans all of them', () => {
     const before = { first: 'x', second: '/p?utm_source=2&k=1#h', third: '/p?utm_source=3' };
     const settings = { ...alone, sources: 'first, second, third' };
     expect(transformed(utm, settings, before)).toEqual({ ...before, utm_source: '2' });
@@ -46,7 +46,7 @@ describe('UTM', () => {
     });
   });
 
-  it('cleans values by a table, after the change to lower case, and leaves click ids as they are', () => {
+  it('cleans values by a table, after the change to lower case, and keeps click ids unchanged', () => {
     const settings = { ...alone, lower_case: 'Yes', values: '{"utm_source": {"FB": "facebook"}}' };
     expect(transformed(utm, settings, url('?utm_source=Fb&utm_medium=CPC&gclid=AbC'))).toMatchObject({
       utm_source: 'facebook',
@@ -55,7 +55,7 @@ describe('UTM', () => {
     });
   });
 
-  it('names of every object are plain names', () => {
+  it('names of object members are plain names', () => {
     const settings = { parameters: '__proto__, constructor' };
     const after = transformed(utm, settings, url('?__proto__=1&constructor=2'));
     expect(after).toEqual(

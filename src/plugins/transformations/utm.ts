@@ -15,8 +15,8 @@ export const utm = defineTransformation({
   description: 'Turns campaign parameters of the page address into properties of event and person, and cleans them.',
   alsoKnownAs: ['UTM extractor', 'Stonly UTM Extractor', 'plugin-stonly-UTM-Extractor'],
   differences: [
-    'Which parameters and properties is a setting; those of the published ones are names of one site.',
-    'An address that is not whole has its parameters read as well; the published one throws.',
+    'Parameters and properties are settings; the published ones use the names of one site.',
+    'Parameters of incomplete addresses are parsed too; the published one throws.',
   ],
   fields: [
     {
@@ -24,20 +24,20 @@ export const utm = defineTransformation({
       name: 'Campaign parameters',
       type: 'string',
       default: standardParameters,
-      hint: 'Comma-separated. Each becomes a property of its name.',
+      hint: 'Comma-separated. Each becomes a property of the same name.',
     },
     {
       key: 'sources',
       name: 'Properties that hold URLs',
       type: 'string',
       default: '$current_url, current_url',
-      hint: 'Comma-separated, nested with dots. The first that has any of the parameters counts.',
+      hint: 'Comma-separated, nested with dots. The first with any of the parameters is used.',
     },
     {
       key: 'replace',
-      name: 'Replace properties that are there already',
+      name: 'Replace existing properties',
       ...yesNo('No'),
-      hint: 'No: client libraries that send them themselves are not overruled.',
+      hint: 'No: values sent by client libraries take precedence.',
     },
     {
       key: 'lower_case',
@@ -53,15 +53,15 @@ export const utm = defineTransformation({
     },
     {
       key: 'clean_url',
-      name: 'Take the parameters out of the URL',
+      name: 'Remove the parameters from the URL',
       ...yesNo('No'),
-      hint: 'So that a page has one address, whatever campaign led to it.',
+      hint: 'So that a page has the same address for all campaigns.',
     },
     {
       key: 'person',
       name: 'Keep on the person too',
       ...yesNo('Yes'),
-      hint: 'The latest under the same names, the first ones under initial_ and the name.',
+      hint: 'The latest under the same names, the first ones with the prefix initial_.',
     },
   ],
   example: {
@@ -120,7 +120,7 @@ function write(properties: JsonObject, found: ReadonlyMap<string, string>, how: 
   }
 }
 
-/** The parameters with a value (of those repeated the first counts), and the address without them; undefined when it has none of them. */
+/** Returns the parameters with values (the first of repeated ones) and the address without them; `undefined` if it has none of them. */
 function splitUrl(
   url: string,
   names: ReadonlySet<string>,

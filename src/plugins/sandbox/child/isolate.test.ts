@@ -10,7 +10,7 @@ const parts: IsolateDeps = {
 };
 
 describe('isolates', () => {
-  it('all but the first of a process need not compile the guest', () => {
+  it('only the first of a process compiles the guest', () => {
     const createIsolate = createIsolateMaker(bundleGuest());
     const isolates = [
       createIsolate(parts),
@@ -21,7 +21,7 @@ describe('isolates', () => {
     for (const isolate of isolates) isolate.dispose();
   });
 
-  it('share nothing but the code', () => {
+  it('share only the code', () => {
     const createIsolate = createIsolateMaker(bundleGuest());
     const told: unknown[] = [];
     const isolates = [1, 2].map(() =>

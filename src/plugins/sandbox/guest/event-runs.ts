@@ -86,7 +86,7 @@ export class EventRun {
     }
   }
 
-  /** Returns the event that was interrupted, to be run again or failed; -1 if it was none of these. */
+  /** Returns the interrupted event, to be run again or failed; -1 for an interruption outside this run. */
   timedOut(turn: Turn): number {
     this.#hasTimedOut = true;
     if (turn.over) return -1;

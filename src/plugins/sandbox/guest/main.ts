@@ -14,7 +14,7 @@ import {
   type GivenAttachment,
   type PluginMeta,
 } from './lib/index.ts';
-import { nobody, turnOf, type Outside, type Turns } from './outside.ts';
+import { idleTurn, turnOf, type Outside, type Turns } from './outside.ts';
 import { MissingFunction, startTask, stepsOf, type TaskRun } from './task-runs.ts';
 import { scriptName } from '../wire/script-name.ts';
 import { describeThrown, fault } from './thrown.ts';
@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'timed-out': ({ runs, turns }) => {
     const turn = turns.current;
-    turns.current = nobody;
+    turns.current = idleTurn;
     const index = runs.get(turn.id)?.timedOut(turn) ?? -1;
     return turn.id === 0 ? '' : `${turn.id}:${index}`;
   },
@@ -183,7 +183,7 @@ type Enter = (name: string | number, id: number, text?: string, extra?: string) 
  */
 export function start(outside: Outside, factsText: string): Enter {
   removeUncounted();
-  const turns: Turns = { current: nobody };
+  const turns: Turns = { current: idleTurn };
   const bridge = createBridge(outside, turns, parse(factsText) as { pluginName: string; label: string });
   installGlobals(globalThis, bridge);
   const state: State = {

@@ -33,4 +33,4 @@ export function turnOf(id: number, index: number, startedAt: number): Turn {
   return { id, index, captures: 0, quick: 0, slow: 0, startedAt, over: false };
 }
 
-export const nobody: Turn = { ...turnOf(0, -1, 0), over: true };
+export const idleTurn: Turn = { ...turnOf(0, -1, 0), over: true };

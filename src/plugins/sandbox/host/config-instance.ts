@@ -73,7 +73,7 @@ const transitions: Readonly<Record<State['kind'], readonly State['kind'][]>> = {
 
 export class ConfigInstance implements SandboxInstance {
   readonly spec: InstanceSpec;
-  /** Number of the current isolate; 0 if there is none. */
+  /** Number of the current isolate; 0 without one. */
   number = 0;
   instanceId = '';
   lastUsed = 0;

@@ -32,7 +32,7 @@ export interface PluginProcess {
 export interface PluginProcessDeps {
   readonly options: ChildOptions;
   readonly processBytesMax: number;
-  /** The guest's script from an earlier process; empty if there is none yet. */
+  /** The guest's script from an earlier process; empty before the first. */
   readonly bundle: string;
   readonly log: Log;
   readonly onFrame: (frame: Frame<FromChild>) => void;

@@ -4,8 +4,8 @@ import { decodeBridge, encodeBridge } from './bridge-json.ts';
 import { decodeNode, encodeNode } from './node-bridge.ts';
 import { base64OfBytes, bytesOfBase64 } from '../guest/lib/base64.ts';
 
-describe('values over the bridge', () => {
-  it('bytes come out as they went in, on either side', () => {
+describe('values across the bridge', () => {
+  it('bytes are unchanged, on either side', () => {
     assert(
       property(uint8Array({ maxLength: 300 }), (bytes) => {
         expect(base64OfBytes(bytes)).toBe(Buffer.from(bytes).toString('base64'));
@@ -18,7 +18,7 @@ describe('values over the bridge', () => {
     );
   });
 
-  it('JSON goes through as it is, also what looks like bytes', () => {
+  it('JSON is unchanged, also if it looks like bytes', () => {
     const value = { $bytes: 'aGk=', n: null, list: [1, 'x', { $bytes: 5 }] };
     expect(decodeNode(encodeNode(value))).toEqual(value);
     expect(decodeNode(encodeNode(undefined))).toBeNull();

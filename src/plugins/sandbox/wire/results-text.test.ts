@@ -7,7 +7,7 @@ const events = [eventOf('a'), eventOf('b'), eventOf('c')];
 const line = (head: unknown, texts = ''): string => `${JSON.stringify(head)}\n${texts}`;
 
 describe('results from an isolate', () => {
-  it('outcomes come in any order and in parts', () => {
+  it('outcomes arrive in any order and in parts', () => {
     const outcomes: (EventOutcome | undefined)[] = [];
     decodeResults(line([[2, 1]]), events, outcomes);
     decodeResults(
@@ -42,7 +42,7 @@ describe('results from an isolate', () => {
     ['no array', line({ length: 1 })],
     ['an entry that is not an array', line(['x'])],
     ['an event that is not there', line([[3, 0]])],
-    ['an index that is none', line([['0', 0]])],
+    ['an invalid index', line([['0', 0]])],
     [
       'the same event twice',
       line([
@@ -56,14 +56,14 @@ describe('results from an isolate', () => {
     ['no uuid', line([[0, 2, 2, 0, 'x', 0, 0, 0]], '{}')],
     ['no time', line([[0, 2, 2, 0, 0, 0, 0, 'soon']], '{}')],
     ['an empty name', line([[0, 2, 2, 0, 0, '', 0, 0]], '{}')],
-    ['a name that is none', line([[0, 2, 2, 0, 0, {}, 0, 0]], '{}')],
+    ['an invalid name', line([[0, 2, 2, 0, 0, {}, 0, 0]], '{}')],
     ['an unknown kind', line([[0, 9]])],
   ];
-  it.each(tampered)('what cannot be is refused: %s', (_name, text) => {
+  it.each(tampered)('invalid results are refused: %s', (_name, text) => {
     expect(() => decodeResults(text, events, [])).toThrow(SandboxError);
   });
 
-  it('an error tells no more than an error can', () => {
+  it('an error contains only known fields', () => {
     const outcomes: (EventOutcome | undefined)[] = [];
     const told = { kind: 'invented', message: 'x'.repeat(1e5), method: 5, errorName: {}, stack: [], retry: 'yes' };
     decodeResults(

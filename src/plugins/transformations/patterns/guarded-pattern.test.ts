@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { guardedPattern } from './guarded-pattern.ts';
 
-/** The deadline is told by the clock: a busy machine may pass it with a harmless pattern. Not again and again. */
+/** On a busy machine even a harmless pattern may exceed the deadline once, but not repeatedly. */
 const inTheEnd = { timeout: 20_000, interval: 100 };
 
-describe('patterns that people write', () => {
+describe('user-written patterns', () => {
   it.each([
     ['abc', 'xabcx', true],
     ['^/([a-z]{2})(?=/|#|\\?|$)', '/de/x', true],
@@ -21,7 +21,7 @@ describe('patterns that people write', () => {
     }, inTheEnd);
   });
 
-  it('ignores case when told to', () => {
+  it('ignores case on request', () => {
     expect(guardedPattern('x', 'token', 'i').test('TOKEN')).toBe(true);
     expect(guardedPattern('x', 'token').test('TOKEN')).toBe(false);
   });
@@ -34,13 +34,13 @@ describe('patterns that people write', () => {
   ])('%s is stopped, again and again, and the error says which setting', async (source, text) => {
     const pattern = guardedPattern('mine', source);
     for (let round = 0; round < 2; round++) {
-      // Without an end it would be at work for years.
+      // Without the deadline it would run for years.
       expect(() => pattern.test(text)).toThrow('"mine" took more than 50 ms');
     }
     await vi.waitFor(() => expect(pattern.test('')).toBeTypeOf('boolean'), inTheEnd);
   });
 
-  it('what is no pattern is refused, without repeating it', () => {
+  it('an invalid pattern is refused without repeating it', () => {
     expect(() => guardedPattern('mine', '(secret')).toThrow('setting "mine": expected a regular expression');
   });
 });

@@ -2,25 +2,25 @@ import { createContext, Script } from 'node:vm';
 import { wrongSetting } from '../../plugin.ts';
 import { setFlagsFromString } from 'node:v8';
 
-/** A regular expression that a person wrote, safe to run on what senders write. */
+/** A user-written regular expression that is safe to run on text from senders. */
 export interface GuardedPattern {
   readonly test: (text: string) => boolean;
   /** As RegExp.exec. */
   readonly exec: (text: string) => RegExpExecArray | null;
-  /** As String.replace without `g`: the first match, with `$1` and the like. */
+  /** As String.replace without `g`: replaces the first match; `by` may contain `$1` and similar references. */
   readonly replace: (text: string, by: string) => string;
 }
 
-/** Most time that one use may take, in ms. */
+/** Maximum time of one use, in ms. */
 const deadlineMs = 50;
-/** Longest texts for patterns whose time grows with the length, and with its square. */
+/** Maximum text lengths for patterns with linear and with quadratic time. */
 const anyLengthMax = 10_000;
 const squareLengthMax = 500;
 
 /**
- * Compiles a pattern. One that ends in linear time or is plainly harmless runs directly; any other runs under a deadline,
- * which costs about 0.1 ms each time, and throws when it is passed.
- * @throws SettingsError naming the setting when it is no regular expression.
+ * Compiles a pattern. A linear-time or evidently harmless one runs directly; any other runs under a deadline, which costs about
+ * 0.1 ms per use, and throws when it is exceeded.
+ * @throws SettingsError naming the setting if the pattern is invalid
  */
 export function guardedPattern(setting: string, source: string, flags: '' | 'i' = ''): GuardedPattern {
   let pattern: RegExp;
@@ -62,8 +62,8 @@ function withDeadline(setting: string): <T>(use: () => T) => T {
 }
 
 /**
- * Up to which length of text a pattern may run directly: 0 where time could grow faster than with its square. Conservative:
- * no group repeats, nothing refers back, few alternatives, and at most one part that repeats without a limit.
+ * Returns the maximum length of text on which a pattern may run directly: 0 if time could grow faster than quadratically.
+ * Conservative: no repeated groups, no back-references, few alternatives, and at most one unlimited repetition.
  */
 function directLength(source: string): number {
   const plain = source.replace(/\\[^1-9k]/g, 'x').replace(/\[(?:[^\]\\]|\\.)*\]/g, 'x');
@@ -78,10 +78,9 @@ function directLength(source: string): number {
 const linear: string = 'l';
 
 /**
- * Whether a regular expression, used without flags, ends in time that grows with the length of the text, whatever the text:
- * V8 then leaves a search that goes back and forth too often to its engine without backtracking. That engine cannot run
- * look-ahead, references to groups, large counts and flags: false for these.
- * @throws SyntaxError when it is no regular expression.
+ * Whether a regular expression without flags runs in linear time on any text: V8 then passes a search that backtracks too often
+ * to its linear engine. That engine supports no look-around, back-references, large counts or flags: false for these.
+ * @throws SyntaxError if the pattern is invalid
  */
 export function endsInLinearTime(source: string): boolean {
   RegExp(source);
@@ -95,7 +94,7 @@ export function endsInLinearTime(source: string): boolean {
   }
 }
 
-/** The flags belong to the whole process; they change no result, and nothing about searches that do not go astray. */
+/** The flags apply to the whole process; they change no results, and nothing about searches that backtrack little. */
 function turnOnEngine(): void {
   setFlagsFromString('--enable-experimental-regexp-engine');
   setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');

@@ -1,7 +1,7 @@
 import { isObject, type JsonValue } from '../../../base/json.ts';
 import { setOwn } from './property-path.ts';
 
-/** Every text in the value changed, through lists and objects, in place; names of properties stay. Returns what stands for the value. */
+/** Changes every text in the value in place, through lists and objects; property names stay. Returns the new value. */
 export function changeTexts(value: JsonValue, change: (text: string) => string): JsonValue {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) {

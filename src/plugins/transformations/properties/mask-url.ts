@@ -1,4 +1,4 @@
-/** Addresses inside of addresses, as in `?next=…`. */
+/** Maximum nesting of addresses in addresses, as in `?next=…`. */
 const nestedMax = 3;
 const userInfoForm = /^((?:[a-z][a-z\d+.-]*:)?\/\/)[^/?#]*@/i;
 
@@ -8,14 +8,14 @@ export interface UrlMask {
 }
 
 /**
- * The address with every place masked that may hold a secret: who signs in (`//user:password@`), and the values of sensitive
- * parameters behind the first `?` or `#`, in addresses that are themselves values as well. Where there is none, it stays as it is.
+ * Masks every part of an address that may contain a secret: credentials (`//user:password@`), and the values of sensitive parameters
+ * behind the first `?` or `#`, including addresses that are values themselves. Other addresses stay unchanged.
  */
 export function maskUrl(url: string, how: UrlMask, nested = 0): string {
   const start = url.replace(userInfoForm, (_all, scheme: string) => `${scheme}${how.mask}@`);
   const mark = start.search(/[?#]/) + 1;
   if (mark === 0) return start;
-  // Kept with what separates them.
+  // Separators are kept.
   const pieces = start.slice(mark - 1).split(/([&#])/);
   let inFragment = false;
   const masked = pieces.map((piece, index) => {
@@ -27,12 +27,12 @@ export function maskUrl(url: string, how: UrlMask, nested = 0): string {
   return start.slice(0, mark - 1) + masked.join('');
 }
 
-/** `name=value`, perhaps behind a path and a question mark, as in `#/page?name=value`. */
+/** Masks `name=value`, optionally after a path and a question mark, as in `#/page?name=value`. */
 function maskParameter(piece: string, how: UrlMask, inFragment: boolean, nested: number): string {
   const equals = piece.indexOf('=');
   const before = equals === -1 ? piece : piece.slice(0, equals);
   const name = before.slice(before.lastIndexOf('?') + 1);
-  // A fragment without a value is a place in the page.
+  // A fragment without a value is an anchor in the page.
   const isPlace = equals === -1 && inFragment && !before.includes('?');
   if (name !== '' && !isPlace && isNamedSo(name, how)) return `${before}=${how.mask}`;
   if (equals === -1 || nested === nestedMax) return piece;

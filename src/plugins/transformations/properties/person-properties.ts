@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 
-/** The object that a transformation writes properties of the person to, inside the event's properties; made when it is not there. */
+/** Returns the object for properties of the person inside the event's properties; creates it if it is missing. */
 export function personProperties(properties: JsonObject, key: '$set' | '$set_once'): JsonObject {
   const given = Object.hasOwn(properties, key) ? properties[key] : undefined;
   if (isObject(given)) return given;
@@ -9,7 +9,7 @@ export function personProperties(properties: JsonObject, key: '$set' | '$set_onc
   return made;
 }
 
-/** The same for reading and deleting: undefined when there is none. */
+/** The same for reading and deleting: `undefined` if it is missing. */
 export function personPropertiesIfAny(properties: JsonObject, key: '$set' | '$set_once'): JsonObject | undefined {
   const given = Object.hasOwn(properties, key) ? properties[key] : undefined;
   return isObject(given) ? given : undefined;

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
 
-/** Where a property lies: `a.b` is the property of that very name if there is one, else `b` inside the object `a`. */
+/** The location of a property: `a.b` is the property with that exact name if it exists, otherwise `b` inside the object `a`. */
 export interface PropertyPath {
   readonly whole: string;
   readonly parts: readonly string[];
@@ -10,7 +10,7 @@ export function propertyPath(text: string): PropertyPath {
   return { whole: text, parts: text.split('.') };
 }
 
-/** Undefined: not there. Inherited names such as `constructor` never count. */
+/** Returns `undefined` for a missing property. Inherited names such as `constructor` never count. */
 export function readPath(properties: JsonObject, path: PropertyPath): JsonValue | undefined {
   const found = locate(properties, path);
   return found?.holder[found.key];
@@ -21,13 +21,13 @@ export function deletePath(properties: JsonObject, path: PropertyPath): void {
   if (found !== undefined) delete found.holder[found.key];
 }
 
-/** Replaces a value that is there; a path that leads nowhere changes nothing. */
+/** Replaces an existing value; a path to a missing property changes nothing. */
 export function replacePath(properties: JsonObject, path: PropertyPath, value: JsonValue): void {
   const found = locate(properties, path);
   if (found !== undefined) setOwn(found.holder, found.key, value);
 }
 
-/** Writes a value, making the objects on the way. What is no object on the way is left alone: false. */
+/** Writes a value and creates objects on the path. A path through a non-object is not written: returns false. */
 export function writePath(properties: JsonObject, path: PropertyPath, value: JsonValue): boolean {
   let holder = properties;
   for (const part of path.parts.slice(0, -1)) {
@@ -40,13 +40,13 @@ export function writePath(properties: JsonObject, path: PropertyPath, value: Jso
   return true;
 }
 
-/** Assignment for names that come from outside: `__proto__` becomes a plain property. */
+/** Assigns names from outside safely: `__proto__` becomes a plain property. */
 export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
   if (key !== '__proto__') object[key] = value;
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The object that holds the property, and its name there. */
+/** Returns the object that contains the property, and its name there. */
 export function locate(properties: JsonObject, path: PropertyPath): { holder: JsonObject; key: string } | undefined {
   if (Object.hasOwn(properties, path.whole)) return { holder: properties, key: path.whole };
   let holder = properties;

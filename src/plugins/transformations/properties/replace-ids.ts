@@ -1,6 +1,6 @@
 import type { TransformEvent } from '../../plugin.ts';
 
-/** Properties whose text is a distinct_id, of this event or another: they must stay equal to the distinct_ids they refer to. */
+/** Properties that contain a distinct_id, of this event or another: they must stay equal to the distinct_ids they refer to. */
 export const idProperties = ['distinct_id', '$anon_distinct_id', 'alias', '$device_id', '$user_id'] as const;
 
 /** Replaces the distinct_id, and with it the ids that refer to one, so that persons are still found and merged. */

@@ -55,7 +55,7 @@ describe('signatures', () => {
 });
 
 describe('S3', () => {
-  it('upload sends the object, with what protects it, and calls back', async () => {
+  it('upload sends the object with its checksums, and calls back', async () => {
     next = { headers: { etag: '"e"' } };
     const params = `{ Bucket: 'my-bucket', Key: 'a b/ü.gz', Body: Buffer.from([1, 2]), ServerSideEncryption: 'aws:kms', SSEKMSKeyId: 'key' }`;
     const result = await s3(`new Promise((resolve) => s3.upload(${params}, (error, data) => resolve([error, data])))`);
@@ -90,7 +90,7 @@ describe('S3', () => {
     expect(sent.map((request) => request.url)).toEqual([url]);
   });
 
-  it('an answer that refuses is an error with its code', async () => {
+  it('a refusal is an error with its code', async () => {
     next = {
       status: 403,
       body: Buffer.from('<Error><Code>AccessDenied</Code><Message>Not &amp; you</Message></Error>'),
@@ -117,7 +117,7 @@ describe('S3', () => {
 });
 
 describe('Kinesis', () => {
-  it('asks for records and gives their bytes', async () => {
+  it('reads records and returns their bytes', async () => {
     next = { body: Buffer.from(JSON.stringify({ Records: [{ Data: 'eyJhIjoxfQ==' }], NextShardIterator: 'n' })) };
     const code = `new Promise((resolve) => kinesis.getRecords({ ShardIterator: 'i' }, (error, data) => resolve([error, JSON.parse(Buffer.from(data.Records[0].Data).toString()), data.NextShardIterator])))`;
     expect(await kinesis(code)).toEqual([null, { a: 1 }, 'n']);
@@ -143,7 +143,7 @@ describe('Kinesis', () => {
   });
 });
 
-it('other services of AWS say so, and what to do', async () => {
+it('other AWS services throw with an alternative', async () => {
   await expect(isolate.run(`new (require('aws-sdk').SQS)()`)).rejects.toThrow('expected S3 or Kinesis, got SQS');
   await expect(isolate.run(`new (require('aws-sdk').S3)().putObject({ Bucket: 'bucket' }).promise()`)).rejects.toThrow(
     'accessKeyId',

@@ -21,7 +21,7 @@ const text = fc.oneof(
 );
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 64 }),
-  // Bytes from which broken UTF-8 is made.
+  // Bytes for building broken UTF-8.
   fc
     .array(
       fc.constantFrom(0x41, 0x80, 0xbf, 0xc0, 0xc3, 0xe0, 0xa0, 0xed, 0x9f, 0xef, 0xf0, 0x90, 0xf4, 0x8f, 0xf8, 0xff),
@@ -31,7 +31,7 @@ const bytes = fc.oneof(
 
 describe('Buffer as in Node', () => {
   it('text becomes the same bytes in every encoding', async () => {
-    // Of other characters in base64 and hex Node takes the lower half of their code; here they are skipped like all that is none.
+    // Node uses the lower half of the code of other characters in base64 and hex; here they are skipped like all invalid ones.
     const isFair = ([each, encoding]: readonly [string, string]): boolean =>
       !/^(base64|hex)/.test(encoding) || /^[\0-\xff]*$/.test(each);
     const cases = fc.sample(fc.tuple(text, fc.constantFrom(...encodings)), 3000).filter(isFair);
@@ -46,7 +46,7 @@ describe('Buffer as in Node', () => {
     expect(await isolate.run(code)).toEqual(cases.map(([each, encoding]) => Buffer.from(each).toString(encoding)));
   });
 
-  it('byteLength is the length of what from makes', async () => {
+  it('byteLength is the length of the result of from', async () => {
     const cases = fc.sample(text, 1000);
     const code = `${JSON.stringify(cases)}.map((text) => [Buffer.byteLength(text), Buffer.from(text).length])`;
     expect(await isolate.run(code)).toEqual(cases.map((each) => [Buffer.byteLength(each), Buffer.byteLength(each)]));
@@ -81,7 +81,7 @@ describe('Buffer as in Node', () => {
     expect(await isolate.run(code)).toEqual(value);
   });
 
-  it('an encoding that is none is an error', async () => {
+  it('an unknown encoding is an error', async () => {
     await expect(isolate.run(`Buffer.from('a', 'utf9')`)).rejects.toThrow('Unknown encoding: utf9');
   });
 });
@@ -102,7 +102,7 @@ describe('TextEncoder, TextDecoder, atob, btoa as in Node', () => {
     ]);
   });
 
-  it('atob reads what it may and refuses the rest', async () => {
+  it('atob decodes valid text and refuses the rest', async () => {
     const texts = ['', 'YQ==', 'YQ', ' Y Q = = ', 'Y', 'YQ=', 'YQ===', 'Y-_=', 'YWJj', '=', 'YWJjZA'];
     const code = `${JSON.stringify(texts)}.map((text) => { try { return atob(text); } catch (error) { return error.name; } })`;
     expect(await isolate.run(code)).toEqual(
@@ -116,14 +116,14 @@ describe('TextEncoder, TextDecoder, atob, btoa as in Node', () => {
     );
   });
 
-  it('broken bytes are an error where that is asked for', async () => {
+  it('broken bytes are an error if requested', async () => {
     const code = `new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.of(0xff))`;
     await expect(isolate.run(code)).rejects.toThrow('not valid for encoding utf-8');
   });
 });
 
 describe('structuredClone', () => {
-  it('copies dates, maps, sets, bytes, errors and circles', async () => {
+  it('copies dates, maps, sets, bytes, errors and circular references', async () => {
     const code = `(() => {
       const map = new Map([[{ a: 1 }, new Set([1])]]);
       const given = { date: new Date(5), map, bytes: Uint8Array.of(1, 2), list: [1, , 3] };

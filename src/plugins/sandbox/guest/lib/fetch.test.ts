@@ -92,18 +92,18 @@ describe('a response', () => {
     expect(await run(code)).toEqual([[0, 255, 128, 10], 4]);
   });
 
-  it.each([204, 400, 404, 500])('%d is an answer, no error', async (status) => {
+  it.each([204, 400, 404, 500])('%d is a response, not an error', async (status) => {
     expect(
       await run(`await fetch(base + '/status/${status}').then((response) => [response.status, response.ok])`),
     ).toEqual([status, status < 300]);
   });
 
-  it('redirects are followed, and said', async () => {
+  it('redirects are followed and reported', async () => {
     const code = `await fetch(base + '/to/' + encodeURIComponent('/json')).then((response) => [response.status, response.url === base + '/json', response.redirected])`;
     expect(await run(code)).toEqual([200, true, true]);
   });
 
-  it('headers are walked in order, in every way', async () => {
+  it('headers are iterated in order, in every way', async () => {
     const code = `(() => { const headers = new Headers({ B: '2', a: '1' }); headers.append('b', '3'); const seen = []; headers.forEach((value, name) => seen.push([name, value]));
       const walked = [[...headers], [...headers.keys()], [...headers.values()], Object.fromEntries(headers.entries())];
       return [seen, ...walked, new Headers(headers).get('B')]; })()`;
@@ -163,13 +163,13 @@ describe('a request', () => {
     ]);
   });
 
-  it('gives up after its own time', async () => {
+  it('times out after its own timeout', async () => {
     const code = `await fetch(base + '/slow', { timeout: 100 }).catch((error) => [error.name, error.type, error instanceof Error])`;
     expect(await run(code)).toEqual(['FetchError', 'request-timeout', true]);
   });
 });
 
-describe('what is refused', () => {
+describe('refusals', () => {
   it.each([
     'http://127.0.0.1:1/',
     'http://localhost:1/',
@@ -200,11 +200,11 @@ describe('what is refused', () => {
     },
   );
 
-  it('more bytes than may come', async () => {
+  it('too many bytes', async () => {
     await expect(run(`await fetch(base + '/large')`)).rejects.toThrow('1000000');
   });
 
-  it('more requests per minute than may be sent; the others go well', async () => {
+  it('too many requests per minute; the others succeed', async () => {
     const other = await openTestIsolate({ outbound });
     const code = `(async () => { const all = await Promise.allSettled(Array.from({ length: 602 }, () => fetch('${base}/bytes')));
       return [all.filter(({ status }) => status === 'fulfilled').length, all.at(-1).reason.message]; })()`;

@@ -14,7 +14,7 @@ describe('globals', () => {
     expect(await isolate.run(`typeof globalThis[${JSON.stringify(name)}]`)).toBe('undefined');
   });
 
-  it('none of them is enumerable, so that they are no exports', async () => {
+  it('none of them is enumerable, so that they are not exports', async () => {
     expect(
       await isolate.run(
         `Object.keys(globalThis).filter((name) => !['start', 'settle', 'require', 'meta'].includes(name))`,

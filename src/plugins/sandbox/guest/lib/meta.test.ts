@@ -54,12 +54,12 @@ describe('config, attachments, global', () => {
     expect(await isolate.run('meta.config.greeting')).toBe('hi!');
   });
 
-  it('an attachment is text, JSON and bytes, as the plugin likes', async () => {
+  it('an attachment is available as text, JSON and bytes', async () => {
     const code = `(({ contents, file_name, content_type }) => [file_name, content_type, contents.toString(), JSON.parse(contents), contents.length])(meta.attachments.rules)`;
     expect(await isolate.run(code)).toEqual(['rules.json', 'application/json', '{"é":[1]}', { é: [1] }, 10]);
   });
 
-  it('has these members and no other', async () => {
+  it('has exactly these members', async () => {
     expect(await isolate.run('Object.keys(meta).sort()')).toEqual([
       'attachments',
       'cache',
@@ -113,12 +113,12 @@ describe('cache', () => {
     expect(await isolate.run(`(({ cache }) => ${code})(meta)`)).toEqual(value);
   });
 
-  it('text that is no JSON is an error that says how to read it', async () => {
+  it('text that is not JSON is an error that says how to read it', async () => {
     const code = `meta.cache.set('a', 'text', null, { jsonSerialize: false }).then(() => meta.cache.get('a'))`;
     await expect(isolate.run(code)).rejects.toThrow('jsonSerialize: false');
   });
 
-  it('asks the service for what Redis did', async () => {
+  it('calls the service for Redis operations', async () => {
     await isolate.run(`(async ({ cache }) => {
       await cache.set('a', 1, 60);
       await cache.set('b', 1);
@@ -172,7 +172,7 @@ describe('jobs', () => {
     expect(isolate.asked).toEqual([['job', [{ name: 'tidy', payload: { page: 2 }, runAt: now + fromNow }]]]);
   });
 
-  it('nothing is enqueued before it is told when; no payload is an empty one', async () => {
+  it('nothing is enqueued before a time is given; a missing payload is an empty one', async () => {
     await isolate.run(`void meta.jobs.tidy({ page: 2 })`);
     expect(isolate.asked).toEqual([]);
     await isolate.run(`meta.jobs.tidy().runNow()`);
@@ -192,7 +192,7 @@ describe('jobs', () => {
 });
 
 describe('geoip', () => {
-  it('answers with the City model, at once and when awaited', async () => {
+  it('returns the City model, with and without await', async () => {
     const model = {
       subdivisions: [],
       country: { isoCode: 'SE', names: { en: 'Sweden' } },
@@ -212,7 +212,7 @@ describe('geoip', () => {
 });
 
 describe('meta as a value', () => {
-  it('can be written as JSON and awaited, though jobs and metrics answer to any name', async () => {
+  it('can be serialised as JSON and awaited, although jobs and metrics respond to any name', async () => {
     const code = `(async () => { const { jobs, metrics } = meta; await jobs; await metrics; return JSON.stringify({ jobs, metrics }) })()`;
     expect(await isolate.run(code)).toBe('{"jobs":{},"metrics":{}}');
   });

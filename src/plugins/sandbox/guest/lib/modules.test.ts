@@ -31,7 +31,7 @@ describe('require', () => {
     expect(await isolate.run(code)).toBe(true);
   });
 
-  it('node: in front means the same', async () => {
+  it('the prefix node: is accepted', async () => {
     expect(await isolate.run(`require('node:crypto') === require('crypto')`)).toBe(true);
   });
 
@@ -106,7 +106,7 @@ describe('zlib', () => {
 describe('createBuffer', () => {
   const setUp = `const flushed = []; const buffer = require('@posthog/plugin-contrib').createBuffer({ limit: 10, timeoutSeconds: 5, onFlush: async (items, points) => { flushed.push([items, points]) } });`;
 
-  it('flushes what is full, and the rest when told', async () => {
+  it('flushes a full buffer, and the rest on demand', async () => {
     const code = `(async () => { ${setUp}
       await buffer.add('a', 4); await buffer.add('b', 4); await buffer.add('c', 4); await buffer.add('d', 6);
       const before = flushed.length; await buffer.add('e', 1); await buffer.flush(); await buffer.flush(); return [before, flushed]; })()`;
@@ -120,7 +120,7 @@ describe('createBuffer', () => {
     ]);
   });
 
-  it('one after the other; an error reaches who flushed and does not stop the next', async () => {
+  it('flushes run in order; an error reaches its caller and does not stop the next', async () => {
     const code = `(async () => { const order = []; let fail = true;
       const buffer = require('@posthog/plugin-contrib').createBuffer({ limit: 100, onFlush: async ([item]) => {
         order.push('start ' + item); await undefined; order.push('end ' + item); if (fail) { fail = false; throw new Error('no') } } });
@@ -131,7 +131,7 @@ describe('createBuffer', () => {
 });
 
 describe('other packages', () => {
-  it('generic-pool lends and takes back', async () => {
+  it('generic-pool lends and returns', async () => {
     const code = `(async () => { let made = 0; const pool = require('generic-pool').createPool({ create: async () => ({ id: ++made }), destroy: async () => {} }, { min: 1, max: 2, evictionRunIntervalMillis: 180000, idleTimeoutMillis: 1000 });
       const a = await pool.acquire(); const b = await pool.acquire();
       const third = pool.acquire(); await pool.release(a); const c = await third;
@@ -140,11 +140,11 @@ describe('other packages', () => {
     expect(await isolate.run(code)).toEqual([true, true]);
   });
 
-  it('faker makes things up', async () => {
+  it('faker generates values', async () => {
     expect(await isolate.run(`require('faker').internet.email()`)).toMatch(/@/);
   });
 
-  it('a PassThrough hands on, to listeners and pipes', async () => {
+  it('a PassThrough forwards to listeners and pipes', async () => {
     const code = `(async ({ PassThrough }) => { const seen = []; const stream = new PassThrough(); stream.push('a'); stream.push('b'); stream.push(null);
       await new Promise((resolve) => stream.pipe({ write: (chunk) => seen.push(chunk), end: resolve }));
       const other = new PassThrough(); other.end('c'); for await (const chunk of other) seen.push(chunk); return seen; })(require('stream'))`;

@@ -45,7 +45,7 @@ describe('Client', () => {
     expect(await withClient(code)).toEqual([row, true, true, 1, 'SELECT', 'n']);
   });
 
-  it('values go as in pg', async () => {
+  it('values are sent as in pg', async () => {
     const code = `client.query('SELECT $1::text AS t, $2::int AS n, $3::jsonb AS j, $4::timestamptz AS at, $5::bytea AS b, $6::int[] AS list, $7::text AS nothing',
       ["a'b", 5, { x: 1 }, new Date(0), Buffer.from([1]), [1, 2], undefined]).then(({ rows: [row] }) => ({ ...row, b: [...row.b], at: row.at.getTime() }))`;
     expect(await withClient(code)).toEqual({ t: "a'b", n: 5, j: { x: 1 }, at: 0, b: [1], list: [1, 2], nothing: null });
@@ -58,7 +58,7 @@ describe('Client', () => {
     expect(await withClient(code)).toEqual(['2', [[1], [2]]]);
   });
 
-  it('an error of the database is one, with its code, and the next query goes well', async () => {
+  it('a database error has its code, and the next query succeeds', async () => {
     const code = `client.query('SELECT nonsense').then(() => 'none', (error) => [error.message, error.code, error instanceof Error])
       .then(async (first) => [first, (await client.query('SELECT 1 AS a')).rows])`;
     expect(await withClient(code)).toEqual([['column "nonsense" does not exist', '42703', true], [{ a: 1 }]]);
@@ -70,7 +70,7 @@ describe('Client', () => {
     expect(await isolate.run(code)).toEqual([null, null, [{ a: 1 }]]);
   });
 
-  it('a connection string says the same', async () => {
+  it('a connection string is equivalent', async () => {
     const code = `(async () => { const client = new (require('pg').Client)({ connectionString: 'postgres://u:p@127.0.0.1:${server.port}/d' });
       await client.connect(); const { rows } = await client.query('SELECT 1 AS a');
       await client.end(); return rows; })()`;
@@ -79,7 +79,7 @@ describe('Client', () => {
 });
 
 describe('Pool', () => {
-  it('lends clients, makes others wait, and ends them', async () => {
+  it('lends clients, queues further callers, and ends clients', async () => {
     const code = `(async ({ Pool }) => { const pool = new Pool({ ...${options()}, max: 2 });
       const sums = await Promise.all([1, 2, 3, 4, 5].map((n) => pool.query('SELECT $1::int + 1 AS n', [n])));
       const client = await pool.connect(); await client.query('SELECT 1'); client.release();
@@ -93,7 +93,7 @@ describe('Pool', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refusals', () => {
   const connect = (given: string): Promise<unknown> => isolate.run(`new (require('pg').Client)(${given}).connect()`);
 
   it.each([
@@ -114,7 +114,7 @@ describe('what is refused', () => {
     await expect(connect(given)).rejects.not.toThrow('secret');
   });
 
-  it('more connections than one config may have', async () => {
+  it('too many connections of one config', async () => {
     const code = `(async ({ Client }) => { const clients = Array.from({ length: 11 }, () => new Client(${options()}));
       const all = await Promise.allSettled(clients.map((client) => client.connect()));
       await Promise.allSettled(clients.map((client) => client.end()));
@@ -122,7 +122,7 @@ describe('what is refused', () => {
     expect(await isolate.run(code)).toEqual([expect.stringContaining('at most 10 connections')]);
   });
 
-  it('an instance that goes takes its connections along', async () => {
+  it('closing an instance closes its connections', async () => {
     const allow = parseAllowList(`127.0.0.1:${server.port}`);
     const other = await openTestIsolate({ resolveAllowed: (host, port) => resolveAllowed(host, port, allow) });
     await other.run(`new (require('pg').Client)(${options()}).connect()`);

@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => isolate.close());
 
 describe('posthog.capture', () => {
-  it('takes time and person out of the properties, and says who sent it', async () => {
+  it('takes time and person from the properties, and sets the sending library', async () => {
     await isolate.run(`posthog.capture('seen', { distinct_id: 'u1', timestamp: new Date(0), a: 1, $set: { b: 2 } })`);
     const properties = {
       a: 1,
@@ -37,7 +37,7 @@ describe('posthog.capture', () => {
     ]);
   });
 
-  it('happens now, to the plugin itself, unless told otherwise', async () => {
+  it('defaults to the present time and the person of the plugin', async () => {
     await isolate.run(`posthog.capture('seen')`);
     expect(isolate.asked).toMatchObject([
       [
@@ -83,12 +83,12 @@ describe('posthog.api', () => {
     expect(isolate.asked).toEqual([['api', [request]]]);
   });
 
-  it('a host without keys is another name of this service', async () => {
+  it('a host without keys means this service', async () => {
     await isolate.run(`posthog.api.get('/api/x', { host: 'https://other.example' })`);
     expect(isolate.asked).toEqual([['api', [{ method: 'GET', path: '/api/x', headers: {}, body: null }]]]);
   });
 
-  it('with a host and keys of its own it is a request to there, with its keys', async () => {
+  it('with a host and keys it is a request to that host, with these keys', async () => {
     const options = `{ host: 'https://other.example/', projectApiKey: 'phc_1', personalApiKey: 'phx_1', data: { a: 1 } }`;
     const code = `posthog.api.post('/api/x', ${options}).then((response) => response.json())`;
     expect(await isolate.run(code)).toMatchObject({

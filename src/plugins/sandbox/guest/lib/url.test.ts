@@ -69,7 +69,7 @@ const guestFacts = `
   };`;
 
 describe('URL as in Node', () => {
-  it('reads the same, with and without a base', async () => {
+  it('parses the same, with and without a base', async () => {
     const cases = fc.sample(fc.tuple(address, fc.option(address, { nil: undefined })), 1500);
     const given = JSON.stringify(cases.map(([input, base]) => [input, base ?? null]));
     const code = `(() => { ${guestFacts}
@@ -77,7 +77,7 @@ describe('URL as in Node', () => {
     expect(await isolate.run(code)).toEqual(cases.map(([input, base]) => facts(() => new URL(input, base))));
   });
 
-  it('is changed the same by setters and by its parameters', async () => {
+  it('setters and parameters change it equally', async () => {
     const settable = parts.filter((part) => part !== 'origin');
     const change = fc.tuple(
       fc.constantFrom(...settable, 'append' as const),
@@ -136,7 +136,7 @@ describe('URLSearchParams as in Node', () => {
     );
   });
 
-  it('does the same, step by step', async () => {
+  it('behaves the same, step by step', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'é');
     const value = fc.string({ unit: 'grapheme', maxLength: 3 });
     const step = fc.oneof(
@@ -176,7 +176,7 @@ describe('URLSearchParams as in Node', () => {
 });
 
 describe('the module url as in Node', () => {
-  it('parse, format and resolve give the same', async () => {
+  it('parse, format and resolve return the same', async () => {
     const cases = fc.sample(fc.webUrl({ withFragments: true, withQueryParameters: true }), 300);
     const code = `(() => { const url = require('url'); return ${JSON.stringify(cases)}.map((text) =>
       [{ ...url.parse(text, true) }, url.format(url.parse(text)), url.parse(text).format(),
