@@ -1,4 +1,4 @@
-// Parts of convert/ by themselves, for their tests.
+// Exports parts of convert/ for their tests.
 export { valueEnd } from './convert/bytes';
 export { writeContent } from './convert/content';
 export { unescapeText, unescapedEnd } from './convert/unescape';

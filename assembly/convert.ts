@@ -1,8 +1,8 @@
-// Converts plain records of a format from bytes to columns, by a table that src/imports/stages/check/fast writes into memory. What it
-// makes of a record is what the reader makes of it; a record of which that is not sure is odd, and goes to the reader.
+// Converts regular records of a format from bytes to columns, by a table that src/imports/stages/check/fast writes into memory. The
+// result for a record equals that of the reader; a record for which this is not certain is irregular and goes to the reader.
 //
-// Memory: what stands below `heapBase()` is the code's own; the program lays out the rest, and says so in the variables below and in
-// those of convert/.
+// Memory: everything below `heapBase()` belongs to this code; the program lays out the rest and sets the variables below and those of
+// convert/ accordingly.
 import { copyTo, endOfLine } from './convert/bytes';
 import { crc32, md5Of } from './convert/hashes';
 import { heardAt, heardCount, memberFrom, memberTo, readRecord } from './convert/record';
@@ -68,37 +68,37 @@ export {
 class Name {
   text: usize;
   bytes: u32;
-  /** By which the program knows it. */
+  /** The program's number for it. */
   number: i32;
-  /** Bits, as the program sets them: see below. */
+  /** Bits set by the program: see below. */
   flags: u32;
 }
 
-/** Records of this name go to the reader until there is a sample of them; likewise those that link two ids. */
+/** Records of this name go to the reader until it has a sample of them; so do those that link two ids. */
 const SAMPLED: u32 = 1;
 const SAMPLED_LINKED: u32 = 2;
 /** Events of this name are not stored. */
 const SKIPPED: u32 = 4;
 
-/** Whom an event belongs to. */
+/** The person that an event belongs to. */
 class Identity {
-  /** The id as it is stored. */
+  /** The stored id. */
   id: usize;
   bytes: u32;
   /** Properties that follow from the ids. */
   fragment: usize;
   number: i32;
-  /** µs of the earliest record that told of its link; -1: it has none. */
+  /** µs of the earliest record that stated its link; -1 if none did. */
   linkedMicros: f64;
 }
 
-/** A row as the program reads it. Offsets count from the start of their column. */
+/** A row as the program reads it. Offsets are relative to the start of their column. */
 class Row {
   name: i32;
   identity: i32;
-  /** From 0, in the call. */
+  /** Counted from 0 in the call. */
   line: u32;
-  /** Bit 1: the record links two ids; bit 2: the properties say more about groups or persons than `$set` and `$set_once`. */
+  /** Bit 1: the record links two ids; bit 2: the properties contain more about groups or persons than `$set` and `$set_once`. */
   flags: u32;
   sumLow: u32;
   sumHigh: u32;
@@ -108,7 +108,7 @@ class Row {
   id: u32;
   properties: u32;
   propertiesBytes: u32;
-  /** `$set` and `$set_once`; an end of 0 means that there is none. */
+  /** `$set` and `$set_once`; an end of 0 means absent. */
   setFrom: u32;
   setTo: u32;
   onceFrom: u32;
@@ -125,13 +125,13 @@ const ROW_BYTES: usize = 88;
 const TELLS_OF_LINK: u32 = 1;
 const SPECIAL: u32 = 2;
 
-/** Rows and lines of a call, at most. */
+/** Maximum rows and lines of a call. */
 const ROWS_MAX: u32 = 1024;
 const LINES_MAX: u32 = 4096;
-/** A block with so many bytes of properties is full; the column has room for one more event. */
+/** A block with this many bytes of properties is full; the column has room for one more event. */
 const PROPERTIES_FULL: usize = 1 << 20;
 
-/** Addresses of the columns, in the layout of Native. Constant columns are left to the program. */
+/** Addresses of the columns, in the layout of Native. The program fills constant columns. */
 export let rows: usize = 0;
 export let uuids: usize = 0;
 export let times: usize = 0;
@@ -154,38 +154,38 @@ class Block {
   eventsBytes: u32;
   idsBytes: u32;
   propertiesBytes: u32;
-  /** Why it ended: below. */
+  /** Why it ended: see below. */
   stop: u32;
-  /** Of the record at which it stopped, where a sample may be wanted. */
+  /** Name in the record at which it stopped, if a sample may be needed. */
   name: i32;
   isLinked: u32;
 }
 
-/** Reasons to stop: end of the lines or a full block; an odd record; a record that may be wanted as a sample. */
+/** Reasons to stop: end of the lines or a full block; an irregular record; a record that may be needed as a sample. */
 const END: u32 = 0;
-const ODD: u32 = 1;
+const IRREGULAR: u32 = 1;
 const UNSAMPLED: u32 = 2;
 
 /** Memos of names and of identities. */
 export let names: usize = 0;
 export let identities: usize = 0;
-/** Of the time of the record; or a memo of it, 0 where there is none. */
+/** Member with the time of the record, or a memo of it; 0 without one. */
 export let timeMember: i32 = 0;
 export let timeMemo: usize = 0;
-/** Behind the properties: the mark of the run and the last bracket. */
+/** Text after the properties: the marker of the run and the last bracket. */
 export let ending: usize = 0;
 export let endingBytes: u32 = 0;
-/** Of an event. */
+/** Limit of an event. */
 export let eventBytesMax: u32 = 0;
 /** µs since the epoch; a later time is too far ahead. */
 export let microsMax: f64 = 0;
 
-/** Of an event beside its properties, its name and its id, as JSON. */
+/** Size of an event as JSON besides its properties, name and id. */
 const HEAD_BYTES: u32 = 256;
-/** Bytes that a byte of a name or an id takes in JSON, at most. */
+/** Maximum bytes in JSON of one byte of a name or id. */
 const ESCAPED_MAX: u32 = 6;
 const blockPlace: usize = memory.data(48, 8);
-/** What the checksum of identities hashes: UUID, id, time. */
+/** Input of the checksum of identities: UUID, id, time. */
 const identityText: usize = memory.data(2048, 16);
 const ID_BYTES_MAX: u32 = 1800;
 
@@ -201,7 +201,7 @@ export function block(): usize {
   return blockPlace;
 }
 
-/** Converts the lines there, behind which stands a line's end, until one is odd or the block is full; gives where the next one begins. */
+/** Converts lines, which must end with a line break, until one is irregular or the block is full; returns where the next one begins. */
 export function convert(from: usize, to: usize): usize {
   const made = changetype<Block>(blockPlace);
   memory.fill(blockPlace, 0, offsetof<Block>());
@@ -218,13 +218,13 @@ export function convert(from: usize, to: usize): usize {
 
 /** Converts one record; returns END, or the reason why it was not converted. */
 function take(made: Block, from: usize, to: usize): u32 {
-  if (!read(from, to)) return ODD;
+  if (!read(from, to)) return IRREGULAR;
   const known = changetype<Name>(name);
   const belongsTo = changetype<Identity>(identity);
   const isLinked = <f64>micros < belongsTo.linkedMicros;
   if ((known.flags & SKIPPED) != 0) {
     // The reader decides whether such a record links two ids, and whether it counts.
-    if (isLinked || isUuidCounted()) return ODD;
+    if (isLinked || isUuidCounted()) return IRREGULAR;
     store<i32>(skipped + ((<usize>made.skipped) << 2), known.number);
     made.skipped += 1;
     return END;
@@ -240,7 +240,7 @@ function take(made: Block, from: usize, to: usize): u32 {
   return END;
 }
 
-/** Reads the record there; false: it is odd. */
+/** Reads the record; returns false if it is irregular. */
 function read(from: usize, to: usize): bool {
   if (!readRecord(from, to)) return false;
   name = answerOf(changetype<Memo>(names));
@@ -317,7 +317,7 @@ function lengthBytes(length: u32): usize {
   return length < 1 << 7 ? 1 : length < 1 << 14 ? 2 : length < 1 << 21 ? 3 : 4;
 }
 
-/** Bytes that most lengths take. */
+/** Bytes of most lengths. */
 const LENGTH_BYTES: usize = 2;
 
 function putProperties(made: Block, row: Row, belongsTo: Identity): void {
@@ -333,7 +333,7 @@ function putProperties(made: Block, row: Row, belongsTo: Identity): void {
   row.properties = <u32>(column + own - propertiesColumn);
   row.propertiesBytes = bytes;
   made.propertiesBytes += <u32>own + bytes;
-  // Where the objects stand now.
+  // The present position of the objects.
   const moved = column + own - start - propertiesColumn;
   const set = groupAt(0);
   row.setFrom = <u32>(set.from + moved);
@@ -349,12 +349,12 @@ function putProperties(made: Block, row: Row, belongsTo: Identity): void {
   row.onceShapeHigh = shapeHigh;
 }
 
-/** Writes a time, µs since the epoch, as texts of events have it; gives where it ends. */
+/** Writes a time in µs since the epoch in the form of event texts; returns its end. */
 export function writeTimeOf(at: usize, time: f64): usize {
   return writeTime(at, <i64>time);
 }
 
-/** As src/imports/checksum.ts says. */
+/** As specified in src/imports/checksum.ts. */
 function addChecksums(row: Row, belongsTo: Identity, from: usize, to: usize): void {
   let at = copyTo(identityText, uuidText, 36);
   store<u8>(at++, 0);
@@ -367,7 +367,7 @@ function addChecksums(row: Row, belongsTo: Identity, from: usize, to: usize): vo
   row.contentHigh = (crc ^ row.sumHigh) * (row.sumLow | 1);
 }
 
-/** Of a whole number, not negative. */
+/** Writes a non-negative whole number. */
 function writeDigits(start: usize, number: i64): usize {
   let length: usize = 1;
   for (let rest = number / 10; rest > 0; rest /= 10) length++;

@@ -1,10 +1,10 @@
 /**
- * JSON (RFC 8259) over bytes in memory, as src/wire/batch/json-syntax.ts has it: a function takes the place of the first byte of a thing
- * and gives the place after its last one, or 0 where what stands there is not JSON (or deeper than `limitDepth` allows). It neither
- * says why nor checks UTF-8.
+ * JSON (RFC 8259) over bytes in memory, by the rules of src/wire/batch/json-syntax.ts: a function takes the position of the first byte
+ * of a value and returns the position after its last one, or 0 if it is not JSON (or deeper than `limitDepth` allows). It gives no
+ * reason and does not check UTF-8.
  *
- * A zero byte has to follow the text, and 16 bytes of memory from there on: nothing in JSON is a zero byte, so that all of these stop
- * there, and blocks of 16 are read.
+ * The text must be followed by a zero byte and 16 readable bytes from there: JSON contains no zero byte, so every function stops there,
+ * and blocks of 16 can be read.
  */
 export const QUOTE: u32 = 0x22;
 export const COMMA: u32 = 0x2c;
@@ -14,7 +14,7 @@ export const OPEN_ARRAY: u32 = 0x5b;
 export const CLOSE_ARRAY: u32 = 0x5d;
 export const OPEN_OBJECT: u32 = 0x7b;
 export const CLOSE_OBJECT: u32 = 0x7d;
-/** The letters that true, false, null and an escape of four digits begin with: no other value does. */
+/** First letters of true, false, null and four-digit escapes; no other value begins with them. */
 export const LETTER_T: u32 = 0x74;
 export const LETTER_F: u32 = 0x66;
 export const LETTER_N: u32 = 0x6e;
@@ -25,16 +25,16 @@ const POINT: u32 = 0x2e;
 const ZERO: u32 = 0x30;
 
 /**
- * `:"` and `,"` as a load of two bytes gives them. Most keys and values stand so: who asks first, before `valueStart` and `nextKey`,
+ * `:"` and `,"` as a load of two bytes returns them. Most keys and values begin so: testing for them before `valueStart` and `nextKey`
  * saves a tenth of a pass.
  */
 export const COLON_QUOTE: u32 = 0x223a;
 export const COMMA_QUOTE: u32 = 0x222c;
 
-/** Texts are looked at in blocks. */
+/** Texts are read in blocks. */
 const BLOCK: usize = 16;
 
-/** `true`, `null` and the end of `false`, as a load of four bytes gives them. */
+/** `true`, `null` and the end of `false`, as a load of four bytes returns them. */
 const WORD_TRUE: u32 = 0x65757274;
 const WORD_NULL: u32 = 0x6c6c756e;
 const WORD_ALSE: u32 = 0x65736c61;
@@ -43,7 +43,7 @@ let keys: i32 = 0;
 let depthMax: i32 = 0;
 let hasEscapedLetter: bool = false;
 
-/** Containers that may lie in each other. They are a recursion: the caller has to keep this to what its stack can take. */
+/** Sets the maximum nesting of containers. They are a recursion: the caller must limit this to its stack. */
 export function limitDepth(containers: i32): void {
   depthMax = containers;
 }
@@ -61,7 +61,7 @@ export function forgetKeys(): void {
   keys = 0;
 }
 
-/** Two functions, so that the first is small enough to be written out wherever it is called. */
+/** Split in two, so that the first is small enough to be inlined at every call. */
 export function spaceEnd(at: usize): usize {
   return load<u8>(at) > 0x20 ? at : wideSpaceEnd(at);
 }
@@ -75,7 +75,7 @@ function isSpace(byte: u32): bool {
   return byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09;
 }
 
-/** From the opening quote to after the closing one. */
+/** Takes the opening quote and returns the position after the closing one. */
 export function textEnd(at: usize): usize {
   at++;
   while (true) {
@@ -117,7 +117,7 @@ function escapeEnd(at: usize): usize {
   }
 }
 
-/** Four digits: `0024`, or from `0050` to `007f`. */
+/** Whether four digits are `0024`, or from `0050` to `007f`. */
 function isLetter(at: usize): bool {
   if (load<u16>(at) != 0x3030) return false;
   const third: u32 = load<u8>(at + 2);
@@ -143,7 +143,7 @@ export function numberEnd(at: usize): usize {
   return digitsEnd(sign == PLUS || sign == MINUS ? at + 2 : at + 1);
 }
 
-/** Of at least one digit. */
+/** At least one digit is required. */
 function digitsEnd(at: usize): usize {
   if (!isDigit(load<u8>(at))) return 0;
   do at++;
@@ -151,7 +151,7 @@ function digitsEnd(at: usize): usize {
   return at;
 }
 
-/** Any value. `depth`: how many containers it lies in. */
+/** Takes any value. `depth` is the number of containers around it. */
 export function valueEnd(at: usize, depth: i32): usize {
   const byte: u32 = load<u8>(at);
   if (byte == QUOTE) return textEnd(at);
@@ -210,10 +210,10 @@ export function keyEnd(at: usize): usize {
 }
 
 /**
- * Whether the key passed last may write a small letter, `$` or `_` by its number (`\u0061`). If it does not, it is no other spelling of a
- * key that is made of these alone.
+ * Whether the last key may contain a small letter, `$` or `_` as a number (`\u0061`). If not, it is no other spelling of a key that
+ * consists of these alone.
  */
-export function isOddlyWritten(): bool {
+export function isEscapedKey(): bool {
   return hasEscapedLetter;
 }
 
@@ -228,7 +228,7 @@ export function firstElement(at: usize): usize {
   return spaceEnd(at + 1);
 }
 
-/** From the end of an element to the next one, or to the `]`. What stands behind a comma has yet to be looked at. */
+/** From the end of an element to the next one, or to the `]`. The byte after a comma is not checked yet. */
 export function nextElement(at: usize): usize {
   at = spaceEnd(at);
   const byte: u32 = load<u8>(at);

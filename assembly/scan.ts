@@ -1,6 +1,6 @@
 /**
- * The inner loop of src/wire/batch/scan.ts: finds the fields of the events in an array, by the same rules (src/wire/batch/scan-event.ts), and
- * leaves to it every array with something unusual in it. What it has to find in memory, and where: src/wire/batch/fast-scan.ts.
+ * The inner loop of src/wire/batch/scan.ts: finds the fields of the events in an array by the same rules (src/wire/batch/scan-event.ts),
+ * and leaves every unusual array to it. Its memory layout is in src/wire/batch/fast-scan.ts.
  */
 import {
   BACKSLASH,
@@ -10,7 +10,7 @@ import {
   firstElement,
   firstKey,
   forgetKeys,
-  isOddlyWritten,
+  isEscapedKey,
   isTooDeep,
   keyEnd,
   keysPassed,
@@ -26,17 +26,17 @@ import {
   valueStart,
 } from './json';
 
-/** A table of keys: for each length and first byte the number of an entry or 0, then the entries from 1 on. */
+/** A table of keys: the number of an entry or 0 by length and first byte, then the entries from 1 on. */
 const KEY_BYTES_MAX: usize = 31;
 const PLACES_BYTES: usize = (KEY_BYTES_MAX + 1) << 8;
-/** The bytes of the key, and as the last byte what it means. */
+/** The bytes of the key; the last byte is its meaning. */
 const ENTRY_BYTES: usize = 32;
 const ENTRIES_MAX: usize = 32;
 const TABLE_BYTES: i32 = <i32>(PLACES_BYTES + ENTRIES_MAX * ENTRY_BYTES);
 
 /** Keys of an event; they mean the first cell of their span. */
 export const eventKeys: usize = memory.data(TABLE_BYTES);
-/** Keys of its properties; they mean one of the numbers of `propertyKey` in src/wire/batch/event-keys.ts. */
+/** Keys of its properties; they mean a number of `propertyKey` in src/wire/batch/event-keys.ts. */
 export const propertyKeys: usize = memory.data(TABLE_BYTES);
 export const tablesEnd: usize = __heap_base;
 
@@ -69,27 +69,27 @@ const FLAG_EMPTY_PROPERTIES: i32 = 8;
 const FLAG_ID_IN_PROPERTIES: i32 = 16;
 
 const DOLLAR: u32 = 0x24;
-/** `0024` as a load of four bytes gives it. */
+/** `0024` as a load of four bytes returns it. */
 const DIGITS_OF_DOLLAR: u32 = 0x34323030;
 
 /** Events found by the last call of `scanElements`. */
 export let count: i32 = 0;
 
-/** Where the text begins. */
+/** Start of the text. */
 let base: usize = 0;
-/** Of the event at hand. */
+/** Row of the current event. */
 let row: usize = 0;
 let flags: i32 = 0;
-/** In the properties of the event, 0: absent. What they count for is known at its end. */
+/** Found in the properties of the event; 0 if absent. Their effect is decided at its end. */
 let idFrom: usize = 0;
 let idTo: usize = 0;
 let tokenFrom: usize = 0;
 let tokenTo: usize = 0;
 
 /**
- * From the `[` at `json + from` to after its `]`, with a row for each event from `rows` on; the rows and the result count from `json`.
- * 0: something is unusual, and what the rows hold means nothing. Between the text and the rows lie 32 bytes at least, of which the
- * first is overwritten.
+ * Scans from the `[` at `json + from` to after its `]`, with a row for each event from `rows` on; the rows and the result are relative
+ * to `json`. Returns 0 if something is unusual; the rows are then meaningless. Between the text and the rows there must be at least 32
+ * bytes, of which the first is overwritten.
  */
 export function scanElements(
   json: usize,
@@ -126,7 +126,7 @@ function eventEnd(start: usize): usize {
   let at = firstKey(start);
   while (at != 0 && load<u8>(at) == QUOTE) {
     const end = keyEnd(at);
-    if (end == 0 || isOddlyWritten()) return 0;
+    if (end == 0 || isEscapedKey()) return 0;
     const cell = meaningOf(eventKeys, at, end);
     const from = load<u16>(end) == COLON_QUOTE ? end + 1 : valueStart(end);
     if (from == 0) return 0;
@@ -150,7 +150,7 @@ function propertiesEnd(start: usize): usize {
   if (at != 0 && load<u8>(at) != QUOTE) flags = FLAG_EMPTY_PROPERTIES;
   while (at != 0 && load<u8>(at) == QUOTE) {
     const end = keyEnd(at);
-    if (end == 0 || isOddlyWritten()) return 0;
+    if (end == 0 || isEscapedKey()) return 0;
     const key = meaningOf(propertyKeys, at, end);
     const from = load<u16>(end) == COLON_QUOTE ? end + 1 : valueStart(end);
     if (from == 0) return 0;
@@ -167,7 +167,7 @@ function memberEnd(at: usize, depth: i32): usize {
   return load<u8>(at) == QUOTE ? textEnd(at) : valueEnd(at, depth);
 }
 
-/** What a key means to us, by one of the tables; 0: nothing. */
+/** Returns the meaning of a key in one of the tables; 0 if it has none. */
 function meaningOf(table: usize, from: usize, to: usize): usize {
   const length = to - from - 2;
   if (length > KEY_BYTES_MAX) return 0;
@@ -178,7 +178,7 @@ function meaningOf(table: usize, from: usize, to: usize): usize {
   return load<u8>(entry + KEY_BYTES_MAX);
 }
 
-/** A bit for each of 32 bytes. */
+/** Returns a bit for each of 32 bytes. */
 function differing(one: usize, other: usize): u32 {
   const low = i8x16.bitmask(i8x16.ne(v128.load(one), v128.load(other)));
   const high = i8x16.bitmask(i8x16.ne(v128.load(one, 16), v128.load(other, 16)));
@@ -213,7 +213,7 @@ function keepFinding(key: usize, from: usize, to: usize): void {
   }
 }
 
-/** Of repeated properties the last count, with nothing left of those before. */
+/** Of repeated properties the last one counts, and nothing remains of earlier ones. */
 function forgetFindings(flagsLeft: i32): void {
   idFrom = 0;
   tokenFrom = 0;
@@ -242,7 +242,7 @@ function isAbsent(cell: usize): bool {
   return from < 0 || load<u8>(base + from) == LETTER_N;
 }
 
-/** At the end of an event: what the properties bring where the event itself has nothing, and the flags. */
+/** At the end of an event: uses values of the properties where the event has none, and sets the flags. */
 function settle(): void {
   if (idFrom != 0 && isAbsent(DISTINCT_ID)) {
     put(DISTINCT_ID, idFrom, idTo);

@@ -56,7 +56,6 @@ const pending: readonly string[] = [
   'src/log/',
   'src/stores/',
   // Plugins, queue, assembly.
-  'assembly/',
   // Tests and tools.
   'test/',
   'tools/',

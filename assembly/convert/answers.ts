@@ -1,5 +1,5 @@
-// Answers that follow from some values of a record, remembered by the bytes of these values: a newer one takes the place of an older one
-// of the same hash.
+// Answers that follow from some values of a record, cached by the bytes of these values: a newer one replaces an older one with the
+// same hash.
 import { copyTo, hashOf, sameBytes } from './bytes';
 import { memberFrom, memberTo, propertyFrom, propertyTo } from './record';
 import { answerTo } from './ask';
@@ -11,25 +11,25 @@ export class Memo {
   /** Numbers of the members or properties; -1 for one that no record has. */
   numbers: usize;
   numberCount: u32;
-  /** A power of two, less one. */
+  /** A power of two, minus one. */
   slotMask: u32;
-  /** By slot: REMEMBERED_MAX bytes, their number and one more (0: nothing is remembered), the answer. */
+  /** By slot: REMEMBERED_MAX bytes, their number plus one (0 if empty), the answer. */
   keys: usize;
   lengths: usize;
   answers: usize;
 }
 
-/** Bytes of a text somewhere. */
+/** Bytes of a text in memory. */
 export class Piece {
   from: usize;
   bytes: u32;
 }
 
-/** Longer ones are not remembered. */
+/** Longer keys are not cached. */
 const REMEMBERED_MAX: usize = 248;
 const KEY_BYTES_MAX: usize = 4096;
 
-/** With room for what `copyTo` writes behind it. */
+/** Includes room for the bytes that `copyTo` writes past the end. */
 const key: usize = memory.data(4096 + 16, 16);
 
 export function valueFrom(memo: Memo, at: u32): usize {
@@ -43,7 +43,7 @@ export function valueTo(memo: Memo, at: u32): usize {
   return memo.ofProperties != 0 ? propertyTo(number) : memberTo(number);
 }
 
-/** What was made of the answer; 0: the record is odd. */
+/** Returns the processed answer; 0 means that the record is irregular. */
 export function answerOf(memo: Memo): usize {
   const length = fillKey(memo);
   if (length > KEY_BYTES_MAX) return 0;
@@ -59,7 +59,7 @@ export function answerOf(memo: Memo): usize {
   return answer;
 }
 
-/** Length of the key; more than KEY_BYTES_MAX: too long. */
+/** Returns the length of the key; more than KEY_BYTES_MAX means too long. */
 function fillKey(memo: Memo): usize {
   let at: usize = 0;
   for (let each: u32 = 0; each < memo.numberCount; each++) {
@@ -71,7 +71,7 @@ function fillKey(memo: Memo): usize {
       at += bytes;
     }
     if (at == KEY_BYTES_MAX) return KEY_BYTES_MAX + 1;
-    // No value holds it.
+    // No value contains it.
     store<u8>(key + at, 0);
     at++;
   }

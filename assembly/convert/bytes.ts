@@ -1,5 +1,5 @@
-// Bytes as JSON.stringify writes them. Positions in, the position behind the thing out; 0 where it is written otherwise, is no JSON, or
-// says so much that it is better read. What is read has 16 bytes behind it that are no part of any text.
+// Bytes in the form that JSON.stringify writes. Functions take a position and return the one after the value; 0 if it has another
+// form, is not JSON, or is so large that the reader should handle it. Input must be followed by 16 readable bytes.
 
 import {
   BACKSLASH,
@@ -18,7 +18,7 @@ const MINUS: u32 = 0x2d;
 const ZERO: u32 = 0x30;
 
 const DEPTH_MAX: i32 = 32;
-/** Members of an object in a value; keys are compared each with each. */
+/** Maximum members of a nested object; keys are compared pairwise. */
 const KEYS_MAX: i32 = 32;
 
 /** Keys of all objects of a record. */
@@ -51,7 +51,7 @@ export function sameBytes(one: usize, other: usize, length: usize): bool {
   return true;
 }
 
-/** Writes up to 15 bytes more than asked, which the next write covers; gives where it ends. */
+/** May write up to 15 extra bytes, which the next write covers; returns the end. */
 export function copyTo(to: usize, from: usize, length: usize): usize {
   if (length > 256) {
     memory.copy(to, from, length);
@@ -67,7 +67,7 @@ export function skipSpace(at: usize): usize {
   return at;
 }
 
-/** Of the next byte of a text that is not plain: a quote, a backslash or a control character. */
+/** Returns the position of the next byte that is a quote, a backslash or a control character. */
 function plainEnd(from: usize): usize {
   let at = from;
   while (true) {
@@ -82,7 +82,7 @@ function plainEnd(from: usize): usize {
   }
 }
 
-/** Of the next line's end. */
+/** Returns the end of the line. */
 export function endOfLine(from: usize): usize {
   let at = from;
   while (true) {
@@ -92,13 +92,13 @@ export function endOfLine(from: usize): usize {
   }
 }
 
-/** From the opening quote of a text without escapes. */
+/** Takes the opening quote of a text without escapes. */
 export function plainTextEnd(from: usize): usize {
   const at = plainEnd(from + 1);
   return byteAt(at) == QUOTE ? at + 1 : 0;
 }
 
-/** Escapes that JSON.stringify writes itself: `\" \\ \b \f \n \r \t`. */
+/** Whether JSON.stringify writes this escape itself: `\" \\ \b \f \n \r \t`. */
 function isOwnEscape(byte: u32): bool {
   return (
     byte == QUOTE || byte == BACKSLASH || byte == 0x62 || byte == 0x66 || byte == 0x6e || byte == 0x72 || byte == 0x74
@@ -116,7 +116,7 @@ export function textEnd(from: usize): usize {
   }
 }
 
-/** From the first byte of any value. */
+/** Takes the first byte of any value. */
 export function valueEnd(at: usize): usize {
   return valueEndAt(at, 0);
 }
@@ -131,8 +131,8 @@ function valueEndAt(at: usize, depth: i32): usize {
 }
 
 /**
- * Digits that a JavaScript number holds and writes in the same way: at most 15 of them (16 where the number is whole and below
- * 9 · 10^15, as times in microseconds are), no exponent, no zeros without need, and not so small that it would get an exponent.
+ * Accepts numbers that JavaScript stores and writes unchanged: at most 15 digits (16 for whole numbers below 9 · 10^15, such as times in
+ * microseconds), no exponent, no redundant zeros, and not so small that they would get an exponent.
  */
 export function numberEnd(from: usize): usize {
   const first = byteAt(from) == MINUS ? from + 1 : from;
@@ -152,7 +152,7 @@ export function numberEnd(from: usize): usize {
   const zeros = <i32>(at - dot) - 1;
   while (isDigit(byteAt(at))) at++;
   byte = byteAt(at);
-  // Also where there is no digit at all.
+  // Also fails if there is no digit at all.
   if (byteAt(at - 1) == ZERO || at == dot + 1 || byte == 0x65 || byte == 0x45) return 0;
   return <i32>(at - dot) - 1 + whole > 15 || (isZero && zeros > 5) ? 0 : at;
 }
@@ -173,7 +173,7 @@ function listEnd(from: usize, depth: i32): usize {
   return byteAt(at) == CLOSE_LIST ? at + 1 : 0;
 }
 
-/** Where the keys of the objects that are open begin and end: pairs of positions. */
+/** Start and end of the keys of all open objects: pairs of positions. */
 const openKeys: usize = memory.data(2 * 4 * KEYS_MAX * (DEPTH_MAX + 1), 8);
 
 function objectEnd(from: usize, depth: i32): usize {
@@ -185,7 +185,7 @@ function objectEnd(from: usize, depth: i32): usize {
     const key = at + 1;
     const end = byteAt(key) == QUOTE ? plainTextEnd(key) : 0;
     if (end == 0 || byteAt(end) != COLON || count == KEYS_MAX) return 0;
-    // A key of digits alone would move to the front.
+    // A key of digits only would move to the front.
     if (isDigit(byteAt(key + 1)) || hasKey(keys, count, key, end)) return 0;
     store<u32>(keys + ((<usize>count) << 3), key);
     store<u32>(keys + ((<usize>count) << 3) + 4, end);
@@ -197,7 +197,7 @@ function objectEnd(from: usize, depth: i32): usize {
   return byteAt(at) == CLOSE_OBJECT ? at + 1 : 0;
 }
 
-/** Of two members of one name the last one counts. */
+/** Of two members with the same name the last one counts. */
 function hasKey(keys: usize, count: i32, from: usize, to: usize): bool {
   for (let index: i32 = 0; index < count; index++) {
     const other: usize = load<u32>(keys + ((<usize>index) << 3));
@@ -207,7 +207,7 @@ function hasKey(keys: usize, count: i32, from: usize, to: usize): bool {
   return false;
 }
 
-/** Of a value of which the first byte may be a quote: most are plain texts. */
+/** Tests for a quote first, because most values are plain texts. */
 export function endOfValue(from: usize): usize {
   if (byteAt(from) == QUOTE) {
     const end = plainTextEnd(from);
@@ -216,12 +216,12 @@ export function endOfValue(from: usize): usize {
   return valueEnd(from);
 }
 
-/** Where null ends, if it stands there. */
+/** Returns the end of a null; 0 for any other value. */
 export function nullEnd(from: usize): usize {
   return load<u32>(from) == 0x6c6c756e ? from + 4 : 0;
 }
 
-/** Eight bytes at a time, with its bits mixed, so that the last ones depend on all. */
+/** Hashes eight bytes at a time and mixes the bits, so that the last ones depend on all. */
 export function hashOf(from: usize, length: usize): u32 {
   let hash: u64 = <u64>length * HASH_SPREAD;
   let at = from;

@@ -1,4 +1,4 @@
-// A value as canonicalJson writes it, with the members of every object in order.
+// Writes a value as canonicalJson does, with the members of every object in order.
 import {
   BACKSLASH,
   CLOSE_LIST,
@@ -14,19 +14,19 @@ import {
   skipSpace,
 } from './bytes';
 
-/** Members of one object; more are better sorted elsewhere. */
+/** Maximum members of one object; larger ones are sorted by the program. */
 const MEMBERS_MAX: u32 = 128;
 const LEVELS_MAX: u32 = 40;
 const MEMBER_BYTES: usize = 12;
-/** From here on the order of bytes may be another one than that of the characters of a text. */
+/** From this byte on the order of bytes may differ from that of the characters. */
 const ORDER_BYTE_MAX: u32 = 0xed;
 
-/** By level of nesting: start and end of the key, start of the value, of each member. */
+/** By level of nesting, for each member: start and end of the key, start of the value. */
 const levels: usize = memory.data(40 * 128 * 12, 8);
 
 /**
- * For values that are known to be written as JSON.stringify writes them, but for white space between tokens. There is room for as many
- * bytes at `at`. Gives where it ends there; 0: it says more than can be put in order here.
+ * Takes values in the form of JSON.stringify except for white space between tokens, and needs as many bytes at `at`. Returns the end
+ * of the output; 0 if the value is too large to be sorted here.
  */
 export function writeContent(from: usize, at: usize): usize {
   return writeValue(from, at, 0);
@@ -67,7 +67,7 @@ function writeObject(from: usize, start: usize, level: u32): usize {
   return at;
 }
 
-/** In the order of their keys; negative: too many, or in an order that bytes do not tell. */
+/** Reads members in the order of their keys; negative if there are too many, or bytes do not determine the order. */
 function readMembers(from: usize, first: usize): i32 {
   let count: u32 = 0;
   let at = skipSpace(from + 1);
@@ -98,7 +98,7 @@ function insert(first: usize, count: u32, key: usize, keyEnd: usize, value: usiz
   member.value = value;
 }
 
-/** Without their quotes. */
+/** Compares keys without their quotes. */
 function compareKeys(one: usize, oneEnd: usize, other: usize, otherEnd: usize): i32 {
   const length = min(oneEnd - one, otherEnd - other) - 1;
   for (let at: usize = 1; at < length; at++) {
@@ -123,7 +123,7 @@ function writeList(from: usize, start: usize, level: u32): usize {
   return at;
 }
 
-/** Of a value that is known to be one. */
+/** Takes a valid value. */
 function valueEnd(from: usize): usize {
   let at = from;
   let depth: i32 = 0;
@@ -150,7 +150,7 @@ function textEnd(from: usize): usize {
   return at + 1;
 }
 
-/** Of a number, true, false or null. */
+/** Takes a number, true, false or null. */
 function wordEnd(from: usize): usize {
   let at = from;
   while (isOfWord(byteAt(at))) at++;

@@ -1,60 +1,60 @@
-// What a key means, as src/imports/stages/check/fast/table-memory.ts writes it. Numbers of 32 bits; -1: there is none.
+// The meaning of keys, as written by the program. Numbers have 32 bits; -1 means none.
 import { sameBytes, plainTextEnd, hashOf } from './bytes';
 import { meaningOfKey } from './ask';
 
 export class Entry {
-  /** Bytes of the key with its quotes; they stand behind the entry. 0: a property that no key of an object tells. */
+  /** Bytes of the key with its quotes, which follow the entry. 0: a property that is not from a key of an object. */
   keyBytes: u32;
-  /** The record is odd. */
-  isOdd: u32;
-  /** Object whose members are looked at. */
+  /** Whether its record is irregular. */
+  isIrregular: u32;
+  /** Number of the object whose members are read. */
   object: i32;
-  /** List of pairs that is looked at. */
+  /** Number of the list of pairs that is read. */
   pairs: i32;
-  /** An object under it is odd. */
+  /** Whether an object as its value makes the record irregular. */
   isNoObject: u32;
   member: i32;
   list: i32;
   property: i32;
-  /** It stands under its own key. */
+  /** Whether it keeps its own key. */
   isKept: u32;
-  /** Numbers that no other key of the object may have. */
+  /** A number that no other key of the object may have. */
   ownKey: i32;
   ownName: i32;
-  /** The name that it gets, where it is written. */
+  /** Number of the written name. */
   name: i32;
-  /** 1: $set, 2: $set_once, gathered and written in its place. */
+  /** 1: $set, 2: $set_once, collected and written at their position. */
   group: u32;
   isOfPerson: u32;
   heard: i32;
   /** `"name":` */
   output: usize;
   outputBytes: u32;
-  /** Values that become nothing: pairs of place and length. */
+  /** Values that are treated as absent: pairs of address and length. */
   nothing: usize;
   nothings: u32;
-  /** Places among the fields of lists: pairs of list and index. */
+  /** Positions among the fields of lists: pairs of list and index. */
   fields: usize;
   fieldCount: u32;
-  /** The entry that came next the last time. */
+  /** The entry that followed the last time. */
   next: usize;
 }
 
 const KEY_BYTES_MAX: usize = 1000;
-/** More of them are names made of data: then all are looked up anew. */
+/** A larger number means that names contain data: then all are looked up again. */
 const ENTRIES_MAX: u32 = 1024;
 const SLOTS: u32 = 4096;
 
 /** The keys of an object or of a list of pairs. */
 export class KeyTable {
-  /** 4,096 places for entries. */
+  /** 4,096 slots for entries. */
   slots: usize;
   entries: u32;
-  /** Stands before the first key. */
+  /** Precedes the first key. */
   start: usize;
   number: i32;
   mayBeText: u32;
-  /** An empty text is no object. */
+  /** Whether an empty text counts as no object. */
   mayBeEmpty: u32;
   isNeeded: u32;
   isThere: u32;
@@ -64,7 +64,7 @@ export function keyOf(entry: Entry): usize {
   return changetype<usize>(entry) + offsetof<Entry>();
 }
 
-/** The entry of the key whose quote stands at `at`, guessed by the one before it; null: it is not written plainly. */
+/** Returns the entry of the key at `at`, predicted from the previous one; null if it is not written plainly. */
 export function findKey(table: KeyTable, at: usize, before: Entry): Entry | null {
   const guess = before.next;
   if (guess != 0) {

@@ -1,4 +1,4 @@
-// Hashes of short messages, in place. A message has room behind it for what closes it: 72 bytes.
+// Hashes of short messages, in place. A message must be followed by room for its padding: 72 bytes.
 
 const block: usize = 64;
 
@@ -25,7 +25,7 @@ function md5Step(to: u32, mixed: u32, by: u32, from: usize, step: u32, word: u32
   return by + rotl<u32>(to + mixed + constant + load<u32>(from + ((<usize>(word & 15)) << 2)), shift);
 }
 
-/** The first two words of the MD5 of a message, little-endian, into `sum`. */
+/** Writes the first two words of the MD5 of a message, little-endian, to `sum`. */
 export function md5Of(message: usize, length: usize, sum: usize): void {
   const end = close(message, length);
   store<u64>(end - 8, (<u64>length) << 3);
@@ -38,7 +38,7 @@ export function md5Of(message: usize, length: usize, sum: usize): void {
     const oldB = b;
     const oldC = c;
     const oldD = d;
-    // Four rounds of sixteen steps, four of which bring each word back to its place.
+    // Four rounds of sixteen steps; four steps return each word to its place.
     for (let step: u32 = 0; step < 16; step += 4) {
       a = md5Step(a, (b & c) | (~b & d), b, from, step, step, 7);
       d = md5Step(d, (a & b) | (~a & c), a, from, step + 1, step + 1, 12);
@@ -74,7 +74,7 @@ export function md5Of(message: usize, length: usize, sum: usize): void {
 
 const sha1Words: usize = memory.data(80 * 4, 8);
 
-/** The first four words of the SHA-1 of a message, big-endian as numbers, into `sum`. */
+/** Writes the first four words of the SHA-1 of a message, big-endian as numbers, to `sum`. */
 export function sha1Of(message: usize, length: usize, sum: usize): void {
   const end = close(message, length);
   store<u64>(end - 8, bswap<u64>((<u64>length) << 3));
@@ -139,7 +139,7 @@ export function sha1Of(message: usize, length: usize, sum: usize): void {
   store<u32>(sum + 12, d);
 }
 
-/** Tables of CRC-32, for sixteen bytes at a time; made by the first call. */
+/** Tables of CRC-32 for sixteen bytes at a time; built by the first call. */
 const crcTables: usize = memory.data(16 * 256 * 4, 8);
 
 function makeCrcTables(): void {
@@ -158,7 +158,7 @@ function crcTable(table: usize, byte: u32): u32 {
   return load<u32>(crcTables + (table << 10) + ((<usize>byte) << 2));
 }
 
-/** Of four bytes that so many others follow. */
+/** Contribution of four bytes that are followed by this many others. */
 function crcOfWord(others: usize, word: u32): u32 {
   return (
     crcTable(others + 3, word & 0xff) ^

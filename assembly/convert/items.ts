@@ -1,25 +1,25 @@
 // Members of a record that are written, list by list.
 import { Entry } from './entries';
 
-/** What is written of a record in one piece: items one after the other. */
+/** Items that are written one after the other. */
 export class List {
   count: u32;
-  /** Columns of ITEMS_MAX numbers: entry, start of the key (0: elsewhere), start and end of the value (0: gone elsewhere), its list. */
+  /** Columns of ITEMS_MAX numbers: entry, start of the key (0: elsewhere), start and end of the value (0: moved elsewhere), its list. */
   entries: usize;
   keys: usize;
   from: usize;
   to: usize;
   by: usize;
-  /** A name that an earlier list has is its own; else a record in which two have it is odd. */
+  /** Whether a name of an earlier list overrides this one's; otherwise a record with the name in both is irregular. */
   wins: u32;
-  /** Of members one by one: others than texts that are not blank are odd; a record that lacks one is odd. */
+  /** For separate members: whether anything but a non-blank text, or a missing one, makes the record irregular. */
   areTexts: u32;
   areNeeded: u32;
-  /** Only of records in which this member is written so; -1: of all. */
+  /** Only for records in which this member has this value; -1 for all. */
   onlyMember: i32;
   onlyFrom: usize;
   onlyBytes: u32;
-  /** Entries of members one by one, and the place of the value of each: start and end. */
+  /** Entries of separate members, and the position of each value: start and end. */
   fields: usize;
   fieldCount: u32;
   fieldSpans: usize;
@@ -28,15 +28,15 @@ export class List {
 const ITEMS_MAX: u32 = 1024;
 export const LIST_BYTES: usize = 60;
 
-export const ODD: i32 = 0;
+export const IRREGULAR: i32 = 0;
 export const WRITTEN: i32 = 1;
-/** A later list says something else. */
+/** A later list provides another value. */
 export const LOST: i32 = 2;
 
-/** Of List. */
+/** Array of List. */
 export let lists: usize = 0;
 export let listCount: i32 = 0;
-/** By name: number of the record that had it last, and the place of its item there; -1: it is no item's. */
+/** By name: number of the last record that had it, and the position of its item; -1 if it belongs to no item. */
 export let namesHad: usize = 0;
 export let namePlaces: usize = 0;
 
@@ -67,7 +67,7 @@ export function entryIn(list: List, index: u32): Entry {
   return changetype<Entry>(<usize>numberIn(list.entries, index));
 }
 
-/** Marks a name as had; false: it was. */
+/** Marks a name as used; returns false if it already was. */
 export function claimName(name: i32): bool {
   if (name < 0 || isNameClaimed(name)) return false;
   setNumber(namesHad, name, record);
@@ -79,13 +79,13 @@ export function isNameClaimed(name: i32): bool {
   return numberIn(namesHad, name) == record;
 }
 
-/** What becomes of a value. `key`: where its key begins; 0: elsewhere. */
+/** Adds a value and returns what happened to it. `key` is the start of its key, or 0 if that is elsewhere. */
 export function addItem(list: i32, entry: Entry, key: usize, from: usize, to: usize): i32 {
   const name = entry.name;
-  if (name < 0) return ODD;
+  if (name < 0) return IRREGULAR;
   if (isNameClaimed(name)) return merge(list, entry, numberIn(namePlaces, name), from, to);
   setNumber(namesHad, name, record);
-  return append(list, entry, key, from, to, list) ? WRITTEN : ODD;
+  return append(list, entry, key, from, to, list) ? WRITTEN : IRREGULAR;
 }
 
 function append(list: i32, entry: Entry, key: usize, from: usize, to: usize, by: i32): bool {
@@ -102,16 +102,16 @@ function append(list: i32, entry: Entry, key: usize, from: usize, to: usize, by:
   return true;
 }
 
-/** The item stands where the earlier list has it, and says what the later one says. */
+/** The item keeps the position in the earlier list and gets the value of the later one. */
 function merge(list: i32, entry: Entry, place: i32, from: usize, to: usize): i32 {
-  if (place < 0) return ODD;
+  if (place < 0) return IRREGULAR;
   const other = place / ITEMS_MAX;
   const index = <u32>place % ITEMS_MAX;
   const items = listAt(other);
   const by: i32 = numberIn(items.by, index);
-  // Two keys that become one name are the reader's to tell apart.
+  // Two keys with one name are left to the reader.
   const isSame = entry.isKept != 0 && entryIn(items, index).isKept != 0;
-  if (other == list || by == list || !isSame || listAt(max(other, list)).wins == 0) return ODD;
+  if (other == list || by == list || !isSame || listAt(max(other, list)).wins == 0) return IRREGULAR;
   if (list > other) {
     if (list < by) return LOST;
     setNumber(items.keys, index, 0);
@@ -123,5 +123,5 @@ function merge(list: i32, entry: Entry, place: i32, from: usize, to: usize): i32
   const keptFrom: usize = numberIn(items.from, index);
   const keptTo: usize = numberIn(items.to, index);
   setNumber(items.from, index, 0);
-  return append(list, entry, 0, keptFrom, keptTo, by) ? LOST : ODD;
+  return append(list, entry, 0, keptFrom, keptTo, by) ? LOST : IRREGULAR;
 }

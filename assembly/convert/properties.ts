@@ -1,4 +1,4 @@
-// Writes the properties of an event as its reader would have made them.
+// Writes the properties of an event as its reader would have built them.
 import { BACKSLASH, CLOSE_OBJECT, COMMA, QUOTE, byteAt, copyTo } from './bytes';
 import { Entry } from './entries';
 import { List, claimName, entryIn, isNameClaimed, listAt, numberIn } from './items';
@@ -7,29 +7,29 @@ import { Memo, Piece, answerOf } from './answers';
 import { saysTwoCharacters } from './ask';
 import { endText, prepareUrl, urlBytes, writeUrl } from './urls';
 
-/** Properties that are written as they lie there: `"a":1,"b":"x",`. */
+/** Properties that are written unchanged: `"a":1,"b":"x",`. */
 export class Fragment {
   from: usize;
   bytes: u32;
-  /** Numbers of the names that they take. */
+  /** Numbers of the names that they use. */
   names: usize;
   nameCount: u32;
-  /** Those that are looked at again: number of the property, start and end of its value. */
+  /** Properties that are read again: number of the property, start and end of its value. */
   looked: usize;
   lookedCount: u32;
-  /** Names that somebody wants to hear. */
+  /** Names that the program counts. */
   heard: usize;
   heardCount: u32;
 }
 
-/** What is written one after the other. */
+/** A part of the output. */
 class Step {
-  /** A list; a fragment that follows from values (memo); the fragment of the identity; what is said of the person with and without what an event says of it unasked. */
+  /** A list; a fragment that follows from values (memo); the fragment of the identity; person properties with and without those derived from the event. */
   kind: u32;
   /** Number of the list. */
   list: i32;
   memo: usize;
-  /** Of the record. */
+  /** The fragment for the current record. */
   fragment: usize;
 }
 
@@ -40,19 +40,19 @@ const PERSON: u32 = 3;
 const SET: u32 = 4;
 const STEP_BYTES: usize = 16;
 
-/** What is gathered in an object of its own: `$set` or `$set_once`. */
+/** Properties collected in a separate object: `$set` or `$set_once`. */
 export class Group {
   /** `"$set":{` */
   key: usize;
   keyBytes: u32;
-  /** Of Step: lists and fragments. */
+  /** Array of Step: lists and fragments. */
   parts: usize;
   partCount: u32;
-  /** What an event says of its person without being asked: property, name, and `"name":`. */
+  /** Person properties derived from event properties: property, name, and `"name":`. */
   standard: usize;
   standardCount: u32;
   isWritten: u32;
-  /** Where the object was written; ends at 0: it was not. */
+  /** Where the object was written; an end of 0 means that it was not. */
   from: usize;
   to: usize;
 }
@@ -68,42 +68,42 @@ const STANDARD_BYTES: usize = 16;
 const GROUP_BYTES: usize = 36;
 const GROUPS: i32 = 2;
 
-/** A text that is written in another way where it stands: its property and the memo of what it becomes. */
+/** A text that is rewritten in place: its property and the memo of the result. */
 class Settled {
   property: i32;
   memo: usize;
 }
 
 const SETTLED_BYTES: usize = 8;
-/** Punctuation, and what settled texts may be longer. */
+/** Room for punctuation and for rewritten texts that get longer. */
 const SLACK: u32 = 256;
 
-/** Of Step, in their order. */
+/** Array of Step, in order. */
 export let steps: usize = 0;
 export let stepCount: i32 = 0;
-/** Of Group: `$set`, then `$set_once`. */
+/** Array of Group: `$set`, then `$set_once`. */
 export let groups: usize = 0;
 /** `"$import_source":"…",` */
 export let source: usize = 0;
 export let sourceBytes: u32 = 0;
-/** Of Settled. */
+/** Array of Settled. */
 export let settled: usize = 0;
 export let settledCount: i32 = 0;
-/** By property: what is written in place of its value; 0: its value. */
+/** By property: the text that replaces its value; 0 means its value. */
 export let settledPieces: usize = 0;
 /** By property: start and end of its value in the record or a fragment. */
 export let values: usize = 0;
-/** Devices, countries and pages stay as they are. */
+/** Whether devices, countries and pages stay unchanged. */
 export let isSettled: bool = false;
-/** Numbers of properties that are looked at. */
+/** Numbers of properties that are read. */
 export let countryProperty: i32 = 0;
 export let codeProperty: i32 = 0;
 export let noGeoipProperty: i32 = 0;
 export let groupsProperty: i32 = 0;
 export let profileProperty: i32 = 0;
-/** Memo of whether the keys of groups have no white space around them. */
+/** Memo of whether the keys of groups have no surrounding white space. */
 export let trimmedGroups: usize = 0;
-/** What an event says of its person unasked is written. */
+/** Whether person properties are derived from the event. */
 export let addsPerson: bool = false;
 
 /** `"$geoip_disable":true,` */
@@ -127,7 +127,7 @@ export function groupAt(index: u32): Group {
   return changetype<Group>(groups + <usize>index * GROUP_BYTES);
 }
 
-/** Bytes that they need at most; 0: the record is odd. `ids`: the properties that follow from its ids. */
+/** Returns the maximum bytes needed; 0 means that the record is irregular. `ids` are the properties that follow from its ids. */
 export function prepareProperties(ids: Fragment): u32 {
   memory.fill(values, 0, (<usize>propertyCount) << 3);
   let bytes = bytesNeeded + sourceBytes + SLACK;
@@ -161,7 +161,7 @@ function addFragment(fragment: Fragment): bool {
   return true;
 }
 
-/** Finds what follows from members. Gives its bytes; negative: the record is odd. */
+/** Finds the properties that follow from members. Returns their bytes; negative means that the record is irregular. */
 function preparePerson(): i32 {
   let bytes: i32 = 0;
   for (let group: i32 = 0; group < GROUPS; group++) {
@@ -181,13 +181,13 @@ function preparePerson(): i32 {
   return bytes;
 }
 
-/** Properties that are allowed with some values only. `saysMore`: something follows of the person that is in no list. */
+/** Checks properties that allow only some values. `saysMore`: the person has a property that is in no list. */
 function passesChecks(saysMore: bool): bool {
   const geoip = propertyFrom(noGeoipProperty);
-  // The only word of four letters that begins so is true.
+  // The only four-letter word with this first letter is true.
   if (geoip != 0 && (byteAt(geoip) != 0x74 || propertyTo(noGeoipProperty) - geoip != 4)) return false;
   if (propertyFrom(groupsProperty) != 0 && answerOf(changetype<Memo>(trimmedGroups)) == 0) return false;
-  // What such an event says of a person is not stored.
+  // Person properties of such an event are not stored.
   const profile = propertyFrom(profileProperty);
   return profile == 0 || (byteAt(profile) == 0x66 && !addsPerson && !isOfPerson && !saysMore);
 }
@@ -210,7 +210,7 @@ function settledPieceOf(property: i32): usize {
   return property < 0 || isSettled ? 0 : numberIn(settledPieces, property);
 }
 
-/** Where the value of a property stands, in a fragment or in the record; 0: it has none. */
+/** Returns the position of a property's value in a fragment or in the record; 0 if it has none. */
 export function valueFrom(property: i32): usize {
   const from: usize = fragmentFrom(property);
   return from != 0 ? from : propertyFrom(property);
@@ -228,9 +228,9 @@ export function isNull(from: usize): bool {
   return from != 0 && byteAt(from) == 0x6e;
 }
 
-/** A country of two letters is a code, and stands for its property unless there is one. */
+/** Whether a country of two letters is a code, which fills its property unless that exists. */
 let isCountryCode: bool = false;
-/** Of the letters; 0: none are written. */
+/** Position of the letters; 0 if none are written. */
 let codeFrom: usize = 0;
 
 function prepareCountry(): bool {
@@ -239,7 +239,7 @@ function prepareCountry(): bool {
   if (!isCountryCode) return true;
   const from = propertyFrom(countryProperty);
   const code = valueFrom(codeProperty);
-  // A null would be filled in where it stands; a fragment is written whole; two characters may be more than two bytes.
+  // A null would be filled in at its position; a fragment is written whole; two characters may have more than two bytes.
   if (isNull(code) || fragmentFrom(countryProperty) != 0 || propertyTo(countryProperty) - from != 4) return false;
   if (code == 0) codeFrom = from + 1;
   return true;
@@ -257,24 +257,24 @@ function capital(letter: u32): u32 {
   return letter >= 0x61 && letter <= 0x7a ? letter - 0x20 : letter;
 }
 
-/** Whether something else is written for it, at the end. */
+/** Whether another value is written for it, at the end. */
 function isMoved(entry: Entry, maySettle: bool): bool {
   return maySettle && !isSettled && isCountryCode && entry.property == countryProperty;
 }
 
-/** A text that may be two characters long. */
+/** Whether a text may be two characters long. */
 function isShortText(property: i32): bool {
   const from = valueFrom(property);
   const to = valueTo(property);
   if (from == 0 || byteAt(from) != QUOTE || to - from > 14) return false;
-  // Escapes and characters of several bytes are for the program to count.
+  // Escapes and multi-byte characters are counted by the program.
   for (let at = from + 1; at < to - 1; at++) {
     if (byteAt(at) == BACKSLASH || byteAt(at) > 0x7f) return saysTwoCharacters(from, to);
   }
   return to - from == 4;
 }
 
-/** What was prepared: an object without its brackets and without the comma at its end. Gives where it ends. */
+/** Writes the prepared properties as an object without brackets and without the trailing comma. Returns the end. */
 export function writeProperties(start: usize): usize {
   for (let index: i32 = 0; index < GROUPS; index++) {
     const group = groupAt(index);
@@ -299,7 +299,7 @@ function writeFragment(at: usize, place: usize): usize {
   return copyTo(at, fragment.from, fragment.bytes);
 }
 
-/** What is gathered, where it has not been written in its place; `isPerson`: with what the event says of its person. */
+/** Writes the collected properties that were not written at their position; `isPerson` adds those derived from the event. */
 function writeRest(start: usize, isPerson: bool): usize {
   let at = start;
   for (let index: i32 = 0; index < GROUPS; index++) {
@@ -309,7 +309,7 @@ function writeRest(start: usize, isPerson: bool): usize {
   return at;
 }
 
-/** Nothing where nothing is gathered. */
+/** Writes nothing if the group is empty. */
 function writeGroup(start: usize, group: Group, isPerson: bool): usize {
   let at = copyTo(start, group.key, group.keyBytes);
   const empty = at;
@@ -331,23 +331,23 @@ function writeGroup(start: usize, group: Group, isPerson: bool): usize {
   return at + 1;
 }
 
-/** Whether what was prepared says more of groups or of the person than `$set` and `$set_once`. */
+/** Whether the prepared properties contain more about groups or the person than `$set` and `$set_once`. */
 export function isSpecial(): bool {
   return valueFrom(groupsProperty) != 0 || valueFrom(profileProperty) != 0;
 }
 
-/** Where there is a value that says something. */
+/** Writes the derived property if its value is set. */
 function writeStandard(start: usize, standard: Standard): usize {
   const from = valueFrom(standard.property);
   const to = valueTo(standard.property);
-  // The only word that begins so is null.
+  // The only word with this first letter is null.
   if (from == 0 || byteAt(from) == 0x6e) return start;
   const at = copyTo(copyTo(start, standard.key, standard.keyBytes), from, to - from);
   store<u8>(at, COMMA);
   return at + 1;
 }
 
-/** `maySettle`: texts may be written in another way. */
+/** `maySettle` allows rewritten texts. */
 function writeList(start: usize, number: i32, maySettle: bool): usize {
   const list = listAt(number);
   const count: i32 = list.count;
@@ -377,7 +377,7 @@ function writeList(start: usize, number: i32, maySettle: bool): usize {
   return at;
 }
 
-/** Of items that lie side by side as they are to be written, the last one; before the first where that is to be written otherwise. */
+/** Returns the last of the adjacent items that can be copied together; the one before `first` if that must be rewritten. */
 function lastAsWritten(list: List, first: i32, maySettle: bool): i32 {
   if (!isAsWritten(list, first, maySettle)) return first - 1;
   let last = first;
@@ -415,7 +415,7 @@ function writeItem(start: usize, list: List, index: i32, maySettle: bool): usize
   return at + 1;
 }
 
-/** Under the same key, with nothing between it and its value. */
+/** Whether it has the same key, directly before its value. */
 function isAsWritten(list: List, index: i32, maySettle: bool): bool {
   const entry: Entry = entryIn(list, index);
   const key = numberIn(list.keys, index);

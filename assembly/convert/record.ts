@@ -1,4 +1,4 @@
-// Where in a record its parts stand, found in one pass.
+// Finds the parts of a record in one pass.
 import {
   BACKSLASH,
   CLOSE_LIST,
@@ -23,38 +23,38 @@ import {
 } from './bytes';
 import { unescapeText, unescapedEnd } from './unescape';
 import { Entry, KeyTable, findKey } from './entries';
-import { LOST, ODD, WRITTEN, addItem, clearItems, listAt, listCount } from './items';
+import { LOST, IRREGULAR, WRITTEN, addItem, clearItems, listAt, listCount } from './items';
 
-/** Of all objects of a record; the door minds twice as many. */
+/** Limit of all objects of a record; ingest allows twice as many. */
 const KEYS_MAX: i32 = 5000;
 export const KEY_TABLE_BYTES: usize = 32;
 
-/** Of KeyTable: objects of which members are looked at, the record first; and lists of pairs. */
+/** Arrays of KeyTable: objects whose members are read, the record first; and lists of pairs. */
 export let objects: usize = 0;
 export let objectCount: i32 = 0;
 export let pairLists: usize = 0;
 export let pairListCount: i32 = 0;
-/** Start and end of the value of each member and property that is looked at; 0: it is not there. */
+/** Start and end of the value of each member and property that is read; 0 if absent. */
 export let members: usize = 0;
 export let memberCount: i32 = 0;
 export let properties: usize = 0;
 export let propertyCount: i32 = 0;
 /** By number of a key: number of the record that had it last. */
 export let keysHad: usize = 0;
-/** Numbers of names of properties that somebody wants to hear. */
+/** Numbers of property names that the program counts. */
 export let heard: usize = 0;
 export let heardCount: i32 = 0;
-/** Where what texts of JSON say is written, and its end. */
+/** Buffer for decoded JSON texts, and its end. */
 export let texts: usize = 0;
 export let textsEnd: usize = 0;
-/** Of the record: its place, bytes that its properties need at most (what may be said of the person comes twice), and whether something is said of it. */
+/** For the record: its position, the maximum bytes of its properties (possible person properties count twice), and whether it contains any. */
 export let recordFrom: usize = 0;
 export let recordTo: usize = 0;
 export let bytesNeeded: u32 = 0;
 export let isOfPerson: bool = false;
 
 let record: u32 = 0;
-/** End of what is used of the texts. */
+/** End of the used part of the buffer. */
 let textsAt: usize = 0;
 
 export function memberFrom(member: i32): usize {
@@ -90,7 +90,7 @@ function pairListAt(pairs: i32): KeyTable {
   return changetype<KeyTable>(pairLists + <usize>pairs * KEY_TABLE_BYTES);
 }
 
-/** Behind `to` stands a line's end. False: the record is odd. */
+/** `to` must be followed by a line break. Returns false if the record is irregular. */
 export function readRecord(from: usize, to: usize): bool {
   clear();
   recordFrom = from;
@@ -126,7 +126,7 @@ function clear(): void {
   heardCount = 0;
 }
 
-/** An object; gives where it ends. */
+/** Reads an object; returns its end. */
 function walk(from: usize, object: i32): usize {
   if (byteAt(from) != OPEN_OBJECT) return 0;
   const table = objectAt(object);
@@ -138,7 +138,7 @@ function walk(from: usize, object: i32): usize {
   while (true) {
     if (byteAt(at) != QUOTE) return 0;
     const entry = findKey(table, at, before);
-    if (entry == null || entry.isOdd != 0) return 0;
+    if (entry == null || entry.isIrregular != 0) return 0;
     before = entry;
     let value = at + entry.keyBytes;
     if (byteAt(value) != COLON) value = skipSpace(value);
@@ -171,7 +171,7 @@ function putSpan(spans: usize, index: i32, from: usize, to: usize): void {
   store<u32>(spans + ((<usize>index) << 3) + 4, to);
 }
 
-/** An object of which members are looked at, and which is taken whole as well. */
+/** Whether members of an object are read although it is also taken as a whole. */
 function isLookedInto(entry: Entry): bool {
   return entry.object >= 0 && ((entry.list >= 0 && entry.group == 0) || entry.member >= 0 || entry.fieldCount > 0);
 }
@@ -181,11 +181,11 @@ function plainEnd(from: usize, entry: Entry): usize {
   return entry.isNoObject != 0 && byteAt(from) == OPEN_OBJECT ? 0 : endOfValue(from);
 }
 
-/** An object, or a text of JSON that says one. */
+/** Reads an object, or a JSON text that contains one. */
 function objectEnd(from: usize, entry: Entry): usize {
   const table = objectAt(entry.object);
   if (byteAt(from) != QUOTE) {
-    // Nothing, where nothing is needed: the same as no member.
+    // A null that is not required equals a missing member.
     const end = table.isNeeded == 0 ? nullEnd(from) : 0;
     return end == 0 ? walk(from, entry.object) : end;
   }
@@ -207,11 +207,11 @@ const PAIR_START: usize = 7;
 const pairMiddle: usize = memory.data<u8>([0x2c, 0x22, 0x76, 0x61, 0x6c, 0x75, 0x65, 0x22, 0x3a]);
 const PAIR_MIDDLE: usize = 9;
 
-/** What a pair says; 0: nothing. */
+/** Value of the last pair; 0 if it has none. */
 let saidFrom: usize = 0;
 let saidTo: usize = 0;
 
-/** `[{"key":"plan","value":{"string_value":"pro"}}]` and no other form. */
+/** Accepts only the form `[{"key":"plan","value":{"string_value":"pro"}}]`. */
 function pairsEnd(from: usize, pairs: i32): usize {
   const table = pairListAt(pairs);
   table.isThere = 1;
@@ -222,7 +222,7 @@ function pairsEnd(from: usize, pairs: i32): usize {
     const key = at + 1 + PAIR_START;
     if (!sameBytes(pairStart, at + 1, PAIR_START) || byteAt(key) != QUOTE) return 0;
     const entry = findKey(table, key, before);
-    if (entry == null || entry.isOdd != 0 || !claimKey(entry)) return 0;
+    if (entry == null || entry.isIrregular != 0 || !claimKey(entry)) return 0;
     before = entry;
     const value = key + entry.keyBytes + PAIR_MIDDLE;
     if (!sameBytes(pairMiddle, value - PAIR_MIDDLE, PAIR_MIDDLE)) return 0;
@@ -240,7 +240,7 @@ const TEXT_KIND: i32 = 0;
 const TIME_KIND: i32 = 4;
 
 /**
- * Reads `{"string_value":"pro","int_value":null}` from its brace, or null; numbers may be written as texts. The first that is not null
+ * Reads `{"string_value":"pro","int_value":null}` from its brace, or null; numbers may be texts. The first value other than null
  * counts.
  */
 function pairValueEnd(from: usize): usize {
@@ -305,7 +305,7 @@ function keepFields(entry: Entry, from: usize, to: usize): void {
   }
 }
 
-/** Members that become items one by one. */
+/** Adds members that become separate items. */
 function addFields(): bool {
   for (let list: i32 = 0; list < listCount; list++) {
     const own = listAt(list);
@@ -318,7 +318,7 @@ function addFields(): bool {
         if (own.areNeeded != 0) return false;
         continue;
       }
-      if (entry.isOdd != 0 || (own.areTexts != 0 && !isFullText(from)) || !addTo(list, entry, 0, from, to))
+      if (entry.isIrregular != 0 || (own.areTexts != 0 && !isFullText(from)) || !addTo(list, entry, 0, from, to))
         return false;
     }
   }
@@ -330,7 +330,7 @@ function isMember(member: i32, from: usize, length: u32): bool {
   return at != 0 && memberTo(member) - at == length && sameBytes(from, at, length);
 }
 
-/** A text that begins with a letter, digit or sign of ASCII, so that it is not blank. */
+/** Whether a text begins with an ASCII letter, digit or sign, so that it is not blank. */
 function isFullText(from: usize): bool {
   const first = byteAt(from + 1);
   return byteAt(from) == QUOTE && first > 0x20 && first < 0x7f && first != QUOTE && first != BACKSLASH;
@@ -346,7 +346,7 @@ function isNothing(from: usize, to: usize, entry: Entry): bool {
 
 function addTo(list: i32, entry: Entry, key: usize, from: usize, to: usize): bool {
   const added = addItem(list, entry, key, from, to);
-  if (added == ODD) return false;
+  if (added == IRREGULAR) return false;
   if (entry.isOfPerson != 0) isOfPerson = true;
   const bytes = entry.outputBytes + <u32>(to - from) + 1;
   bytesNeeded += bytes;

@@ -1,7 +1,7 @@
 // The shape of an object: a hash of its keys in their order, and of which values are null.
 import { COMMA, byteAt, endOfValue, mixed, textEnd } from './bytes';
 
-/** Counts objects whose shape could not be determined; each of them gets a shape of its own. */
+/** Counts objects whose shape could not be determined; each of them gets a separate shape. */
 let unknown: u64 = 0;
 
 export let shapeLow: u32 = 0;
@@ -18,7 +18,7 @@ export function shapeOf(from: usize): void {
     let rest: u64 = 0;
     for (let last = at + 1; last < end; last++) rest = (rest << 8) | byteAt(last);
     const value = end + 1;
-    // The only word that begins so is null.
+    // The only word with this first letter is null.
     hash = mixed(hash ^ ((rest << 1) | (byteAt(value) == 0x6e ? 1 : 0)));
     at = endOfValue(value);
     if (at == 0) {

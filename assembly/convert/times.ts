@@ -1,4 +1,4 @@
-// Times of records, and how they are written.
+// Parses and writes times of records.
 import { QUOTE, byteAt, isDigit } from './bytes';
 import { fromZone } from './ask';
 
@@ -6,26 +6,26 @@ const EARLIEST_MS: i64 = 946684800000; // 2000-01-01
 const END_MS: i64 = 4102444800000; // 2100-01-01
 const DIGITS_MAX: usize = 16;
 export const DAY_MS: i64 = 86400000;
-/** A time that is odd. */
+/** An irregular time. */
 export const NO_TIME: i64 = -1;
-/** Of zones that have no clock of their own. */
+/** Zones without a clock. */
 const UTC: i32 = 0;
 const NO_ZONE: i32 = -1;
 const SECONDS: i32 = 1;
 const MILLISECONDS: i32 = 2;
 const MICROSECONDS: i32 = 3;
 
-/** Of texts that do not say theirs; and of numbers, where -1 says that they are odd. */
+/** Zone of texts that state none, and of numbers, where -1 means irregular. */
 export let textZone: i32 = UTC;
 export let numberZone: i32 = NO_ZONE;
-/** What numbers count, and texts of digits, too: 1 seconds, 2 milliseconds, 3 microseconds; 0: their size tells. */
+/** Unit of numbers and digit texts: 1 seconds, 2 milliseconds, 3 microseconds; 0 means by their size. */
 export let timeUnit: i32 = 0;
-/** Texts of digits are numbers. */
+/** Whether texts of digits are numbers. */
 export let areDigits: bool = false;
-/** Texts stay as they are: what would be written otherwise is odd. */
+/** Whether texts stay unchanged: those that would be rewritten are irregular. */
 export let isKept: bool = false;
 
-/** µs since the epoch, of the value there. */
+/** Returns µs since the epoch for a value. */
 export function microsOf(from: usize, to: usize): i64 {
   if (isKept && !isWrittenSo(from, to)) return NO_TIME;
   const isText = byteAt(from) == QUOTE;
@@ -35,7 +35,7 @@ export function microsOf(from: usize, to: usize): i64 {
   return isText ? microsOfNumber(from + 1, to - 1) : microsOfNumber(from, to);
 }
 
-/** As writeTime writes: to the millisecond, or to a microsecond that is none. */
+/** Whether writeTime would write the same: to the millisecond, or to a microsecond other than zero. */
 function isWrittenSo(from: usize, to: usize): bool {
   const isMs = to - from == 26;
   const isMicros = to - from == 29 && !(byteAt(to - 5) == 0x30 && byteAt(to - 4) == 0x30 && byteAt(to - 3) == 0x30);
@@ -47,7 +47,7 @@ function microsOfNumber(from: usize, to: usize): i64 {
   const number = digits(from, to);
   if (number < 0) return NO_TIME;
   let unit = timeUnit;
-  // Seconds of these years are less than their milliseconds, and those less than their microseconds.
+  // In these years the ranges of seconds, milliseconds and microseconds do not overlap.
   if (unit == 0) unit = number < EARLIEST_MS ? SECONDS : number < EARLIEST_MS * 1000 ? MILLISECONDS : MICROSECONDS;
   if (unit == SECONDS) return microsFrom(number * 1000, numberZone, 0);
   if (unit == MILLISECONDS) return microsFrom(number, numberZone, 0);
@@ -60,7 +60,7 @@ function microsFrom(ms: i64, zone: i32, rest: i64): i64 {
   return known >= <f64>EARLIEST_MS && known < <f64>END_MS ? <i64>(known * 1000) + rest : NO_TIME;
 }
 
-/** `YYYY-MM-DDTHH:MM:SS`, also with a space, then perhaps `.` and up to six digits, then `Z`, `+00:00` or nothing. */
+/** Parses `YYYY-MM-DDTHH:MM:SS`, also with a space, then optionally `.` and up to six digits, then `Z`, `+00:00` or nothing. */
 export function microsOfText(from: usize, to: usize, zone: i32): i64 {
   if (to < from + 19) return NO_TIME;
   const separator = byteAt(from + 10);
@@ -80,7 +80,7 @@ export function microsOfText(from: usize, to: usize, zone: i32): i64 {
   const minute = digits(from + 14, from + 16);
   const second = digits(from + 17, from + 19);
   if ((micros | year | month | day | hour | minute | second) < 0) return NO_TIME;
-  // Seconds that only some minutes have are the reader's.
+  // Leap seconds are left to the reader.
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59) {
     return NO_TIME;
   }
@@ -95,7 +95,7 @@ function daysIn(year: i64, month: i64): i64 {
   return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
 }
 
-/** Days since the epoch. The year is taken to begin with March, so that the day that some have is its last. */
+/** Returns days since the epoch. The year begins with March here, so that the leap day is its last. */
 function daysBefore(year: i64, month: i64, day: i64): i64 {
   const y = month <= 2 ? year - 1 : year;
   const era = (y >= 0 ? y : y - 399) / 400;
@@ -118,7 +118,7 @@ function fractionEnd(from: usize, to: usize): usize {
   return at;
 }
 
-/** `.123` → 123000; negative: it is no fraction of at most six digits. */
+/** Parses `.123` → 123000; negative if it is not a fraction of at most six digits. */
 function fractionMicros(from: usize, to: usize): i64 {
   if (from == to) return 0;
   const count = to - from - 1;
@@ -128,7 +128,7 @@ function fractionMicros(from: usize, to: usize): i64 {
   return number;
 }
 
-/** Negative: one of the bytes is no digit. */
+/** Negative if one of the bytes is not a digit. */
 function digits(from: usize, to: usize): i64 {
   let number: i64 = 0;
   for (let at = from; at < to; at++) {
@@ -140,10 +140,10 @@ function digits(from: usize, to: usize): i64 {
 }
 
 let knownDay: i64 = -1;
-/** `2021-03-04T` of it. */
+/** Cached text of the form `2021-03-04T`. */
 const knownDate: usize = memory.data(16, 16);
 
-/** Writes `2021-03-04T05:06:07.089Z`, with six digits where there are microseconds; gives where it ends. */
+/** Writes `2021-03-04T05:06:07.089Z`, with six digits if there are microseconds; returns the end. */
 export function writeTime(start: usize, micros: i64): usize {
   const ms = micros / 1000;
   const day = ms / DAY_MS;
@@ -165,7 +165,7 @@ export function writeTime(start: usize, micros: i64): usize {
   return at + 1;
 }
 
-/** Of a day from 1970 on: the opposite of daysBefore. */
+/** Writes a day from 1970 on: the inverse of daysBefore. */
 function writeDate(days: i64): void {
   const shifted = days + 719468;
   const era = shifted / 146097;

@@ -1,16 +1,16 @@
-// What a text of JSON says.
+// Decodes JSON strings.
 import { BACKSLASH, QUOTE, byteAt } from './bytes';
 
 let written: usize = 0;
 
-/** Where what the last text says ends. */
+/** Returns the end of the last decoded text. */
 export function unescapedEnd(): usize {
   return written;
 }
 
 /**
- * Writes what the text at `from` says to `to` and on, not as far as `limit`. Gives where the text ends; 0: it has other escapes than
- * those of one letter, or no end, or says too much.
+ * Decodes the text at `from` to `to`, below `limit`. Returns the end of the text; 0 if it has other escapes than those of one letter,
+ * no end, or is too long.
  */
 export function unescapeText(from: usize, to: usize, limit: usize): usize {
   let at = from + 1;
@@ -27,7 +27,7 @@ export function unescapeText(from: usize, to: usize, limit: usize): usize {
   return 0;
 }
 
-/** What a letter behind a backslash stands for; 0: that is not for here. */
+/** Returns the character of a letter after a backslash; 0 for escapes that are not handled here. */
 function meaningOfEscape(letter: u32): u32 {
   if (letter == QUOTE || letter == BACKSLASH || letter == 0x2f) return letter;
   if (letter == 0x62) return 0x08; // b

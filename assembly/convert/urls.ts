@@ -1,8 +1,8 @@
-// Host and path of the page of an event, where it has a page and lacks them.
+// Derives host and path from the page of an event that lacks them.
 import { BACKSLASH, QUOTE, byteAt, copyTo } from './bytes';
 import { isNull, valueFrom, valueTo } from './properties';
 
-/** Numbers of properties that are looked at. */
+/** Numbers of properties that are read. */
 export let urlProperty: i32 = 0;
 export let hostProperty: i32 = 0;
 export let pathProperty: i32 = 0;
@@ -16,7 +16,7 @@ const pathKey: usize = memory.data<u8>([
 ]);
 const PATH_KEY: usize = 13;
 
-/** 0: nothing is written. */
+/** 0 means that nothing is written. */
 let hostFrom: usize = 0;
 let hostTo: usize = 0;
 let pathTo: usize = 0;
@@ -29,7 +29,7 @@ export function prepareUrl(): bool {
   lacksHost = valueFrom(hostProperty) == 0;
   lacksPath = valueFrom(pathProperty) == 0;
   if (from == 0 || byteAt(from) != QUOTE || !(lacksHost || lacksPath)) return true;
-  // A null would be filled in where it stands.
+  // A null would be filled in at its position.
   if (isNull(valueFrom(hostProperty)) || isNull(valueFrom(pathProperty))) return false;
   const to = valueTo(urlProperty) - 1;
   const start = schemeEnd(from + 1);
@@ -52,7 +52,7 @@ export function prepareUrl(): bool {
   return true;
 }
 
-/** Behind `http://` or `https://`. */
+/** Returns the position after `http://` or `https://`. */
 function schemeEnd(from: usize): usize {
   if (load<u32>(from) != 0x70747468) return 0;
   const rest = byteAt(from + 4) == 0x73 ? from + 5 : from + 4;

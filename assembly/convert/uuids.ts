@@ -1,4 +1,4 @@
-// UUIDs of records: those that they have, and those of version 5 that are made of what they say (src/imports/formats/derived-uuids.ts).
+// UUIDs of records: given ones, and version 5 UUIDs derived from their contents (src/imports/formats/derived-uuids.ts).
 import { BACKSLASH, QUOTE, byteAt } from './bytes';
 import { sha1Of } from './hashes';
 import { memberFrom, memberTo, recordFrom, recordTo } from './record';
@@ -11,50 +11,50 @@ const GIVEN: i32 = 0;
 const NAMED: i32 = 1;
 const CONTENT: i32 = 2;
 const PARTS: i32 = 3;
-/** Named, or of the content where there is no name. */
+/** From a name, or from the content if there is no name. */
 const NAMED_OR_CONTENT: i32 = 4;
 
 const ID_BYTES_MAX: usize = 1024;
-/** Version 5 hashes the bytes of a UUID in front of the name. */
+/** Version 5 hashes the bytes of a namespace UUID before the name. */
 const NAMESPACE_BYTES_MAX: usize = 64;
 
-/** What the UUID is made of. */
+/** An input of the UUID. */
 class Part {
-  /** 0: the time of the event; 1: a text; 2: the id of a member; 3: what follows from some members. */
+  /** 0: the time of the event; 1: a text; 2: the id of a member; 3: a value that follows from some members. */
   kind: u32;
-  /** A text; or a member, and whether a record without it is odd; or a memo. */
+  /** A text; or a member, and whether a record without it is irregular; or a memo. */
   from: usize;
   bytes: u32;
 }
 
 const PART_BYTES: usize = 12;
 
-/** One of those above. */
+/** One of the kinds above. */
 export let uuidKind: i32 = 0;
 export let uuidMember: i32 = 0;
-/** Of names and parts, and of contents. */
+/** For names and parts, and for contents. */
 export let nameSpace: usize = 0;
 export let nameSpaceBytes: usize = 0;
 export let contentSpace: usize = 0;
 export let contentSpaceBytes: usize = 0;
-/** Names that come again are counted. */
+/** Whether repeated names are counted. */
 export let countsNames: bool = false;
-/** Of Part; so many of them, the first ones, may be a UUID together. */
+/** Array of Part; the first ones may together be a UUID. */
 export let uuidParts: usize = 0;
 export let uuidPartCount: u32 = 0;
 export let uuidPartsGiven: u32 = 0;
-/** Where messages are put together: room for a record and more. */
+/** Buffer for messages: room for a record and more. */
 export let message: usize = 0;
 export let messageBytes: usize = 0;
 
-/** Of the record: 36 characters, and four words, the first digits in the first one. */
+/** UUID of the record: 36 characters, and four words, the first digits in the first one. */
 export const uuidText: usize = memory.data(48, 16);
 export const uuidWords: usize = memory.data(16, 16);
 
 let kind: i32 = 0;
 let end: usize = 0;
 
-/** False: the record is odd. `micros`: its time. */
+/** Returns false if the record is irregular. `micros` is its time. */
 export function prepareUuid(micros: i64): bool {
   kind = uuidKind;
   if (kind == NAMED_OR_CONTENT) kind = isEmpty(memberFrom(uuidMember), memberTo(uuidMember)) ? CONTENT : NAMED;
@@ -63,12 +63,12 @@ export function prepareUuid(micros: i64): bool {
   return kind == CONTENT ? prepareContent() : prepareParts(micros);
 }
 
-/** The record that was prepared has a number among those that are like it. */
+/** Whether the prepared record is numbered among equal ones. */
 export function isUuidCounted(): bool {
   return kind == CONTENT || (kind == NAMED && countsNames);
 }
 
-/** Makes the UUID of the record that was prepared; once for each that is taken, for some are counted. */
+/** Derives the UUID of the prepared record; called once for each accepted record, because some are counted. */
 export function deriveUuid(): void {
   if (kind == GIVEN) return;
   makeUuid();
@@ -123,7 +123,7 @@ function prepareParts(micros: i64): bool {
   return true;
 }
 
-/** Whether what stands from there to the end may be a UUID in another spelling (src/base/uuids.ts), which the reader sees. */
+/** Whether the rest may be a UUID in another spelling (src/base/uuids.ts), which the reader recognises. */
 function mayBeUuid(from: usize): bool {
   if (end - from < 32) return false;
   const first = byteAt(from);
@@ -135,7 +135,7 @@ function mayBeUuid(from: usize): bool {
   return true;
 }
 
-/** Puts a part behind the others; false: the record is odd. */
+/** Appends a part; returns false if the record is irregular. */
 function putPart(part: Part, micros: i64): bool {
   if (part.kind == 0) return putTime(micros);
   if (part.kind == 1) return put(part.from, part.from + part.bytes);
@@ -165,12 +165,12 @@ function put(from: usize, to: usize): bool {
   return true;
 }
 
-/** Not there, null, or a text of no character. */
+/** Whether it is absent, null, or an empty text. */
 function isEmpty(from: usize, to: usize): bool {
   return from == 0 || byteAt(from) == 0x6e || (byteAt(from) == QUOTE && to - from == 2);
 }
 
-/** Digits, perhaps with a minus. */
+/** Accepts digits with an optional minus. */
 function isWhole(from: usize, to: usize): bool {
   let at = byteAt(from) == 0x2d ? from + 1 : from;
   if (at == to) return false;
@@ -178,7 +178,7 @@ function isWhole(from: usize, to: usize): bool {
   return true;
 }
 
-/** Neither blank nor written with escapes. */
+/** Whether an id is not blank and written without escapes. */
 function isPlainId(from: usize, to: usize): bool {
   const first = byteAt(from);
   if (to - from > ID_BYTES_MAX || to == from || first <= 0x20 || first >= 0x7f) return false;
@@ -205,14 +205,14 @@ function writeUuid(): void {
   }
 }
 
-/** Of a hex digit; negative: it is none. */
+/** Returns the value of a hex digit; negative for any other byte. */
 function nibble(byte: u32): i32 {
   if (byte - 0x30 < 10) return byte - 0x30;
   const letter = byte | 0x20;
   return letter - 0x61 < 6 ? letter - 0x61 + 10 : -1;
 }
 
-/** Into lower case; false: it is none. */
+/** Converts to lower case; returns false if it is not a UUID. */
 function readUuid(from: usize): bool {
   let digit: u32 = 0;
   let value: u32 = 0;
