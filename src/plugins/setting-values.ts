@@ -1,6 +1,7 @@
 import { isGiven, ownValue } from './check-settings.ts';
 import type { SettingValues } from './fields.ts';
-import { wrongSetting } from './plugin.ts';
+import type { Attachment } from './host.ts';
+import { SettingsError, wrongSetting } from './plugin.ts';
 import type { JsonValue } from '../base/json.ts';
 
 /** Settings are text; these functions parse them. All throw SettingsError with the setting's key. */
@@ -38,6 +39,15 @@ export function jsonSetting(settings: SettingValues, key: string): JsonValue | u
     return JSON.parse(value) as JsonValue;
   } catch (cause) {
     throw wrongSetting(key, 'expected JSON', { cause });
+  }
+}
+
+/** Parses an attached file as JSON. `key` names the setting in the error. */
+export function jsonFile({ content }: Attachment, key: string): JsonValue {
+  try {
+    return JSON.parse(Buffer.from(content).toString('utf8')) as JsonValue;
+  } catch (cause) {
+    throw new SettingsError(`the file "${key}": expected JSON`, { cause });
   }
 }
 

@@ -27,7 +27,7 @@ describe('while processing events', () => {
     ['an own error', 'Promise.reject(new RetryError("later"))', /^RetryError: later/],
     ['a text', 'Promise.reject("only words")', /^only words/],
     ['nothing', 'Promise.reject()', /^undefined/],
-    ['an object', 'Promise.reject({ code: 5 })', /object that is no Error/],
+    ['an object', 'Promise.reject({ code: 5 })', /object that is not an Error/],
     ['an async function', '(async () => null.x)()', /^TypeError: Cannot read/],
     ['after a pause', '(async () => { await null; throw new Error("after") })()', /^Error: after/],
     ['a capture without a name', 'posthog.capture("")', /^TypeError: .*name of an event/],

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { yesNo } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
-import { isObject, type JsonValue } from '../../base/json.ts';
-import { setOwn } from './properties/property-path.ts';
+import { changeOwnTexts, setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
+import { decodePercent } from './properties/address.ts';
 
 export const anonymise = defineTransformation({
   slug: 'anonymise',
@@ -79,9 +79,9 @@ export const anonymise = defineTransformation({
     return (event) => {
       const { properties } = event;
       if (normalises) {
-        normaliseAt(properties, '$current_url');
-        normaliseAt(properties['$set'], '$current_url');
-        normaliseAt(properties['$set_once'], '$initial_current_url');
+        changeOwnTexts(properties, ['$current_url'], normalised);
+        changeOwnTexts(properties['$set'], ['$current_url'], normalised);
+        changeOwnTexts(properties['$set_once'], ['$initial_current_url'], normalised);
       }
       for (const name of plain) {
         const value = Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -94,27 +94,11 @@ export const anonymise = defineTransformation({
   },
 });
 
-function normaliseAt(holder: JsonValue | undefined, key: string): void {
-  if (!isObject(holder) || !Object.hasOwn(holder, key)) return;
-  const url = holder[key];
-  if (typeof url === 'string' && url !== '') holder[key] = normalised(url);
-}
-
 /** Returns the address without its query; parts of the route behind # that look like an id (a digit, an initial capital) become ':id'. */
 function normalised(text: string): string {
-  const url = URL.parse(decoded(text));
+  const url = URL.parse(decodePercent(text));
   if (url === null) return text.split(/[?#]/)[0] ?? '';
   const origin = url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin;
   const route = (url.hash.split('?')[0] ?? '').split('/').map((part) => (/\d|^[A-Z]/.test(part) ? ':id' : part));
   return origin + url.pathname + route.join('/');
-}
-
-function decoded(text: string): string {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch (error) {
-    if (error instanceof URIError) return text;
-    throw error;
-  }
 }

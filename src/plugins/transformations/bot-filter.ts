@@ -6,11 +6,8 @@ import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
+import { rememberHeaders } from './properties/remember-headers.ts';
 
-/** Matching takes more than linear time, and no browser's header is nearly as long. */
-const userAgentLengthMax = 1000;
-/** A project receives the same few hundred headers again and again. */
-const knownMax = 2000;
 /** No Chrome has a fourth version number of four digits, but fake versions do. */
 const impossibleChrome = /Chrome\/\d{1,5}\.\d{1,5}\.\d{1,7}\.\d{4,10} (?:Mobile )?Safari\/537\.36$/;
 
@@ -79,11 +76,11 @@ export const botFilter = defineTransformation({
     const isCustomBot = createCustomCheck(settings);
     const custom = networksOf(listSetting(settings, 'customIpPrefixes'));
     const known = networksOf(knownNetworks ? crawlerNetworks : []);
-    const isKnownBot = remembered((header) => isbot(header) || impossibleChrome.test(header));
+    const isKnownBot = rememberHeaders((header) => isbot(header) || impossibleChrome.test(header));
     return (event) => {
       const { properties } = event;
       const agent = readPath(properties, source);
-      const header = typeof agent === 'string' ? agent.slice(0, userAgentLengthMax) : '';
+      const header = typeof agent === 'string' ? agent : '';
       if (header === '' && !keepsUnknown) return null;
       const browser = isBrowser(properties);
       if (header !== '' && ((knownAgents && browser && isKnownBot(header)) || isCustomBot(header))) return null;
@@ -104,19 +101,7 @@ function createCustomCheck(settings: SettingValues): (header: string) => boolean
     guardedPattern('customBotPatterns', each, 'i'),
   );
   if (patterns.length === 0) return () => false;
-  return remembered((header) => patterns.some((pattern) => pattern.test(header)));
-}
-
-function remembered(judge: (header: string) => boolean): (header: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (header) => {
-    const before = known.get(header);
-    if (before !== undefined) return before;
-    const verdict = judge(header);
-    if (known.size >= knownMax) known.clear();
-    known.set(header, verdict);
-    return verdict;
-  };
+  return rememberHeaders((header) => patterns.some((pattern) => pattern.test(header)));
 }
 
 function networksOf(list: readonly string[]): BlockList | undefined {

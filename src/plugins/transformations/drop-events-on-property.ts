@@ -1,5 +1,5 @@
 import { defineTransformation, wrongSetting } from '../plugin.ts';
-import { propertyPath, readPath } from './properties/property-path.ts';
+import { conditionOn } from './properties/property-conditions.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 export const dropEventsOnProperty = defineTransformation({
@@ -38,14 +38,12 @@ export const dropEventsOnProperty = defineTransformation({
   create(settings) {
     const key = textSetting(settings, 'property_key').trim();
     if (key === '') throw wrongSetting('property_key', 'expected the name of a property');
-    const path = propertyPath(key);
     const values = new Set(listSetting(settings, 'property_values'));
-    return (event) => {
-      const value = readPath(event.properties, path);
-      // Empty values (false, 0, "") never drop, as in the published plugin.
-      if (!value) return event;
-      if (values.size === 0) return null;
-      return typeof value !== 'object' && values.has(String(value)) ? null : event;
-    };
+    // Empty values (false, 0, "") never drop, as in the published plugin.
+    const drops = conditionOn(key, (value) => {
+      if (!value) return false;
+      return values.size === 0 || (typeof value !== 'object' && values.has(String(value)));
+    });
+    return (event) => (drops(event.properties) ? null : event);
   },
 });

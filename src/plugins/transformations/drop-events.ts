@@ -1,14 +1,19 @@
 import type { SettingValues } from '../fields.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from './properties/property-path.ts';
+import { isObject, type JsonValue } from '../../base/json.ts';
+import {
+  allHold,
+  asNumber,
+  comparisons,
+  conditionOn,
+  conditionOperator,
+  conditionProperty,
+  type Condition,
+  type Operators,
+} from './properties/property-conditions.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
 
-type Condition = (properties: JsonObject) => boolean;
-type Test = (value: JsonValue | undefined) => boolean;
-
-/** Operators of a condition; each creates its test once. */
-const operators: Readonly<Record<string, (expected: JsonValue | undefined) => Test>> = {
+const operators: Operators = {
   is: (expected) => {
     const allowed = new Set(listOf(expected).map(asText));
     return (value) => value !== undefined && allowed.has(asText(value));
@@ -27,14 +32,8 @@ const operators: Readonly<Record<string, (expected: JsonValue | undefined) => Te
   },
   is_set: () => (value) => value !== undefined && value !== null,
   is_not_set: () => (value) => value === undefined || value === null,
-  gt: (expected) => {
-    const bound = asNumber(expected);
-    return (value) => asNumber(value) > bound;
-  },
-  lt: (expected) => {
-    const bound = asNumber(expected);
-    return (value) => asNumber(value) < bound;
-  },
+  gt: comparisons.gt,
+  lt: comparisons.lt,
 };
 const operatorsWithoutValue = new Set(['is_set', 'is_not_set']);
 
@@ -87,10 +86,8 @@ export const dropEvents = defineTransformation({
 });
 
 function combine(conditions: readonly Condition[], any: boolean): Condition {
-  if (conditions.length === 0) return () => true;
-  return any
-    ? (properties) => conditions.some((condition) => condition(properties))
-    : (properties) => conditions.every((condition) => condition(properties));
+  if (!any || conditions.length === 0) return (properties) => allHold(conditions, properties);
+  return (properties) => conditions.some((condition) => condition(properties));
 }
 
 function readConditions(settings: SettingValues): Condition[] {
@@ -99,22 +96,16 @@ function readConditions(settings: SettingValues): Condition[] {
   return listOf(given).map((entry, index) => {
     const where = `setting "conditions", entry ${index + 1}`;
     if (!isObject(entry)) throw new SettingsError(`${where}: expected an object with "property" and "operator"`);
-    const { property, operator = 'is', value } = entry;
-    if (typeof property !== 'string' || property === '') throw new SettingsError(`${where}: "property" is missing`);
-    const makeTest =
-      typeof operator === 'string' && Object.hasOwn(operators, operator) ? operators[operator] : undefined;
-    if (makeTest === undefined || typeof operator !== 'string') {
-      throw new SettingsError(`${where}: "operator" must be one of ${Object.keys(operators).join(', ')}`);
-    }
-    if (value === undefined && !operatorsWithoutValue.has(operator)) {
+    const { operator = 'is', value } = entry;
+    const property = conditionProperty(where, entry['property']);
+    const makeTest = conditionOperator(where, operators, operator);
+    if (value === undefined && !operatorsWithoutValue.has(String(operator))) {
       throw new SettingsError(`${where}: "value" is missing`);
     }
     if ((operator === 'gt' || operator === 'lt') && Number.isNaN(asNumber(value))) {
       throw new SettingsError(`${where}: "value" must be a number`);
     }
-    const path = propertyPath(property);
-    const test = makeTest(value);
-    return (properties) => test(readPath(properties, path));
+    return conditionOn(property, makeTest(value));
   });
 }
 
@@ -125,10 +116,4 @@ function listOf(value: JsonValue | undefined): JsonValue[] {
 
 function asText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** NaN compares false with everything: a non-number matches no bound. */
-function asNumber(value: JsonValue | undefined): number {
-  if (typeof value === 'number') return value;
-  return typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
 }

@@ -2,15 +2,21 @@ import type { Attachment } from '../host.ts';
 import { type SettingValues, yesNo } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from './properties/property-path.ts';
-import { jsonSetting, listSetting, yesSetting } from '../setting-values.ts';
-
-type Test = (value: JsonValue) => boolean;
-type Filter = (properties: JsonObject) => boolean;
+import { isObject, type JsonValue } from '../../base/json.ts';
+import {
+  allHold,
+  comparisons,
+  conditionOn,
+  conditionOperator,
+  conditionProperty,
+  type Condition,
+  type Operators,
+  type Test,
+} from './properties/property-conditions.ts';
+import { jsonFile, jsonSetting, listSetting, yesSetting } from '../setting-values.ts';
 
 /** By type and operator; each creates its test once. A value of another type than the filter matches only negated ones. */
-const operators: Readonly<Record<string, Readonly<Record<string, (expected: JsonValue) => Test>>>> = {
+const operators: Readonly<Record<string, Operators>> = {
   string: {
     is: (expected) => (value) => value === expected,
     is_not: (expected) => (value) => value !== expected,
@@ -23,10 +29,10 @@ const operators: Readonly<Record<string, Readonly<Record<string, (expected: Json
     },
   },
   number: {
-    gt: (expected) => (value) => isNumber(value) && Number(value) > Number(expected),
-    lt: (expected) => (value) => isNumber(value) && Number(value) < Number(expected),
-    gte: (expected) => (value) => isNumber(value) && Number(value) >= Number(expected),
-    lte: (expected) => (value) => isNumber(value) && Number(value) <= Number(expected),
+    gt: comparisons.gt,
+    lt: comparisons.lt,
+    gte: comparisons.gte,
+    lte: comparisons.lte,
     eq: (expected) => (value) => value === expected,
     neq: (expected) => (value) => value !== expected,
   },
@@ -107,23 +113,14 @@ export const filterOut = defineTransformation({
   },
 });
 
-function allHold(filters: readonly Filter[], properties: JsonObject): boolean {
-  for (const filter of filters) if (!filter(properties)) return false;
-  return true;
-}
-
 function readFilters(settings: SettingValues, file: Attachment | undefined): JsonValue | undefined {
   const written = jsonSetting(settings, 'filtersJson');
   if (file === undefined || written !== undefined) return written;
-  try {
-    return JSON.parse(Buffer.from(file.content).toString('utf8')) as JsonValue;
-  } catch (cause) {
-    throw new SettingsError('the file "filters": expected JSON', { cause });
-  }
+  return jsonFile(file, 'filters');
 }
 
 /** A flat list is one group, whose filters must all match. */
-function readGroups(given: JsonValue | undefined, keepMissing: boolean): Filter[][] {
+function readGroups(given: JsonValue | undefined, keepMissing: boolean): Condition[][] {
   if (given === undefined) return [];
   if (!Array.isArray(given)) throw new SettingsError('the filters: expected a JSON list');
   if (given.length === 0) return [];
@@ -134,39 +131,25 @@ function readGroups(given: JsonValue | undefined, keepMissing: boolean): Filter[
   });
 }
 
-function readFilter(entry: JsonValue, keepMissing: boolean): Filter {
+function readFilter(entry: JsonValue, keepMissing: boolean): Condition {
   if (!isObject(entry)) throw new SettingsError('the filters: expected objects with property, type, operator, value');
-  const { property, type, operator, value } = entry;
-  if (typeof property !== 'string' || property === '') throw new SettingsError('the filters: "property" is missing');
+  const { type, operator, value } = entry;
+  const property = conditionProperty('the filters', entry['property']);
   const where = `the filter of "${property}"`;
   const named = typeof type === 'string' && Object.hasOwn(operators, type) ? operators[type] : undefined;
   if (named === undefined) throw new SettingsError(`${where}: "type" must be ${Object.keys(operators).join(', ')}`);
-  const make = typeof operator === 'string' && Object.hasOwn(named, operator) ? named[operator] : undefined;
-  if (make === undefined) {
-    throw new SettingsError(`${where}: "operator" must be one of ${Object.keys(named).join(', ')}`);
-  }
+  const make = conditionOperator(where, named, operator);
   if (typeof value !== type) throw new SettingsError(`${where}: "value" must be a ${String(type)}`);
-  const test = make(value ?? null);
-  const path = propertyPath(property);
-  return (properties) => {
-    const found = readPath(properties, path);
-    return found === undefined ? keepMissing : test(found);
-  };
+  const test = make(value);
+  return conditionOn(property, (found) => (found === undefined ? keepMissing : test(found)));
 }
 
-function contains(value: JsonValue, expected: JsonValue): boolean {
-  if (Array.isArray(value)) return value.includes(expected);
+function contains(value: JsonValue | undefined, expected: JsonValue | undefined): boolean {
+  if (Array.isArray(value)) return value.includes(expected ?? null);
   return typeof value === 'string' && value.includes(String(expected));
 }
 
-function matches(expected: JsonValue): Test {
+function matches(expected: JsonValue | undefined): Test {
   const pattern = guardedPattern('filters', String(expected));
   return (value) => pattern.test(typeof value === 'object' ? JSON.stringify(value) : String(value));
-}
-
-/** Includes text that contains a number, which comparisons have always accepted. */
-function isNumber(value: JsonValue): boolean {
-  return (
-    typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)))
-  );
 }

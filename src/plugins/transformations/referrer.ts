@@ -4,6 +4,8 @@ import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { referrerSource } from './referrer-sources.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
+import { decodePercent } from './properties/address.ts';
+import { ownText } from './properties/property-path.ts';
 
 /** Origin of a visit. Undefined parts are unknown. */
 interface Origin {
@@ -100,7 +102,11 @@ function campaignOf(address: string): Origin {
     if (!part.startsWith('utm_')) continue;
     const equals = part.indexOf('=');
     const name = equals === -1 ? part : part.slice(0, equals);
-    if (!parameters.has(name)) parameters.set(name, equals === -1 ? '' : decode(part.slice(equals + 1)).toLowerCase());
+    if (!parameters.has(name))
+      parameters.set(
+        name,
+        equals === -1 ? '' : decodePercent(part.slice(equals + 1).replaceAll('+', ' ')).toLowerCase(),
+      );
   }
   return {
     parser: 'utm',
@@ -141,19 +147,4 @@ function createOwnDomains(domains: readonly string[]): (host: string) => boolean
     const name = host.toLowerCase().replace(/:\d{1,5}$/, '');
     return own.some((domain) => name === domain || name.endsWith(`.${domain}`));
   };
-}
-
-function ownText(properties: JsonObject, key: string): string {
-  const value = Object.hasOwn(properties, key) ? properties[key] : undefined;
-  return typeof value === 'string' ? value : '';
-}
-
-function decode(text: string): string {
-  const spaced = text.replaceAll('+', ' ');
-  try {
-    return decodeURIComponent(spaced);
-  } catch (error) {
-    if (error instanceof URIError) return spaced;
-    throw error;
-  }
 }

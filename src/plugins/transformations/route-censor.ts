@@ -1,9 +1,8 @@
 import type { SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
-import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
-import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { setOwn } from './properties/property-path.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { changeOwnTexts } from './properties/property-path.ts';
 import { createRouteCensor, type RouteCensor } from './route-patterns.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
 
@@ -64,27 +63,21 @@ export const routeCensor = defineTransformation({
   },
   create(settings, host) {
     const censorPath = createRouteCensor('routes', readRoutes(settings, host));
+    const censor = (address: string): string => censorAddress(address, censorPath);
     const lists = {
       event: listSetting(settings, 'properties'),
       set: listSetting(settings, 'set_properties'),
       setOnce: listSetting(settings, 'set_once_properties'),
     };
     return (event) => {
-      censor(event.properties, lists.event, censorPath);
-      censor(personPropertiesIfAny(event.properties, '$set'), lists.set, censorPath);
-      censor(personPropertiesIfAny(event.properties, '$set_once'), lists.setOnce, censorPath);
+      const { properties } = event;
+      changeOwnTexts(properties, lists.event, censor);
+      changeOwnTexts(properties['$set'], lists.set, censor);
+      changeOwnTexts(properties['$set_once'], lists.setOnce, censor);
       return event;
     };
   },
 });
-
-function censor(holder: JsonObject | undefined, names: readonly string[], censorPath: RouteCensor): void {
-  if (holder === undefined) return;
-  for (const name of names) {
-    const value = Object.hasOwn(holder, name) ? holder[name] : undefined;
-    if (typeof value === 'string' && value !== '') setOwn(holder, name, censorAddress(value, censorPath));
-  }
-}
 
 /** Keeps only origin and path of a whole address; anything else counts as a path. */
 function censorAddress(value: string, censorPath: RouteCensor): string {

@@ -1,5 +1,6 @@
 import { SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
+import { decodePercent } from './properties/address.ts';
 
 /** A segment of a route: text, a parameter (`:id`, `:id.json`), or the rest of the path (`*`). */
 type Segment =
@@ -84,7 +85,7 @@ function addRoutes(list: { setting: string; routes: Route[] }, given: readonly J
 
 function withoutStart(path: string, start: string, where: string): string {
   if (path.startsWith(start)) return path.slice(start.length);
-  throw new SettingsError(`${where}: an absolute path must start with its parent\'s path "${start}"`);
+  throw new SettingsError(`${where}: an absolute path must start with the path of its parent "${start}"`);
 }
 
 function join(start: string, path: string): string {
@@ -173,11 +174,5 @@ function pathEnd(path: string): number {
 
 /** Routes are written unencoded; encoded slashes stay encoded. */
 function decode(path: string): string {
-  if (!path.includes('%')) return path;
-  try {
-    return decodeURI(path);
-  } catch (error) {
-    if (error instanceof URIError) return path;
-    throw error;
-  }
+  return decodePercent(path, decodeURI);
 }

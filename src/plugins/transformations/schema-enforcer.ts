@@ -3,7 +3,7 @@ import type { Attachment } from '../host.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonValue, type JsonObject } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
-import { jsonSetting, textSetting } from '../setting-values.ts';
+import { jsonFile, jsonSetting, textSetting } from '../setting-values.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 
@@ -194,9 +194,5 @@ function readSchemas(settings: SettingValues, file: Attachment | undefined): Jso
   if (written !== undefined) return written;
   if (file === undefined)
     throw new SettingsError('give the schemas: a file "eventSchemaFile", or "eventSchemas" as JSON');
-  try {
-    return JSON.parse(Buffer.from(file.content).toString('utf8')) as JsonValue;
-  } catch (cause) {
-    throw new SettingsError('the file "eventSchemaFile": expected JSON', { cause });
-  }
+  return jsonFile(file, 'eventSchemaFile');
 }

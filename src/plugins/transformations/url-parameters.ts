@@ -1,9 +1,10 @@
 import { type SettingValues, trueFalse } from '../fields.ts';
-import { personProperties } from './properties/person-properties.ts';
+import { writeWithPerson } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
-import { isObject, type JsonObject } from '../../base/json.ts';
-import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
+import { isObject } from '../../base/json.ts';
+import { propertyPath, readPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
+import { splitAddress } from './properties/address.ts';
 
 export const urlParameters = defineTransformation({
   slug: 'url-parameters',
@@ -94,12 +95,12 @@ export const urlParameters = defineTransformation({
     const alwaysJson = isTrue(settings, 'alwaysJson');
     return (event) => {
       const url = readPath(event.properties, source);
-      const query = typeof url === 'string' ? queryOf(url) : '';
+      const query = typeof url === 'string' ? (splitAddress(url).query ?? '') : '';
       const values = query === '' ? undefined : found(query, names, ignoreCase);
       if (values === undefined) return event;
       for (const [name, all] of values) {
         const value = all.length === 1 && !alwaysJson ? (all[0] ?? '') : JSON.stringify(all);
-        write(event.properties, name, value, { latest, first });
+        writeWithPerson(event.properties, name, value, { latest, first });
       }
       return event;
     };
@@ -128,15 +129,6 @@ function readNames(settings: SettingValues, ignoreCase: boolean): Map<string, st
   return names;
 }
 
-/** Returns the part between `?` and `#`; a page address need not be a complete URL. */
-function queryOf(url: string): string {
-  const mark = url.indexOf('?');
-  if (mark === -1) return '';
-  const hash = url.indexOf('#');
-  if (hash === -1) return url.slice(mark + 1);
-  return hash < mark ? '' : url.slice(mark + 1, hash);
-}
-
 /** Returns values by property name, or `undefined` without any. */
 function found(
   query: string,
@@ -152,15 +144,4 @@ function found(
     else before.push(value);
   }
   return values;
-}
-
-function write(
-  properties: JsonObject,
-  name: string,
-  value: string,
-  { latest, first }: { readonly latest: boolean; readonly first: boolean },
-): void {
-  setOwn(properties, name, value);
-  if (latest) setOwn(personProperties(properties, '$set'), name, value);
-  if (first) setOwn(personProperties(properties, '$set_once'), `initial_${name}`, value);
 }

@@ -1,10 +1,9 @@
 import { trueFalse } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
-import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
-import type { JsonObject } from '../../base/json.ts';
-import { setOwn } from './properties/property-path.ts';
+import { changeOwnTexts } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
+import { splitAddress } from './properties/address.ts';
 
 /** UUIDs, and at least three capital letters or digits. */
 const standardPattern = '^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[A-Z0-9]{3,})$';
@@ -59,17 +58,11 @@ export const urlPlaceholders = defineTransformation({
     const names = listSetting(settings, 'urlProperties');
     if (names.length === 0) throw wrongSetting('urlProperties', 'expected at least one property');
     const replaced = createReplacement(settings);
-    const change = (holder: JsonObject | undefined): void => {
-      if (holder === undefined) return;
-      for (const name of names) {
-        const url = Object.hasOwn(holder, name) ? holder[name] : undefined;
-        if (typeof url === 'string' && url !== '') setOwn(holder, name, replaced(url));
-      }
-    };
     return (event) => {
-      change(event.properties);
-      change(personPropertiesIfAny(event.properties, '$set'));
-      change(personPropertiesIfAny(event.properties, '$set_once'));
+      const { properties } = event;
+      for (const holder of [properties, properties['$set'], properties['$set_once']]) {
+        changeOwnTexts(holder, names, replaced);
+      }
       return event;
     };
   },
@@ -89,27 +82,19 @@ function createReplacement(settings: Parameters<TransformationPlugin['create']>[
   };
   const query = (text: string): string => text.split('&').filter(Boolean).map(parameter).join('&');
   return (url) => {
-    const { domain, rest, search, hash } = split(url);
-    let result = domain + path(rest);
+    const { main, query: search = '', hash = '' } = splitAddress(url);
+    const split = splitPath(main);
+    let result = split.domain + path(split.path);
     if (keepsQuery && search !== '') result += `?${query(search)}`;
     const inHash = keepsHash ? query(path(hash.split('?', 1)[0] ?? '')) : '';
     return inHash === '' ? result : `${result}#${inHash}`;
   };
 }
 
-/** Splits an address, which need not be a complete URL; without a scheme everything is `domain`, because host and path are ambiguous. */
-function split(url: string): { domain: string; rest: string; search: string; hash: string } {
-  const hashAt = url.indexOf('#');
-  const address = hashAt === -1 ? url : url.slice(0, hashAt);
-  const queryAt = address.indexOf('?');
-  const main = queryAt === -1 ? address : address.slice(0, queryAt);
+/** Splits `main` before its path; without a scheme everything is `domain`, because host and path are ambiguous. */
+function splitPath(main: string): { domain: string; path: string } {
   const authorityAt = main.indexOf('//');
   const pathAt = authorityAt === -1 ? -1 : main.indexOf('/', authorityAt + 2);
   const pathStart = pathAt !== -1 ? pathAt : main.startsWith('/') && authorityAt === -1 ? 0 : main.length;
-  return {
-    domain: main.slice(0, pathStart),
-    rest: main.slice(pathStart),
-    search: queryAt === -1 ? '' : address.slice(queryAt + 1),
-    hash: hashAt === -1 ? '' : url.slice(hashAt + 1),
-  };
+  return { domain: main.slice(0, pathStart), path: main.slice(pathStart) };
 }

@@ -2,17 +2,14 @@ import { parseUserAgent } from 'detect-browser';
 import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
+import { ownText } from './properties/property-path.ts';
+import { rememberHeaders, userAgentLengthMax } from './properties/remember-headers.ts';
 
 const flags = ['false', 'true'] as const;
 
 /** Properties that may contain the header; removed once it has been parsed. */
 const aliases = ['$useragent', '$user-agent', '$user_agent'] as const;
 const browserProperties = ['$browser', '$browser_version', '$os', '$device', '$device_type'] as const;
-
-/** Matching takes more than linear time, and no browser's header is nearly as long. */
-const userAgentLengthMax = 1000;
-/** A project receives the same few hundred headers again and again. */
-const knownMax = 2000;
 
 export const userAgent = defineTransformation({
   slug: 'user-agent',
@@ -80,17 +77,11 @@ export function createBrowserProperties({
   /** Reads only `segment_userAgent`. */
   readonly fromSegment?: boolean;
 }): (properties: JsonObject) => void {
-  const known = new Map<string, JsonObject>();
+  const described = rememberHeaders(describe);
   return (properties) => {
     const header = fromSegment ? ownText(properties, 'segment_userAgent') : takeHeader(properties);
     if (header === '' || (!replaces && hasBrowserProperty(properties))) return;
-    let described = known.get(header);
-    if (described === undefined) {
-      described = describe(header.slice(0, userAgentLengthMax));
-      if (known.size >= knownMax) known.clear();
-      if (header.length <= userAgentLengthMax) known.set(header, described);
-    }
-    Object.assign(properties, described);
+    Object.assign(properties, described(header));
   };
 }
 
@@ -103,11 +94,6 @@ function takeHeader(properties: JsonObject): string {
     delete properties[alias];
   }
   return header === '' ? ownText(properties, '$raw_user_agent') : header;
-}
-
-function ownText(properties: JsonObject, key: string): string {
-  const value = Object.hasOwn(properties, key) ? properties[key] : undefined;
-  return typeof value === 'string' ? value : '';
 }
 
 function hasBrowserProperty(properties: JsonObject): boolean {

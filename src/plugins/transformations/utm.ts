@@ -1,9 +1,10 @@
 import { yesNo } from '../fields.ts';
-import { personProperties } from './properties/person-properties.ts';
+import { writeWithPerson } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { propertyPath, readPath, replacePath, setOwn } from './properties/property-path.ts';
+import { propertyPath, readPath, replacePath } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
+import { splitAddress } from './properties/address.ts';
 
 const standardParameters =
   'utm_source, utm_medium, utm_campaign, utm_content, utm_term, gclid, gad_source, dclid, gbraid, wbraid, fbclid, ' +
@@ -113,10 +114,7 @@ function write(properties: JsonObject, found: ReadonlyMap<string, string>, how: 
     const there = Object.hasOwn(properties, name) && Boolean(properties[name]);
     if (there && !how.replaces) continue;
     const value = how.clean(name, raw);
-    setOwn(properties, name, value);
-    if (!how.person) continue;
-    setOwn(personProperties(properties, '$set'), name, value);
-    setOwn(personProperties(properties, '$set_once'), `initial_${name}`, value);
+    writeWithPerson(properties, name, value, { latest: how.person, first: how.person });
   }
 }
 
@@ -125,13 +123,11 @@ function splitUrl(
   url: string,
   names: ReadonlySet<string>,
 ): { found: ReadonlyMap<string, string>; rest: string } | undefined {
-  const hashAt = url.indexOf('#');
-  const address = hashAt === -1 ? url : url.slice(0, hashAt);
-  const mark = address.indexOf('?');
-  if (mark === -1) return undefined;
+  const { main, query, hash } = splitAddress(url);
+  if (query === undefined) return undefined;
   const found = new Map<string, string>();
   const others: string[] = [];
-  for (const part of address.slice(mark + 1).split('&')) {
+  for (const part of query.split('&')) {
     const equals = part.indexOf('=');
     const name = equals === -1 ? part : part.slice(0, equals);
     if (!names.has(name)) {
@@ -143,8 +139,8 @@ function splitUrl(
   }
   for (const [name, value] of found) if (value === '') found.delete(name);
   if (found.size === 0) return undefined;
-  const query = others.length === 0 ? '' : `?${others.join('&')}`;
-  return { found, rest: address.slice(0, mark) + query + (hashAt === -1 ? '' : url.slice(hashAt)) };
+  const rest = others.length === 0 ? '' : `?${others.join('&')}`;
+  return { found, rest: main + rest + (hash === undefined ? '' : `#${hash}`) };
 }
 
 function createCleaning(settings: Parameters<TransformationPlugin['create']>[0]): Writing['clean'] {

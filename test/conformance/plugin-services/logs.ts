@@ -175,7 +175,7 @@ export function testLogs(open: OpenStore): void {
       add('kept');
       await logs.flush();
       await logs.flush();
-      expect(warnings).toEqual(['log lines of plugins; they are kept and retried']);
+      expect(warnings).toEqual(['failed to write log lines of plugins; they are kept and retried']);
       await store.db.schema.alterTable('gone').renameTo('plugin_logs').execute();
       expect(await messages()).toEqual(['kept']);
     });

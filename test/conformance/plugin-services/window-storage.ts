@@ -297,7 +297,7 @@ export function testWindowStorage(open: OpenStore): void {
       await of().set('k', 1);
       const late = of().increment('n', 1);
       windows.reset();
-      await expect(late).rejects.toThrow('the window was given up');
+      await expect(late).rejects.toThrow('the window was abandoned');
       expect(await of().get('k')).toBeUndefined();
       expect(windows.takeChanges().rows).toEqual([]);
     });
@@ -330,7 +330,7 @@ export function testWindowStorage(open: OpenStore): void {
       const fill = async (): Promise<void> => {
         for (let index = 0; index < 70; index += 1) await of().set(`k${index}`, value);
       };
-      await expect(fill()).rejects.toThrow('expected at most 64000000 characters to be written at once');
+      await expect(fill()).rejects.toThrow('expected at most 64000000 unstored characters');
       windows.reset();
       await of(1).set('k', value);
     });

@@ -1,3 +1,5 @@
+import { decodePercent } from './address.ts';
+
 /** Maximum nesting of addresses in addresses, as in `?next=…`. */
 const nestedMax = 3;
 const userInfoForm = /^((?:[a-z][a-z\d+.-]*:)?\/\/)[^/?#]*@/i;
@@ -40,23 +42,13 @@ function maskParameter(piece: string, how: UrlMask, inFragment: boolean, nested:
 }
 
 function maskValue(value: string, how: UrlMask, nested: number): string {
-  const plain = decode(value);
+  const plain = decodePercent(value);
   const masked = maskUrl(plain, how, nested);
   if (masked === plain) return value;
   return plain === value ? masked : encodeURIComponent(masked);
 }
 
 function isNamedSo(name: string, { isSensitive }: UrlMask): boolean {
-  const decoded = decode(name);
+  const decoded = decodePercent(name);
   return isSensitive(name) || (decoded !== name && isSensitive(decoded));
-}
-
-function decode(text: string): string {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch (error) {
-    if (error instanceof URIError) return text;
-    throw error;
-  }
 }

@@ -46,6 +46,25 @@ export function setOwn(object: JsonObject, key: string, value: JsonValue): void 
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
+/** Returns the text of an own property; empty for any other value. */
+export function ownText(properties: JsonObject, key: string): string {
+  const value = Object.hasOwn(properties, key) ? properties[key] : undefined;
+  return typeof value === 'string' ? value : '';
+}
+
+/** Changes the texts of own properties in place; empty and other values stay. */
+export function changeOwnTexts(
+  holder: JsonValue | undefined,
+  names: readonly string[],
+  change: (text: string) => string,
+): void {
+  if (!isObject(holder)) return;
+  for (const name of names) {
+    const text = ownText(holder, name);
+    if (text !== '') setOwn(holder, name, change(text));
+  }
+}
+
 /** Returns the object that contains the property, and its name there. */
 export function locate(properties: JsonObject, path: PropertyPath): { holder: JsonObject; key: string } | undefined {
   if (Object.hasOwn(properties, path.whole)) return { holder: properties, key: path.whole };

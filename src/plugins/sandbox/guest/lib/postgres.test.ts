@@ -119,7 +119,7 @@ describe('refusals', () => {
       const all = await Promise.allSettled(clients.map((client) => client.connect()));
       await Promise.allSettled(clients.map((client) => client.end()));
       return all.filter(({ status }) => status === 'rejected').map(({ reason }) => reason.message); })(require('pg'))`;
-    expect(await isolate.run(code)).toEqual([expect.stringContaining('at most 10 connections')]);
+    expect(await isolate.run(code)).toEqual([expect.stringContaining('at most 10 concurrent connections')]);
   });
 
   it('closing an instance closes its connections', async () => {
