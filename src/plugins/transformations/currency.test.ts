@@ -103,7 +103,7 @@ describe('Currency normalization', () => {
   it.each([
     [{ status: 401, body: '{}' }, 'it responded 401'],
     [{ status: 200, body: '{"rates": {"USD": "one"}}' }, 'the response contains none'],
-    [{ status: 200, body: 'secret-key is not JSON' }, 'gave no rates'],
+    [{ status: 200, body: 'secret-key is not JSON' }, 'returned no rates'],
   ])(
     '%j: the event fails with the reason but without the key, and the next try is a minute later',
     async (answer, why) => {

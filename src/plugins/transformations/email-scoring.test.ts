@@ -7,7 +7,7 @@ import { transformBatch } from './transformation.fixture.ts';
 const settings = { mailboxlayerApiKey: 'secret-key' };
 const identify = (email: string): Before => ({ event: '$identify', properties: { $set: { email } } });
 
-/** The service at the other end: what it was asked, and what it answers. */
+/** A stand-in for the service: records requests and returns the answers. */
 function service(answer: (email: string) => unknown, status = 200) {
   const asked: string[] = [];
   let open = 0;
@@ -98,12 +98,12 @@ describe('email scoring', () => {
   });
 
   it.each<[unknown, number, string]>([
-    [new Error('no connection'), 200, 'could not be asked: no connection'],
-    ['<html>', 200, 'no JSON'],
-    [{}, 500, 'to answer 200, got: 500'],
+    [new Error('no connection'), 200, 'the request to Mailboxlayer failed: no connection'],
+    ['<html>', 200, 'not JSON'],
+    [{}, 500, 'expected status 200 from Mailboxlayer, got: 500'],
     [{ success: false, error: { code: 101, type: 'invalid_access_key' } }, 200, 'no score: invalid_access_key'],
-    [[], 200, 'answer without a score'],
-  ])('%j with status %i: the event fails and stays as it is', async (answer, status, message) => {
+    [[], 200, 'response without a score'],
+  ])('%j with status %i: the event fails and is unchanged', async (answer, status, message) => {
     const { asked, fetch } = service(() => answer, status);
     let now = 0;
     const run = emailScoring.create(settings, testHost({ fetch, now: () => now }));
