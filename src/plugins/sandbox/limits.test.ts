@@ -31,12 +31,7 @@ describe('only the poison event fails', () => {
     ['an endless loop in a proxy', 'event.properties = new Proxy({}, { ownKeys() { for (;;); } })', 'time', /computed/],
     ['a catastrophic regex', '/^(a+)+$/.test("a".repeat(60) + "b")', 'time', /computed/],
     ['deep recursion', 'const down = () => down() + 1; down()', 'thrown', /call stack/],
-    [
-      'a bomb of arrays',
-      'const all = []; for (;;) all.push(new Array(1e6).fill(0.5))',
-      'memory',
-      /its memory limit/,
-    ],
+    ['a bomb of arrays', 'const all = []; for (;;) all.push(new Array(1e6).fill(0.5))', 'memory', /its memory limit/],
     [
       'a bomb of buffers',
       'const all = []; for (;;) all.push(new ArrayBuffer(1e7).slice(0))',
