@@ -44,7 +44,7 @@ const projectRoute = createRoute({
   notFoundComponent: NotFound,
 });
 
-/** Every page of a project: its path, what its address may hold, its module, which is loaded when it is first opened. */
+/** The pages of a project: path, search parameters, and a module that is loaded when the page is first opened. */
 const pages = [
   createRoute({
     getParentRoute: () => projectRoute,
@@ -185,7 +185,7 @@ const pages = [
   }),
 ] as const;
 
-/** The routes below /console/. */
+/** Creates the router for the paths below /console/. */
 export function createConsoleRouter(client: QueryClient) {
   return createRouter({
     routeTree: rootRoute.addChildren([indexRoute, projectRoute.addChildren(pages)]),

@@ -26,10 +26,10 @@ export function ChartCanvas(props: ChartCanvasProps) {
     if (host === null) return undefined;
     const colour = (name: string): string => getComputedStyle(host).getPropertyValue(`--${name}`);
     const axis = { stroke: colour('faint'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false } };
-    const isWhole = latest.current.data
+    const isInteger = latest.current.data
       .slice(1)
       .every((values) => [...(values ?? [])].every((value) => Number.isInteger(value ?? 0)));
-    const ticks = isWhole ? wholeTicks : anyTicks;
+    const ticks = isInteger ? integerTicks : anyTicks;
     const options: Options = {
       width: host.clientWidth,
       height,
@@ -131,7 +131,7 @@ function zoned(seconds: number, timezone: string): Date {
 
 const anyTicks = Array.from({ length: 22 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** (power - 6))).flat();
 /** Counts have no fractional ticks. */
-const wholeTicks = anyTicks.filter((tick) => tick >= 1);
+const integerTicks = anyTicks.filter((tick) => tick >= 1);
 
 /** Per tick distance in seconds: the label, and what it adds at the start of a year, day or minute. */
 const timeLabels = [

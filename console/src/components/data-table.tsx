@@ -282,10 +282,10 @@ function BodyRow<Row extends RowData>({
         isOpen && 'bg-accent-soft',
       )}
     >
-      {columns.map((column, place) => (
+      {columns.map((column, columnIndex) => (
         <td
           key={column.id}
-          data-label={place === 0 ? undefined : labelOf(column)}
+          data-label={columnIndex === 0 ? undefined : labelOf(column)}
           className={classNames(
             'border-b border-line px-3 py-2 align-top',
             column.align === 'end' && 'sm:text-right',

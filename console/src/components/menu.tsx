@@ -31,8 +31,8 @@ export function Menu({ trigger, groups, align = 'end', heading }: MenuProps) {
             {heading !== undefined && <div className="border-b border-line px-2 py-1.5">{heading}</div>}
             {filled.map((group, index) => (
               <div key={index} className={classNames(index > 0 && 'mt-1 border-t border-line pt-1')}>
-                {group.map((entry, place) => (
-                  <MenuRow key={place} {...entry} />
+                {group.map((entry, entryIndex) => (
+                  <MenuRow key={entryIndex} {...entry} />
                 ))}
               </div>
             ))}

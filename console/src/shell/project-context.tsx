@@ -25,7 +25,7 @@ export function useProject(): ProjectRecord {
 }
 
 /** Tells whether the user has at least this role. The API enforces it; the page only hides actions that would be refused. */
-export function useMay(role: Role): boolean {
+export function useHasRole(role: Role): boolean {
   const { me } = useProjectContext();
   return hasRole(me.role, role);
 }

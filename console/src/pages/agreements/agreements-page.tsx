@@ -22,7 +22,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import {
   type Agreement,
   agreementsPath,
@@ -61,9 +61,9 @@ export function AgreementsPage() {
   const rules = useQuery(rulesQuery(id));
   const agreements = useInfiniteQuery(agreementsQuery(id, state));
   const table = usePageRows(agreements);
-  const [asked, setAsked] = useState<PendingDecision>();
-  const may = { edit: useMay('editor'), decide: useMay('admin') };
-  const columns = useMemo(() => columnsOf(setAsked, may.edit, may.decide), [may.edit, may.decide]);
+  const [pending, setPending] = useState<PendingDecision>();
+  const may = { edit: useHasRole('editor'), decide: useHasRole('admin') };
+  const columns = useMemo(() => columnsOf(setPending, may.edit, may.decide), [may.edit, may.decide]);
   const openForm = (open: boolean): void =>
     void navigate({ search: (before) => ({ ...before, file: open ? true : undefined }) });
   return (
@@ -101,7 +101,7 @@ export function AgreementsPage() {
         </div>
       </div>
       <FileAgreementDialog open={file} onClose={() => openForm(false)} />
-      <DecisionDialog asked={asked} onClose={() => setAsked(undefined)} />
+      <DecisionDialog pending={pending} onClose={() => setPending(undefined)} />
     </>
   );
 }
@@ -127,10 +127,10 @@ const decisions: Readonly<
 };
 
 function DecisionDialog({
-  asked,
+  pending,
   onClose,
 }: {
-  readonly asked: PendingDecision | undefined;
+  readonly pending: PendingDecision | undefined;
   readonly onClose: () => void;
 }) {
   const { id } = useProject();
@@ -142,8 +142,8 @@ function DecisionDialog({
       await refresh(client, agreementsPath(id));
     },
   });
-  if (asked === undefined) return null;
-  const { title, confirm, text } = decisions[asked.decision];
+  if (pending === undefined) return null;
+  const { title, confirm, text } = decisions[pending.decision];
   return (
     <ConfirmDialog
       open
@@ -151,24 +151,25 @@ function DecisionDialog({
         change.reset();
         onClose();
       }}
-      onConfirm={() => change.mutate(asked)}
+      onConfirm={() => change.mutate(pending)}
       title={title}
       confirm={confirm}
-      danger={asked.decision !== 'approve'}
+      danger={pending.decision !== 'approve'}
       busy={change.isPending}
       error={change.error}
     >
       <p>
-        <UserText text={asked.agreement.source} />: {asked.agreement.total_events.toLocaleString('en')} events. {text}
+        <UserText text={pending.agreement.source} />: {pending.agreement.total_events.toLocaleString('en')} events.{' '}
+        {text}
       </p>
     </ConfirmDialog>
   );
 }
 
 function columnsOf(
-  ask: (asked: PendingDecision) => void,
-  mayEdit: boolean,
-  mayDecide: boolean,
+  ask: (pending: PendingDecision) => void,
+  canEdit: boolean,
+  canDecide: boolean,
 ): readonly Column<Agreement>[] {
   return [
     {
@@ -221,7 +222,7 @@ function columnsOf(
       width: '12rem',
       cell: (row) => (
         <span className="flex justify-end gap-2">
-          {decisionsFor(row, mayEdit, mayDecide).map((decision) => (
+          {decisionsFor(row, canEdit, canDecide).map((decision) => (
             <Button key={decision} size="small" onClick={() => ask({ decision, agreement: row })}>
               {decisions[decision].confirm}
             </Button>
@@ -232,9 +233,9 @@ function columnsOf(
   ];
 }
 
-function decisionsFor({ state }: Agreement, mayEdit: boolean, mayDecide: boolean): readonly Decision[] {
-  if (state === 'filed' && mayDecide) return ['approve', 'reject'];
-  return state === 'approved' && mayEdit ? ['end'] : [];
+function decisionsFor({ state }: Agreement, canEdit: boolean, canDecide: boolean): readonly Decision[] {
+  if (state === 'filed' && canDecide) return ['approve', 'reject'];
+  return state === 'approved' && canEdit ? ['end'] : [];
 }
 
 const modes: Readonly<Record<Rules['mode'], string>> = {
@@ -295,7 +296,7 @@ function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) 
       await refresh(client, agreementsPath(id));
     },
   });
-  const complete = source.trim() !== '' && method.trim() !== '' && isWhole(total) && isWhole(speed);
+  const complete = source.trim() !== '' && method.trim() !== '' && isPositiveInteger(total) && isPositiveInteger(speed);
   return (
     <Dialog
       open
@@ -337,10 +338,10 @@ interface CountInputProps {
 }
 
 function CountInput({ label, value, onChange }: CountInputProps) {
-  const error = value === '' || isWhole(value) ? undefined : 'Expected a whole number above 0.';
+  const error = value === '' || isPositiveInteger(value) ? undefined : 'Expected a whole number above 0.';
   return <TextInput label={label} inputMode="numeric" value={value} onChange={onChange} required error={error} />;
 }
 
-function isWhole(text: string): boolean {
+function isPositiveInteger(text: string): boolean {
   return /^[1-9]\d{0,12}$/.test(text.trim());
 }

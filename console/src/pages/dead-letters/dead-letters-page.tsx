@@ -14,7 +14,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import {
   countsQuery,
   type DeadLetter,
@@ -91,30 +91,30 @@ export function DeadLettersPage() {
 
 /** Actions on all matching dead letters. Requires a filter, so that none applies to everything by accident. */
 function BulkActions({ filter }: { readonly filter: LetterFilter }) {
-  const mayChange = useMay('editor');
+  const canEdit = useHasRole('editor');
   const { id } = useProject();
   const client = useQueryClient();
   const toast = useToast();
-  const [asked, setAsked] = useState<'replay' | 'discard'>();
+  const [pending, setPending] = useState<'replay' | 'discard'>();
   const discardAll = useMutation({
     mutationFn: () => discard(id, { filter }),
     onSuccess: async ({ discarded }) => {
-      setAsked(undefined);
+      setPending(undefined);
       toast.done(`${discarded.toLocaleString('en')} discarded.`);
       await refresh(client, lettersPath(id));
     },
   });
-  if (!mayChange || !isFiltered(filter)) return null;
+  if (!canEdit || !isFiltered(filter)) return null;
   return (
     <>
-      <Button onClick={() => setAsked('discard')}>Discard all matching</Button>
-      <Button kind="primary" onClick={() => setAsked('replay')}>
+      <Button onClick={() => setPending('discard')}>Discard all matching</Button>
+      <Button kind="primary" onClick={() => setPending('replay')}>
         Replay all matching
       </Button>
-      {asked === 'replay' && <ReplayDialog filter={filter} onClose={() => setAsked(undefined)} />}
+      {pending === 'replay' && <ReplayDialog filter={filter} onClose={() => setPending(undefined)} />}
       <ConfirmDialog
-        open={asked === 'discard'}
-        onClose={() => setAsked(undefined)}
+        open={pending === 'discard'}
+        onClose={() => setPending(undefined)}
         onConfirm={() => discardAll.mutate()}
         title="Discard all matching?"
         confirm="Discard all"

@@ -15,7 +15,7 @@ import { SidePanel } from '../../components/side-panel.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import {
   discard,
   dryRunOne,
@@ -81,8 +81,8 @@ interface LetterEventProps {
 }
 
 function LetterEvent({ letter, onDone }: LetterEventProps) {
-  const mayChange = useMay('editor');
-  if (letter.state !== 'open' || !mayChange || letter.original_encoding === 'base64') {
+  const canEdit = useHasRole('editor');
+  if (letter.state !== 'open' || !canEdit || letter.original_encoding === 'base64') {
     return (
       <>
         {letter.original_encoding === 'base64' && (
@@ -104,7 +104,7 @@ function LetterEditor({ letter, onDone }: LetterEventProps) {
   const toast = useToast();
   const indented = useMemo(() => indentJson(letter.original), [letter.original]);
   const [text, setText] = useState(indented);
-  const [asked, setAsked] = useState(false);
+  const [pending, setPending] = useState(false);
   const edited = readEdited(text, indented);
   const json = edited.kind === 'ready' ? edited.json : undefined;
   const finish = async (message: string): Promise<void> => {
@@ -144,15 +144,15 @@ function LetterEditor({ letter, onDone }: LetterEventProps) {
         <Button busy={dryRun.isPending} disabled={invalid} onClick={() => dryRun.mutate()}>
           Dry run
         </Button>
-        <Button kind="quiet" onClick={() => setAsked(true)}>
+        <Button kind="quiet" onClick={() => setPending(true)}>
           Discard
         </Button>
       </div>
       <ErrorNote error={replay.error ?? dryRun.error} />
       {dryRun.data !== undefined && <DryRunOutcome result={dryRun.data} />}
       <ConfirmDialog
-        open={asked}
-        onClose={() => setAsked(false)}
+        open={pending}
+        onClose={() => setPending(false)}
         onConfirm={() => discardOne.mutate()}
         title="Discard this event?"
         confirm="Discard"

@@ -116,7 +116,7 @@ function PropertyFilterBar({ filters, names, onChange }: PropertyFilterBarProps)
             label={`Remove filter on ${filter.key}`}
             size="small"
             icon={<X aria-hidden="true" className="size-3.5" />}
-            onClick={() => onChange(filters.filter((_each, place) => place !== index))}
+            onClick={() => onChange(filters.filter((_each, at) => at !== index))}
           />
         </span>
       ))}

@@ -19,12 +19,12 @@ export function volumeOf(results: EventCounts['results'], interval: Interval): V
   const ranked = [...sums].sort(([, left], [, right]) => right - left).map(([label]) => label);
   const named = ranked.length > tones.length ? ranked.slice(0, tones.length - 1) : ranked;
   const times = withGaps([...new Set(results.map(({ time }) => Date.parse(time) / 1000))].sort(byNumber), interval);
-  const place = new Map(times.map((time, index) => [time, index]));
+  const indexByTime = new Map(times.map((time, index) => [time, index]));
   const labels = named.length < ranked.length ? [...named, 'all others'] : named;
   const values = new Map(labels.map((label) => [label, times.map(() => 0)]));
   for (const row of results) {
     const line = values.get(labelOf(row)) ?? values.get('all others');
-    const index = place.get(Date.parse(row.time) / 1000);
+    const index = indexByTime.get(Date.parse(row.time) / 1000);
     if (line !== undefined && index !== undefined) line[index] = (line[index] ?? 0) + row.count;
   }
   const series = labels.map((label, index) => ({

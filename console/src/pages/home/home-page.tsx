@@ -19,7 +19,7 @@ import { StatTile } from '../../components/stat-tile.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { anyEventQuery, chartStart, countsQuery, hourlySums, type ListedRun, runsQuery } from './home-query.ts';
 
@@ -170,7 +170,7 @@ function factsOf({ stage, done, unit, rate, eta_seconds: eta }: ListedRun['stage
 
 /** Rates of the project, and the backlog of the whole service. */
 function FlowTiles({ status }: { readonly status: ProjectStatus | undefined }) {
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   return (
     <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       <StatTile

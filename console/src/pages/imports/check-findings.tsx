@@ -9,7 +9,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
 import { unusualValueFields } from './choice-fields.ts';
-import { ChangeRulesLink, CheckProblems } from './check-held.tsx';
+import { ChangeRulesLink, CheckProblems } from './check-problems.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import type { Run } from './imports-query.ts';
 import { isHeldByCheck } from '../../components/run-state-badge.tsx';

@@ -7,7 +7,7 @@ import { Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/section.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { request } from '../../api/request.ts';
-import { RejectedLink } from './check-held.tsx';
+import { RejectedLink } from './check-problems.tsx';
 import { CheckFindings } from './check-findings.tsx';
 import { configPath, type Preflight, type Run, startRun, useRun } from './imports-query.ts';
 import { PreflightList } from './preflight-list.tsx';
@@ -41,12 +41,7 @@ export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }:
   });
   if (runId !== undefined) {
     return (
-      <Checked
-        place={{ projectId, configId, runId }}
-        onAgain={() => onRun(undefined)}
-        onBack={onBack}
-        onDone={onDone}
-      />
+      <Checked ids={{ projectId, configId, runId }} onAgain={() => onRun(undefined)} onBack={onBack} onDone={onDone} />
     );
   }
   return (
@@ -75,18 +70,18 @@ export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }:
 }
 
 interface CheckedProps {
-  readonly place: { readonly projectId: number; readonly configId: number; readonly runId: string };
+  readonly ids: { readonly projectId: number; readonly configId: number; readonly runId: string };
   readonly onAgain: () => void;
   readonly onBack: () => void;
   readonly onDone: () => void;
 }
 
-function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
-  const run = useRun(place);
+function Checked({ ids, onAgain, onBack, onDone }: CheckedProps) {
+  const run = useRun(ids);
   const state = run.data?.state;
   const isEnded = state === 'completed' || state === 'failed';
   const hasResult = run.data !== undefined && isChecked(run.data);
-  const check = useQuery({ ...checkQuery(place), enabled: isEnded && hasResult, retry: false });
+  const check = useQuery({ ...checkQuery(ids), enabled: isEnded && hasResult, retry: false });
   return (
     <div className="flex flex-col gap-4">
       <ErrorNote error={run.error} />
@@ -99,7 +94,7 @@ function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
       {check.data !== undefined && run.data !== undefined && <CheckFindings check={check.data} run={run.data} />}
       <ErrorNote error={check.error} />
       {isEnded && !hasResult && <EmptyState title="The check did not run">See the error above.</EmptyState>}
-      <CheckedFooter {...{ place, onAgain, onBack, onDone }} run={run.data} verdict={check.data?.verdict} />
+      <CheckedFooter {...{ ids, onAgain, onBack, onDone }} run={run.data} verdict={check.data?.verdict} />
     </div>
   );
 }
@@ -111,7 +106,7 @@ interface CheckedFooterProps extends CheckedProps {
 }
 
 /** Offers to continue, or after a failed check the action that resolves it: skip rejected records, load anyway or change the rules. */
-function CheckedFooter({ place, run, verdict, onAgain, onBack, onDone }: CheckedFooterProps) {
+function CheckedFooter({ ids, run, verdict, onAgain, onBack, onDone }: CheckedFooterProps) {
   if (run === undefined || !isHeldByCheck(run)) {
     const isPassed = run?.state === 'completed' && verdict === 'passed';
     return (
@@ -122,7 +117,7 @@ function CheckedFooter({ place, run, verdict, onAgain, onBack, onDone }: Checked
   }
   const [action] = actionsOf(run);
   const rejected = run.totals.rejected.toLocaleString('en');
-  const rejectedLink = <RejectedLink place={place} rejected={run.totals.rejected} />;
+  const rejectedLink = <RejectedLink ids={ids} rejected={run.totals.rejected} />;
   if (action !== 'skip_rejected' && action !== 'load_in_addition') {
     return (
       <WizardFooter onNext={onBack} next="Change rules">

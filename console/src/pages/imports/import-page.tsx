@@ -14,7 +14,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { Section } from '../../components/section.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { configPath, configQuery, configsPath, runsQuery, settingsQuery, type ImportConfig } from './imports-query.ts';
 import { RunsTable } from './runs-table.tsx';
 import { sourceName } from './source-name.ts';
@@ -71,8 +71,8 @@ export function ImportPage() {
 
 function Actions({ config }: { readonly config: ImportConfig }) {
   const { id } = useProject();
-  const [asked, setAsked] = useState(false);
-  const mayEdit = useMay('editor');
+  const [pending, setPending] = useState(false);
+  const canEdit = useHasRole('editor');
   const client = useQueryClient();
   const navigate = useNavigate();
   const params = { projectId: String(id) };
@@ -83,11 +83,11 @@ function Actions({ config }: { readonly config: ImportConfig }) {
       await refresh(client, configsPath(id));
     },
   });
-  if (!mayEdit) return null;
+  if (!canEdit) return null;
   const wizard = '/projects/$projectId/imports/new';
   return (
     <>
-      <Button onClick={() => setAsked(true)}>Delete</Button>
+      <Button onClick={() => setPending(true)}>Delete</Button>
       <Link to={wizard} params={params} search={{ step: 'connection', config: config.id }} className={buttonStyle()}>
         Edit
       </Link>
@@ -100,8 +100,8 @@ function Actions({ config }: { readonly config: ImportConfig }) {
         Run again
       </Link>
       <ConfirmDialog
-        open={asked}
-        onClose={() => setAsked(false)}
+        open={pending}
+        onClose={() => setPending(false)}
         onConfirm={() => remove.mutate()}
         title="Delete this import?"
         confirm="Delete import"

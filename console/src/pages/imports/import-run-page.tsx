@@ -18,7 +18,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { CheckFindings } from './check-findings.tsx';
-import { CheckProblems } from './check-held.tsx';
+import { CheckProblems } from './check-problems.tsx';
 import type { RunTab } from './imports-search.ts';
 import {
   configQuery,
@@ -26,7 +26,7 @@ import {
   type Preflight,
   type Run,
   runPath,
-  type RunPlace,
+  type RunIds,
   useRun,
 } from './imports-query.ts';
 import { PreflightList } from './preflight-list.tsx';
@@ -34,7 +34,7 @@ import { Reconciliation, ReportLink, Verdict } from './reconciliation.tsx';
 import { RejectedRecords } from './rejected-records.tsx';
 import { checkQuery, hasPreflight, isChecked } from './run-results.ts';
 import { RunStages } from './run-stages.tsx';
-import { RunSteering } from './run-steering.tsx';
+import { RunActionBar } from './run-action-bar.tsx';
 
 const route = getRouteApi('/projects/$projectId/imports/$configId/runs/$runId');
 
@@ -52,10 +52,10 @@ export function ImportRunPage() {
   const { configId, runId } = route.useParams();
   const { tab = 'progress' } = route.useSearch();
   const navigate = route.useNavigate();
-  const place = { projectId, configId: Number(configId), runId };
-  const run = useRun(place);
-  const isCommand = place.configId === commandLineConfigId;
-  const config = useQuery({ ...configQuery(projectId, place.configId), enabled: !isCommand });
+  const ids = { projectId, configId: Number(configId), runId };
+  const run = useRun(ids);
+  const isCommand = ids.configId === commandLineConfigId;
+  const config = useQuery({ ...configQuery(projectId, ids.configId), enabled: !isCommand });
   const name = isCommand ? 'Command line' : (config.data?.name ?? 'Import');
   if (run.data === undefined) {
     return (
@@ -67,7 +67,7 @@ export function ImportRunPage() {
   }
   return (
     <>
-      <Breadcrumb place={place} name={name} />
+      <Breadcrumb ids={ids} name={name} />
       <PageHeader
         title="Import run"
         heading={
@@ -82,8 +82,8 @@ export function ImportRunPage() {
         }
         actions={
           <>
-            {!isCommand && <ReportLink place={place} />}
-            <RunSteering place={place} run={run.data} />
+            {!isCommand && <ReportLink ids={ids} />}
+            <RunActionBar ids={ids} run={run.data} />
           </>
         }
       />
@@ -96,7 +96,7 @@ export function ImportRunPage() {
           value={tab}
           onChange={(next) => void navigate({ search: next === 'progress' ? {} : { tab: next }, replace: true })}
         >
-          <TabContent tab={tab} place={place} run={run.data} />
+          <TabContent tab={tab} ids={ids} run={run.data} />
         </Tabs>
       )}
     </>
@@ -104,7 +104,7 @@ export function ImportRunPage() {
 }
 
 /** Links to the import; runs of the command line have none. */
-function Breadcrumb({ place: { projectId, configId }, name }: { readonly place: RunPlace; readonly name: string }) {
+function Breadcrumb({ ids: { projectId, configId }, name }: { readonly ids: RunIds; readonly name: string }) {
   const params = { projectId: String(projectId), configId: String(configId) };
   return (
     <p className="pb-1 text-sm text-soft">
@@ -179,23 +179,23 @@ function Reason({ run: { reason, state } }: { readonly run: Run }) {
   );
 }
 
-function TabContent({ tab, place, run }: { readonly tab: RunTab; readonly place: RunPlace; readonly run: Run }) {
+function TabContent({ tab, ids, run }: { readonly tab: RunTab; readonly ids: RunIds; readonly run: Run }) {
   switch (tab) {
     case 'progress':
       return (
         <div className="flex flex-col gap-4">
-          {run.state === 'completed' && run.options.last === 'report' && <Verdict place={place} stamp={stampOf(run)} />}
+          {run.state === 'completed' && run.options.last === 'report' && <Verdict ids={ids} stamp={stampOf(run)} />}
           <Progress run={run} />
         </div>
       );
     case 'check':
-      return <CheckTab place={place} run={run} />;
+      return <CheckTab ids={ids} run={run} />;
     case 'rejected':
-      return <RejectedRecords place={place} count={run.totals.rejected} />;
+      return <RejectedRecords ids={ids} count={run.totals.rejected} />;
     case 'reconciliation':
-      return <Reconciliation place={place} stamp={stampOf(run)} />;
+      return <Reconciliation ids={ids} stamp={stampOf(run)} />;
     case 'preflight':
-      return <PreflightTab place={place} run={run} />;
+      return <PreflightTab ids={ids} run={run} />;
   }
 }
 
@@ -203,18 +203,18 @@ function stampOf({ state, stage }: Run): string {
   return `${state} ${stage}`;
 }
 
-function CheckTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
+function CheckTab({ ids, run }: { readonly ids: RunIds; readonly run: Run }) {
   const isDone = isChecked(run);
-  const check = useQuery({ ...checkQuery(place), enabled: isDone, retry: false });
+  const check = useQuery({ ...checkQuery(ids), enabled: isDone, retry: false });
   if (check.data !== undefined) return <CheckFindings check={check.data} run={run} />;
   if (check.error !== null) return <ErrorState error={check.error} onRetry={() => void check.refetch()} />;
   if (isDone) return <Loading label="Loading check" />;
   return <EmptyState title="Not checked yet">Results appear here when the check is done.</EmptyState>;
 }
 
-function PreflightTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
+function PreflightTab({ ids, run }: { readonly ids: RunIds; readonly run: Run }) {
   const hasResult = hasPreflight(run);
-  const query = apiQuery<Preflight>(`${runPath(place)}/preflight`);
+  const query = apiQuery<Preflight>(`${runPath(ids)}/preflight`);
   const preflight = useQuery({ ...query, enabled: hasResult, retry: false });
   if (!hasResult) {
     return run.options.preflight ? (
@@ -272,8 +272,8 @@ function RunTotals({ run }: { readonly run: Run }) {
             ['Speed', options.events_per_second === 0 ? 'unlimited' : `${options.events_per_second} events/s`],
             ['Error tolerance', `${(options.rejected_max * 100).toLocaleString('en')} %`],
             ['Transform', options.transform === null ? 'none' : <UserText key="x" text={options.transform.name} />],
-            ['Started', <TimeText key="made" time={run.started_at} />],
-            ['Finished', <TimeText key="over" time={run.finished_at} />],
+            ['Started', <TimeText key="started" time={run.started_at} />],
+            ['Finished', <TimeText key="finished" time={run.finished_at} />],
           ]}
         />
       </Section>

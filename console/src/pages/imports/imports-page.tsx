@@ -12,7 +12,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { type PageRows, usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { configsQuery, type ImportConfig, runsQuery, sourcesQuery } from './imports-query.ts';
 import { importRunStates } from '../../../../src/wire/contract/import-run-states.ts';
 import { RunsTable } from './runs-table.tsx';
@@ -52,7 +52,7 @@ export function ImportsPage() {
 
 function NewImport() {
   const { id } = useProject();
-  if (!useMay('editor')) return null;
+  if (!useHasRole('editor')) return null;
   return (
     <Link
       to="/projects/$projectId/imports/new"

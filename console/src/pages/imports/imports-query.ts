@@ -42,16 +42,16 @@ export function configPath(projectId: number, configId: number): string {
   return `${configsPath(projectId)}/${configId}`;
 }
 
-/** Takes the place of a config id for runs of the command line. */
+/** Takes the ids of a config id for runs of the command line. */
 export const commandLineConfigId = 0;
 
-export interface RunPlace {
+export interface RunIds {
   readonly projectId: number;
   readonly configId: number;
   readonly runId: string;
 }
 
-export function runPath({ projectId, configId, runId }: RunPlace): string {
+export function runPath({ projectId, configId, runId }: RunIds): string {
   return `${configPath(projectId, configId)}/runs/${encodeURIComponent(runId)}`;
 }
 
@@ -89,8 +89,8 @@ export function historicalSettingsQuery(projectId: number) {
   return apiQuery<HistoricalSettings>(projectPath(projectId, 'historical_migrations/settings'));
 }
 
-export function runQuery(place: RunPlace) {
-  return apiQuery<Run>(runPath(place));
+export function runQuery(ids: RunIds) {
+  return apiQuery<Run>(runPath(ids));
 }
 
 /** Lists import apps that can be used as a source. */
@@ -107,12 +107,12 @@ export function startRun(projectId: number, configId: number, body: object): Pro
 
 export type Verb = 'pause' | 'resume' | 'cancel' | 'retry_rejected' | 'verify' | 'promote' | 'undo';
 
-export function steerRun(place: RunPlace, verb: Verb, body?: object): Promise<Run> {
-  return request<Run>(`${runPath(place)}/${verb}`, { method: 'POST', ...(body === undefined ? {} : { body }) });
+export function controlRun(ids: RunIds, verb: Verb, body?: object): Promise<Run> {
+  return request<Run>(`${runPath(ids)}/${verb}`, { method: 'POST', ...(body === undefined ? {} : { body }) });
 }
 
-export function dryUndo(place: RunPlace): Promise<UndoPlan> {
-  return request<UndoPlan>(`${runPath(place)}/undo`, { method: 'POST', body: { dry_run: true } });
+export function dryUndo(ids: RunIds): Promise<UndoPlan> {
+  return request<UndoPlan>(`${runPath(ids)}/undo`, { method: 'POST', body: { dry_run: true } });
 }
 
 export type Schedule = ImportScheduleRecord;
@@ -177,24 +177,24 @@ export function changeSettings(projectId: number, configId: number, settings: Se
 }
 
 /** Returns a run; until it ends, the progress stream keeps it up to date. */
-export function useRun({ projectId, configId, runId }: RunPlace): UseQueryResult<Run> {
+export function useRun({ projectId, configId, runId }: RunIds): UseQueryResult<Run> {
   const client = useQueryClient();
   const query = useQuery(runQuery({ projectId, configId, runId }));
   const state = query.data?.state;
   const isOpen = state !== undefined && isUnfinished(state);
   useEffect(() => {
     if (!isOpen) return undefined;
-    const place = { projectId, configId, runId };
+    const ids = { projectId, configId, runId };
     const abort = new AbortController();
-    const read = readStream(`${runPath(place)}/progress`, {
+    const read = readStream(`${runPath(ids)}/progress`, {
       signal: abort.signal,
       waitForSignIn: (signal) => waitForSignIn(client, signal),
       onMessage: ({ event, data }) => {
-        if (event === 'progress') client.setQueryData(runQuery(place).queryKey, parseExact(data) as Run);
+        if (event === 'progress') client.setQueryData(runQuery(ids).queryKey, parseExact(data) as Run);
       },
     });
     // If the stream is refused, the run itself reports the same error.
-    read.catch(() => client.invalidateQueries({ queryKey: runQuery(place).queryKey }));
+    read.catch(() => client.invalidateQueries({ queryKey: runQuery(ids).queryKey }));
     return () => abort.abort();
   }, [client, isOpen, projectId, configId, runId]);
   return query;

@@ -14,7 +14,7 @@ import { isField, readSchema } from '../../components/schema-values.ts';
 import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { AgreementStep } from './agreement-step.tsx';
 import { CheckStep } from './check-step.tsx';
 import { ConnectionStep } from './connection-step.tsx';
@@ -28,7 +28,7 @@ import {
   settingsQuery,
   sourcesQuery,
   startRun,
-  steerRun,
+  controlRun,
   useRun,
 } from './imports-query.ts';
 import { type WizardStep, wizardSteps } from './imports-search.ts';
@@ -43,12 +43,12 @@ const route = getRouteApi('/projects/$projectId/imports/new');
 /** The import wizard, from source to start. The current step is in the URL. */
 export function NewImportPage() {
   const { step = 'source' } = route.useSearch();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   return (
     <>
       <PageHeader title="New import" description="Nothing is loaded until you start the import in the last step." />
       <Steps current={step} />
-      {mayEdit ? (
+      {canEdit ? (
         <Step step={step} />
       ) : (
         <EmptyState title="No permission to import">Ask an administrator for the editor role.</EmptyState>
@@ -163,9 +163,9 @@ interface LastStepsProps {
 
 function LastSteps({ projectId, configId, runId, source, step, needsAgreement, onStep }: LastStepsProps) {
   const navigate = route.useNavigate();
-  const place = { projectId, configId, runId };
-  const run = useRun(place);
-  const check = useQuery(checkQuery(place));
+  const ids = { projectId, configId, runId };
+  const run = useRun(ids);
+  const check = useQuery(checkQuery(ids));
   if (run.data === undefined || check.data === undefined) {
     const error = run.error ?? check.error;
     return error === null ? <Loading /> : <ErrorState error={error} />;
@@ -299,15 +299,15 @@ function StartStep({ projectId, configId, run, events, onBack, onStarted }: Star
   const client = useQueryClient();
   const [records, setRecords] = useState('1000');
   const limit = Number(records);
-  const place = { projectId, configId, runId: run.id };
+  const ids = { projectId, configId, runId: run.id };
   const start = useMutation({
     mutationFn: (kind: 'all' | 'trial') =>
       kind === 'all'
-        ? steerRun(place, 'resume', loadBody(run))
+        ? controlRun(ids, 'resume', loadBody(run))
         : startRun(projectId, configId, { last: 'report', limit }),
     onSuccess: (started) => {
       // Without this the run page would show the cached check run, which has ended.
-      client.setQueryData(runQuery({ ...place, runId: started.id }).queryKey, started);
+      client.setQueryData(runQuery({ ...ids, runId: started.id }).queryKey, started);
       onStarted(started);
     },
   });

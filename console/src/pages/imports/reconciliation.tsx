@@ -14,19 +14,19 @@ import { saveFile, toCsv } from '../../components/save-file.ts';
 import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { runPath, type RunPlace } from './imports-query.ts';
+import { runPath, type RunIds } from './imports-query.ts';
 import { reportQuery, type Report, type ReportCell, type ReportDay } from './run-results.ts';
 
 type Row = ReportDay & { readonly counts: readonly ReportCell[] };
 
 interface ReportOptions {
-  readonly place: RunPlace;
+  readonly ids: RunIds;
   /** Changes whenever the report of the run may have changed. */
   readonly stamp: string;
 }
 
-function useReport({ place, stamp }: ReportOptions) {
-  const query = reportQuery(place);
+function useReport({ ids, stamp }: ReportOptions) {
+  const query = reportQuery(ids);
   return useQuery({ queryKey: [...query.queryKey, stamp], queryFn: query.queryFn as () => Promise<Report> });
 }
 
@@ -45,8 +45,8 @@ function VerdictNotice({ report: { verdict, summary } }: { readonly report: Pick
 }
 
 /** Compares source and store by day and event, with control totals. */
-export function Reconciliation({ place, stamp }: ReportOptions) {
-  const report = useReport({ place, stamp });
+export function Reconciliation({ ids, stamp }: ReportOptions) {
+  const report = useReport({ ids, stamp });
   if (report.data === undefined) {
     return report.error === null ? (
       <Loading label="Loading report" />
@@ -79,9 +79,9 @@ export function Reconciliation({ place, stamp }: ReportOptions) {
 }
 
 /** Opens the report as a standalone page, for archiving. */
-export function ReportLink({ place }: { readonly place: RunPlace }) {
+export function ReportLink({ ids }: { readonly ids: RunIds }) {
   return (
-    <a href={`${runPath(place)}/report?format=html`} target="_blank" rel="noreferrer" className={buttonStyle('plain')}>
+    <a href={`${runPath(ids)}/report?format=html`} target="_blank" rel="noreferrer" className={buttonStyle('plain')}>
       <ExternalLink aria-hidden="true" className="size-4" /> Report
     </a>
   );

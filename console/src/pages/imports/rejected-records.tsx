@@ -7,14 +7,14 @@ import { ErrorState } from '../../components/error-state.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Section } from '../../components/section.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { runPath, type RunPlace } from './imports-query.ts';
+import { runPath, type RunIds } from './imports-query.ts';
 import { readRejected, type Rejected } from './run-results.ts';
 
 const shownMax = 100;
 
 /** Rejected records, unchanged from the source. */
-export function RejectedRecords({ place, count }: { readonly place: RunPlace; readonly count: number }) {
-  const path = `${runPath(place)}/rejected`;
+export function RejectedRecords({ ids, count }: { readonly ids: RunIds; readonly count: number }) {
+  const path = `${runPath(ids)}/rejected`;
   const rejected = useQuery({
     queryKey: [path, count],
     queryFn: ({ signal }) => readRejected(path, shownMax, signal),
@@ -39,7 +39,7 @@ export function RejectedRecords({ place, count }: { readonly place: RunPlace; re
       title="Rejected records"
       description={more ? `First ${shownMax}. Download the file for all of them.` : `${records.length} in total`}
       actions={
-        <a href={path} download={`rejected-${place.runId}.ndjson`} className={buttonStyle('plain', 'small')}>
+        <a href={path} download={`rejected-${ids.runId}.ndjson`} className={buttonStyle('plain', 'small')}>
           <Download aria-hidden="true" className="size-3.5" /> Download NDJSON
         </a>
       }

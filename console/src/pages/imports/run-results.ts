@@ -2,7 +2,7 @@ import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/imp
 import type { UnusualValue } from '../../../../src/wire/contract/unusual-values.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
-import { runPath, type Run, type RunPlace } from './imports-query.ts';
+import { runPath, type Run, type RunIds } from './imports-query.ts';
 
 /** The part of a check result that the console shows. */
 export interface CheckResult {
@@ -90,12 +90,12 @@ export function hasPreflight({ options, state, stages }: Pick<Run, 'options' | '
   return options.preflight && (hasStarted || state === 'failed');
 }
 
-export function checkQuery(place: RunPlace) {
-  return apiQuery<CheckResult>(`${runPath(place)}/check`);
+export function checkQuery(ids: RunIds) {
+  return apiQuery<CheckResult>(`${runPath(ids)}/check`);
 }
 
-export function reportQuery(place: RunPlace) {
-  return apiQuery<Report>(`${runPath(place)}/report`, { format: 'json' });
+export function reportQuery(ids: RunIds) {
+  return apiQuery<Report>(`${runPath(ids)}/report`, { format: 'json' });
 }
 
 /** A rejected record. */

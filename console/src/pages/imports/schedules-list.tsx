@@ -15,7 +15,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { type PageRows, usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import {
   deleteSchedule,
   pauseSchedule,
@@ -34,7 +34,7 @@ const pollMs = 5_000;
 /** Schedules of imports. The URL contains the open form: `new`, or the id of the import. */
 export function SchedulesList() {
   const { id } = useProject();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const { set } = route.useSearch();
   const navigate = route.useNavigate();
   const schedules = useInfiniteQuery({ ...schedulesQuery(id), refetchInterval: pollMs });
@@ -56,22 +56,22 @@ export function SchedulesList() {
   const { rows } = table;
   const taken = useMemo(() => new Set(rows?.map((row) => row.plugin_config)), [rows]);
   const edited = rows?.find((row) => String(row.plugin_config) === set);
-  const add = mayEdit && <Button onClick={() => open('new')}>New schedule</Button>;
+  const add = canEdit && <Button onClick={() => open('new')}>New schedule</Button>;
   return (
     <div className="flex flex-col gap-3">
       <div className="flex justify-end">{add}</div>
       <SchedulesTable
         projectId={id}
         {...table}
-        onAction={mayEdit ? onAction : undefined}
+        onAction={canEdit ? onAction : undefined}
         empty={
           <EmptyState title="No schedules">
             A schedule runs an import every few minutes or once a day and imports what is new.
           </EmptyState>
         }
       />
-      {mayEdit && set !== undefined && rows === undefined && <Loading rows={1} />}
-      {mayEdit && rows !== undefined && (set === 'new' || edited !== undefined) && (
+      {canEdit && set !== undefined && rows === undefined && <Loading rows={1} />}
+      {canEdit && rows !== undefined && (set === 'new' || edited !== undefined) && (
         <ScheduleDialog key={set} schedule={edited} taken={taken} onClose={() => open(undefined)} />
       )}
       {deleting !== undefined && <DeleteDialog schedule={deleting} onClose={() => setDeleting(undefined)} />}

@@ -35,8 +35,8 @@ export function KeysPage() {
   const navigate = route.useNavigate();
   const keys = useQuery(keysQuery);
   const [issued, setIssued] = useState<KeyWithValue>();
-  const [asked, setAsked] = useState<PendingAction>();
-  const columns = useMemo(() => columnsOf(setAsked), []);
+  const [pending, setPending] = useState<PendingAction>();
+  const columns = useMemo(() => columnsOf(setPending), []);
   const openForm = (open: boolean): void => void navigate({ search: open ? { create: true } : {} });
   return (
     <>
@@ -71,18 +71,18 @@ export function KeysPage() {
         }}
       />
       <KeyValueDialog issued={issued} onClose={() => setIssued(undefined)} />
-      <ChangeDialog asked={asked} onClose={() => setAsked(undefined)} onRolled={setIssued} />
+      <ChangeDialog pending={pending} onClose={() => setPending(undefined)} onRolled={setIssued} />
     </>
   );
 }
 
 interface ChangeDialogProps {
-  readonly asked: PendingAction | undefined;
+  readonly pending: PendingAction | undefined;
   readonly onClose: () => void;
   readonly onRolled: (key: KeyWithValue) => void;
 }
 
-function ChangeDialog({ asked, onClose, onRolled }: ChangeDialogProps) {
+function ChangeDialog({ pending, onClose, onRolled }: ChangeDialogProps) {
   const client = useQueryClient();
   const toast = useToast();
   const change = useMutation({
@@ -95,8 +95,8 @@ function ChangeDialog({ asked, onClose, onRolled }: ChangeDialogProps) {
       await refresh(client, keysPath);
     },
   });
-  if (asked === undefined) return null;
-  const { action, key } = asked;
+  if (pending === undefined) return null;
+  const { action, key } = pending;
   const close = (): void => {
     change.reset();
     onClose();
@@ -105,7 +105,7 @@ function ChangeDialog({ asked, onClose, onRolled }: ChangeDialogProps) {
     <ConfirmDialog
       open
       onClose={close}
-      onConfirm={() => change.mutate(asked)}
+      onConfirm={() => change.mutate(pending)}
       title={action === 'roll' ? 'Roll this key?' : 'Revoke this key?'}
       confirm={action === 'roll' ? 'Roll key' : 'Revoke key'}
       busy={change.isPending}
@@ -121,7 +121,7 @@ function ChangeDialog({ asked, onClose, onRolled }: ChangeDialogProps) {
   );
 }
 
-function columnsOf(ask: (asked: PendingAction) => void): readonly Column<Key>[] {
+function columnsOf(ask: (pending: PendingAction) => void): readonly Column<Key>[] {
   return [
     {
       id: 'label',

@@ -17,8 +17,8 @@ import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
-import { NotificationsSection } from './notices-section.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
+import { NotificationsSection } from './notifications-section.tsx';
 import { changeProject, deleteProject, resetProjectKey } from './project-change.ts';
 
 /** The settings of a project. */
@@ -49,7 +49,7 @@ export function SettingsPage() {
 /** Name and time zone. */
 function GeneralSection() {
   const project = useProject();
-  const mayChange = useMay('editor');
+  const canEdit = useHasRole('editor');
   const client = useQueryClient();
   const toast = useToast();
   const [name, setName] = useState(project.name);
@@ -72,17 +72,17 @@ function GeneralSection() {
           save.mutate();
         }}
       >
-        <TextInput label="Name" value={name} onChange={setName} maxLength={200} required disabled={!mayChange} />
+        <TextInput label="Name" value={name} onChange={setName} maxLength={200} required disabled={!canEdit} />
         <Select
           label="Time zone"
           hint="Used for times in the console and days in charts."
           value={timezone}
           choices={zonesWith(timezone)}
           onChange={setTimezone}
-          disabled={!mayChange}
+          disabled={!canEdit}
         />
         <ErrorNote error={save.error} />
-        {mayChange && (
+        {canEdit && (
           <div>
             <Button kind="primary" type="submit" busy={save.isPending} disabled={!dirty || name.trim() === ''}>
               Save
@@ -103,15 +103,15 @@ function zonesWith(current: string): { readonly value: string; readonly label: s
 /** The key that client libraries use to send events. */
 function ProjectKeySection() {
   const { id, api_token: key } = useProject();
-  const mayChange = useMay('admin');
+  const canEdit = useHasRole('admin');
   const client = useQueryClient();
   const toast = useToast();
-  const [asked, setAsked] = useState(false);
+  const [pending, setPending] = useState(false);
   const reset = useMutation({
     mutationFn: () => resetProjectKey(id),
     onSuccess: async () => {
       await refresh(client, '/api/projects');
-      setAsked(false);
+      setPending(false);
       toast.done('Project key reset. The old key is refused.');
     },
   });
@@ -119,12 +119,12 @@ function ProjectKeySection() {
     <Section
       title="Project key"
       description="Client libraries use this key to send events. It is public and allows nothing else."
-      actions={mayChange && <Button onClick={() => setAsked(true)}>Reset key</Button>}
+      actions={canEdit && <Button onClick={() => setPending(true)}>Reset key</Button>}
     >
       <CodeBlock code={key} label="Copy project key" />
       <ConfirmDialog
-        open={asked}
-        onClose={() => setAsked(false)}
+        open={pending}
+        onClose={() => setPending(false)}
         onConfirm={() => reset.mutate()}
         title="Reset the project key?"
         confirm="Reset key"
@@ -140,7 +140,7 @@ function ProjectKeySection() {
 /** Deletes the project; visible to admins only. */
 function DeleteSection() {
   const [open, setOpen] = useState(false);
-  if (!useMay('admin')) return null;
+  if (!useHasRole('admin')) return null;
   return (
     <Section title="Delete project" description="Permanently deletes its configs, persons, groups and keys.">
       <Button kind="danger" onClick={() => setOpen(true)}>

@@ -12,7 +12,7 @@ import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay } from '../../shell/project-context.tsx';
+import { useHasRole } from '../../shell/project-context.tsx';
 import { serviceStatusQuery } from '../../api/status.ts';
 
 const pollMs = 3_000;
@@ -20,7 +20,7 @@ const tones = { ok: 'ok', degraded: 'warn', unavailable: 'danger' } as const;
 
 /** The state of the whole service. */
 export function StatusPage() {
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   const status = useQuery({ ...serviceStatusQuery, enabled: isAdmin, refetchInterval: pollMs });
   const { data, error } = status;
   return (

@@ -32,7 +32,7 @@ import { Sparkline } from '../../components/sparkline.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Switch } from '../../components/switch.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { deliveriesQuery, pluginInfo, type Transformation } from './transformation-queries.ts';
 import { type ChainChanges, useChainChanges } from './use-chain-changes.ts';
 
@@ -52,7 +52,7 @@ interface ChainListProps {
 /** The chain. Steps are reordered by dragging with pointer or keyboard, or from the row menu. */
 export function ChainList({ rows, all }: ChainListProps) {
   const { id } = useProject();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const changes = useChainChanges(id);
   const deliveries = useQuery({ ...deliveriesQuery(id), refetchInterval: pollMs });
   const byId = useMemo(
@@ -69,8 +69,8 @@ export function ChainList({ rows, all }: ChainListProps) {
   const onDragEnd = ({ active, over }: DragEndEvent): void => {
     setDraggedId(undefined);
     const row = all.find((each) => each.id === active.id);
-    const place = all.findIndex((each) => each.id === over?.id);
-    if (row !== undefined && place >= 0 && active.id !== over?.id) changes.moveTo(row, place);
+    const position = all.findIndex((each) => each.id === over?.id);
+    if (row !== undefined && position >= 0 && active.id !== over?.id) changes.moveTo(row, position);
   };
   return (
     <DndContext
@@ -97,13 +97,13 @@ export function ChainList({ rows, all }: ChainListProps) {
               shown={rows.length}
               top={top}
               measure={inView.measure}
-              place={all.indexOf(row)}
+              position={all.indexOf(row)}
               count={all.length}
               deliveries={byId.get(row.id)}
               changes={changes}
-              mayEdit={mayEdit}
-              // Not while filtered: hidden rows have no place to drop a step.
-              mayDrag={mayEdit && rows.length === all.length && all.length > 1}
+              canEdit={canEdit}
+              // Not while filtered: hidden rows have no position to drop a step.
+              canDrag={canEdit && rows.length === all.length && all.length > 1}
             />
           ))}
         </ol>
@@ -135,18 +135,18 @@ interface ChainRowProps {
   readonly top: number;
   readonly measure: (element: HTMLElement | null) => void;
   /** Index in the chain, from 0. */
-  readonly place: number;
+  readonly position: number;
   readonly count: number;
   readonly deliveries: Deliveries | undefined;
   readonly changes: ChainChanges;
-  readonly mayEdit: boolean;
-  readonly mayDrag: boolean;
+  readonly canEdit: boolean;
+  readonly canDrag: boolean;
 }
 
 /** One step of the chain. */
 function ChainRow(props: ChainRowProps) {
-  const { row, index, shown, top, measure, place, count, deliveries, changes, mayEdit, mayDrag } = props;
-  const sortable = useSortable({ id: row.id, disabled: !mayDrag });
+  const { row, index, shown, top, measure, position, count, deliveries, changes, canEdit, canDrag } = props;
+  const sortable = useSortable({ id: row.id, disabled: !canDrag });
   const { setNodeRef, setActivatorNodeRef, attributes, listeners, transform, transition, isDragging } = sortable;
   const ref = useCallback(
     (element: HTMLLIElement | null) => {
@@ -168,7 +168,7 @@ function ChainRow(props: ChainRowProps) {
         isDragging && 'z-10 rounded-lg bg-surface shadow-float',
       )}
     >
-      {mayDrag && (
+      {canDrag && (
         <button
           type="button"
           ref={setActivatorNodeRef}
@@ -180,35 +180,42 @@ function ChainRow(props: ChainRowProps) {
           <GripVertical aria-hidden="true" className="size-4" />
         </button>
       )}
-      <RowBody row={row} place={place} count={count} deliveries={deliveries} changes={changes} mayEdit={mayEdit} />
+      <RowBody
+        row={row}
+        position={position}
+        count={count}
+        deliveries={deliveries}
+        changes={changes}
+        canEdit={canEdit}
+      />
     </li>
   );
 }
 
-type RowBodyProps = Pick<ChainRowProps, 'row' | 'place' | 'count' | 'deliveries' | 'changes' | 'mayEdit'>;
+type RowBodyProps = Pick<ChainRowProps, 'row' | 'position' | 'count' | 'deliveries' | 'changes' | 'canEdit'>;
 
 /** Memoised: the drag context re-renders every row whenever one comes into view. */
 const RowBody = memo(Body);
 
-function Body({ row, place, count, deliveries, changes, mayEdit }: RowBodyProps) {
+function Body({ row, position, count, deliveries, changes, canEdit }: RowBodyProps) {
   return (
     <>
       <span
         className="w-6 shrink-0 text-right text-xs text-soft tabular-nums"
-        aria-label={`Step ${place + 1}`}
+        aria-label={`Step ${position + 1}`}
         role="note"
       >
-        {place + 1}
+        {position + 1}
       </span>
       <Switch
         label={`Enable ${plainText(row.name)}`}
         checked={row.enabled}
-        disabled={!mayEdit}
+        disabled={!canEdit}
         onChange={(enabled) => changes.toggle(row, enabled)}
       />
       <Names row={row} />
       <Flow deliveries={deliveries} name={row.name} />
-      {mayEdit && <RowMenu row={row} place={place} count={count} changes={changes} />}
+      {canEdit && <RowMenu row={row} position={position} count={count} changes={changes} />}
     </>
   );
 }
@@ -271,9 +278,9 @@ function Flow({ deliveries, name }: { readonly deliveries: Deliveries | undefine
   );
 }
 
-function RowMenu({ row, place, count, changes }: Pick<ChainRowProps, 'row' | 'place' | 'count' | 'changes'>) {
-  const up = (): void => changes.moveTo(row, place - 1);
-  const down = (): void => changes.moveTo(row, place + 1);
+function RowMenu({ row, position, count, changes }: Pick<ChainRowProps, 'row' | 'position' | 'count' | 'changes'>) {
+  const up = (): void => changes.moveTo(row, position - 1);
+  const down = (): void => changes.moveTo(row, position + 1);
   return (
     <Menu
       trigger={
@@ -285,13 +292,13 @@ function RowMenu({ row, place, count, changes }: Pick<ChainRowProps, 'row' | 'pl
       }
       groups={[
         [
-          { label: 'Move up', onSelect: up, disabled: place === 0 },
-          { label: 'Move down', onSelect: down, disabled: place === count - 1 },
-          { label: 'Move to top', onSelect: () => changes.moveTo(row, 0), disabled: place === 0 },
+          { label: 'Move up', onSelect: up, disabled: position === 0 },
+          { label: 'Move down', onSelect: down, disabled: position === count - 1 },
+          { label: 'Move to top', onSelect: () => changes.moveTo(row, 0), disabled: position === 0 },
           {
             label: 'Move to bottom',
             onSelect: () => changes.moveTo(row, count - 1),
-            disabled: place === count - 1,
+            disabled: position === count - 1,
           },
         ],
         [{ label: 'Move to bin', danger: true, onSelect: () => changes.toBin(row) }],

@@ -13,7 +13,7 @@ import { TextInput } from '../../components/text-input.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { languageOf, mainFile, newerSource, withFile } from './plugin-code.ts';
 import {
   type Plugin,
@@ -62,7 +62,7 @@ export function CodeTab(props: CodeTabProps) {
 }
 
 function Files({ config, plugin, files, onFiles, stored }: CodeTabProps & { readonly stored: PluginFiles }) {
-  const mayEdit = useMay('editor') && plugin.source_kind === 'source';
+  const canEdit = useHasRole('editor') && plugin.source_kind === 'source';
   const shown = files ?? stored;
   const paths = Object.keys(shown).toSorted();
   const [path, setPath] = useState(mainFile(paths));
@@ -75,7 +75,7 @@ function Files({ config, plugin, files, onFiles, stored }: CodeTabProps & { read
     <Section
       title="Code"
       description={
-        mayEdit
+        canEdit
           ? 'Saving creates a new version, which this step then runs. The Test tab uses unsaved changes.'
           : 'Installed code is read-only.'
       }
@@ -96,12 +96,12 @@ function Files({ config, plugin, files, onFiles, stored }: CodeTabProps & { read
           value={shown[path] ?? ''}
           original={compare && files !== undefined ? (stored[path] ?? '') : undefined}
           onChange={(text) => onFiles(withFile(stored, shown, path, text))}
-          readOnly={!mayEdit}
+          readOnly={!canEdit}
           onSubmit={submit}
           height="20rem"
         />
         <ErrorNote error={save.error} />
-        {mayEdit && (
+        {canEdit && (
           <div className="flex flex-wrap gap-2">
             <Button kind="primary" busy={save.isPending} disabled={files === undefined} onClick={submit}>
               Save as new version
@@ -147,7 +147,7 @@ function DownloadVersion({ plugin }: { readonly plugin: Plugin }) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
   const toast = useToast();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const [wanted, setWanted] = useState('');
   const source = newerSource(plugin);
   const fetched = useMutation({
@@ -161,7 +161,7 @@ function DownloadVersion({ plugin }: { readonly plugin: Plugin }) {
       toast.done(version === plugin.version ? `Version ${version} is up to date.` : `Version ${version} downloaded.`);
     },
   });
-  if (source === undefined || !mayEdit) return null;
+  if (source === undefined || !canEdit) return null;
   return (
     <Section title="Update" description={<UserText text={plugin.source_url ?? ''} charsMax={120} short />}>
       <div className="flex flex-col gap-3">
@@ -189,7 +189,7 @@ function VersionList({ config, current }: VersionListProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
   const toast = useToast();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const versions = useQuery(pluginVersionsQuery(projectId, config.plugin));
   const change = useMutation({
     mutationFn: (version: string) => runVersion(projectId, config.id, version),
@@ -214,7 +214,7 @@ function VersionList({ config, current }: VersionListProps) {
             {version === current ? (
               <Badge tone="ok">current</Badge>
             ) : (
-              mayEdit && (
+              canEdit && (
                 <Button
                   size="small"
                   aria-label={`Run version ${version}`}

@@ -17,7 +17,7 @@ import { SidePanel } from '../../components/side-panel.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import {
   pluginInfo,
   settingsOf,
@@ -117,7 +117,7 @@ interface PastStatePanelProps {
 
 function PastStatePanel({ config, at, onClose }: PastStatePanelProps) {
   const { id: projectId } = useProject();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const path = `${transformationPath(projectId, config.id)}/activity`;
   const past = useQuery(apiQuery<Transformation>(path, { at }));
   return (
@@ -126,7 +126,7 @@ function PastStatePanel({ config, at, onClose }: PastStatePanelProps) {
       onClose={onClose}
       title="State at that time"
       description={<TimeText time={at} form="exact" />}
-      actions={mayEdit && past.data !== undefined && <RestoreButton config={config} at={at} onDone={onClose} />}
+      actions={canEdit && past.data !== undefined && <RestoreButton config={config} at={at} onDone={onClose} />}
     >
       {past.data === undefined && past.error === null && <Loading rows={5} label="Loading state" />}
       {past.data === undefined && past.error !== null && (
@@ -156,11 +156,11 @@ function RestoreButton({ config, at, onDone }: RestoreButtonProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
   const toast = useToast();
-  const [asked, setAsked] = useState(false);
+  const [pending, setPending] = useState(false);
   const restore = useMutation({
     mutationFn: () => request(`${transformationPath(projectId, config.id)}/restore`, { method: 'POST', body: { at } }),
     onSuccess: async () => {
-      setAsked(false);
+      setPending(false);
       await refresh(client, transformationsPath(projectId));
       await refresh(client, projectPath(projectId, 'activity_log'));
       toast.done('Restored. The previous state is in the history.');
@@ -169,12 +169,12 @@ function RestoreButton({ config, at, onDone }: RestoreButtonProps) {
   });
   return (
     <>
-      <Button kind="primary" size="small" onClick={() => setAsked(true)}>
+      <Button kind="primary" size="small" onClick={() => setPending(true)}>
         Restore
       </Button>
       <ConfirmDialog
-        open={asked}
-        onClose={() => setAsked(false)}
+        open={pending}
+        onClose={() => setPending(false)}
         onConfirm={() => restore.mutate()}
         title="Restore this state?"
         confirm="Restore"

@@ -17,7 +17,7 @@ import { Section } from '../../components/section.tsx';
 import { TextArea } from '../../components/text-area.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toasts.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import {
   change,
   pluginInfo,
@@ -34,7 +34,7 @@ interface SettingsTabProps {
 
 /** Name and settings. */
 export function SettingsTab({ config, draft }: SettingsTabProps) {
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const announce = useAnnounce();
   const schema = useMemo(() => readSchema(pluginInfo(config).configSchema), [config]);
   const [missing, setMissing] = useState<SettingErrors>({});
@@ -67,7 +67,7 @@ export function SettingsTab({ config, draft }: SettingsTabProps) {
             stored={draft.stored}
             onChange={(values) => draft.set({ values })}
             errors={errors}
-            disabled={!mayEdit}
+            disabled={!canEdit}
           />
         )}
       </Section>
@@ -78,7 +78,7 @@ export function SettingsTab({ config, draft }: SettingsTabProps) {
             value={draft.name}
             onChange={(name) => draft.set({ name })}
             maxLength={400}
-            disabled={!mayEdit}
+            disabled={!canEdit}
           />
           <TextArea
             label="Description"
@@ -86,12 +86,12 @@ export function SettingsTab({ config, draft }: SettingsTabProps) {
             onChange={(description) => draft.set({ description })}
             rows={2}
             maxLength={1000}
-            disabled={!mayEdit}
+            disabled={!canEdit}
           />
         </div>
       </Section>
       {Object.keys(settingErrors(save.error)).length === 0 && <ErrorNote error={save.error} />}
-      {mayEdit && <SaveBar draft={draft} busy={save.isPending} hasErrors={Object.keys(errors).length > 0} />}
+      {canEdit && <SaveBar draft={draft} busy={save.isPending} hasErrors={Object.keys(errors).length > 0} />}
     </form>
   );
 }

@@ -142,7 +142,7 @@ function TestResultView({ result }: { readonly result: TestResult }) {
         <StepCard
           key={step.index}
           step={step}
-          place={index + 1}
+          position={index + 1}
           // The input of a step is the output of the last step that kept the event.
           before={result.steps[index - 1]?.after ?? result.before}
         />
@@ -162,17 +162,17 @@ function TestResultView({ result }: { readonly result: TestResult }) {
 
 interface StepCardProps {
   readonly step: TestedStep;
-  readonly place: number;
+  readonly position: number;
   readonly before: TestedEvent;
 }
 
-function StepCard({ step, place, before }: StepCardProps) {
+function StepCard({ step, position, before }: StepCardProps) {
   const { name, outcome, after, error, logs, captured, truncated, time_ms } = step;
   return (
     <Section
       title={
         <>
-          {place}. <UserText text={name} charsMax={80} short />
+          {position}. <UserText text={name} charsMax={80} short />
         </>
       }
       description={`${time_ms.toLocaleString('en', { maximumFractionDigits: 3 })} ms`}
@@ -186,7 +186,7 @@ function StepCard({ step, place, before }: StepCardProps) {
         )}
         {outcome === 'skipped' && <Notice tone="info">The step does not apply to this event.</Notice>}
         {truncated.length > 0 && <Notice tone="warn">Truncated: {truncated.join(', ')}.</Notice>}
-        <JsonDiff label={`Changes by step ${place}`} before={unmarked(before)} after={after && unmarked(after)} />
+        <JsonDiff label={`Changes by step ${position}`} before={unmarked(before)} after={after && unmarked(after)} />
         {logs.length > 0 && (
           <div className="flex flex-col gap-1">
             <h3 className="text-sm font-medium">Log</h3>

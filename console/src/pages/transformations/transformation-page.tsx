@@ -9,7 +9,7 @@ import { Switch } from '../../components/switch.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { CodeTab } from './code-tab.tsx';
 import { ErrorsTab } from './errors-tab.tsx';
 import { HistoryTab } from './history-tab.tsx';
@@ -55,7 +55,7 @@ export function TransformationPage() {
 function TransformationView({ config }: { readonly config: Transformation }) {
   const { tab = 'settings' } = route.useSearch();
   const navigate = route.useNavigate();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const draft = useDraft(config);
   const [eventText, setEventText] = useState(exampleEvent);
   const [files, setFiles] = useState<PluginFiles>();
@@ -65,7 +65,7 @@ function TransformationView({ config }: { readonly config: Transformation }) {
     ...(plugin?.is_built_in === false
       ? [{ value: 'code', label: files === undefined ? 'Code' : 'Code •' } as const]
       : []),
-    ...(mayEdit ? [{ value: 'test', label: 'Test' } as const] : []),
+    ...(canEdit ? [{ value: 'test', label: 'Test' } as const] : []),
     { value: 'metrics', label: 'Metrics' },
     { value: 'logs', label: 'Logs' },
     { value: 'errors', label: 'Errors' },
@@ -98,7 +98,7 @@ function TransformationView({ config }: { readonly config: Transformation }) {
 
 function TransformationHeader({ config }: { readonly config: Transformation }) {
   const { id: projectId } = useProject();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const { toggle, restore } = useChainChanges(projectId);
   const plugin = pluginInfo(config);
   return (
@@ -133,7 +133,7 @@ function TransformationHeader({ config }: { readonly config: Transformation }) {
               <Switch
                 label="Enabled"
                 checked={config.enabled}
-                disabled={!mayEdit}
+                disabled={!canEdit}
                 onChange={(enabled) => toggle(config, enabled)}
               />
             </span>
@@ -144,7 +144,7 @@ function TransformationHeader({ config }: { readonly config: Transformation }) {
         {config.deleted && (
           <Notice tone="warn">
             This transformation is in the bin and does not run.{' '}
-            {mayEdit && (
+            {canEdit && (
               <button type="button" className="underline" onClick={() => restore(config)}>
                 Restore
               </button>

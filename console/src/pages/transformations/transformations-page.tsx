@@ -13,7 +13,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { plainText } from '../../components/plain-text.ts';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { AddTransformation } from './add-transformation.tsx';
 import { ChainList } from './chain-list.tsx';
 import { filtered } from './chain-order.ts';
@@ -42,7 +42,7 @@ const filters = [
 export function TransformationsPage() {
   const { q, state, bin, add } = route.useSearch();
   const navigate = route.useNavigate();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const toAdd = (next: AddWay | undefined): void => void navigate({ search: (before) => ({ ...before, add: next }) });
   const isBin = bin === true;
   return (
@@ -62,7 +62,7 @@ export function TransformationsPage() {
             >
               {isBin ? 'Back to chain' : 'Bin'}
             </Button>
-            {mayEdit && !isBin && (
+            {canEdit && !isBin && (
               <Button
                 kind="primary"
                 icon={<Plus aria-hidden="true" className="size-4" />}
@@ -95,7 +95,7 @@ interface ChainProps {
 
 function Chain({ q, state, onAdd }: ChainProps) {
   const { id } = useProject();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const announce = useAnnounce();
   const chain = useQuery({ ...chainQuery(id), refetchInterval: pollMs });
   const all = chain.data?.results;
@@ -125,7 +125,7 @@ function Chain({ q, state, onAdd }: ChainProps) {
         <EmptyState
           title="No transformations"
           action={
-            mayEdit && (
+            canEdit && (
               <Button kind="primary" onClick={onAdd}>
                 Add transformation
               </Button>
@@ -143,10 +143,10 @@ function Chain({ q, state, onAdd }: ChainProps) {
 /** Transformations in the bin. */
 function BinList() {
   const { id } = useProject();
-  const mayEdit = useMay('editor');
+  const canEdit = useHasRole('editor');
   const bin = useQuery(binQuery(id));
   const { restore } = useChainChanges(id);
-  const columns = useMemo(() => columnsOf(mayEdit ? restore : undefined), [mayEdit, restore]);
+  const columns = useMemo(() => columnsOf(canEdit ? restore : undefined), [canEdit, restore]);
   return (
     <DataTable
       label="Transformations in the bin"

@@ -9,7 +9,7 @@ import { change, chainQuery, move, transformationsPath, type Transformation } fr
 export interface ChainChanges {
   readonly toggle: (row: Transformation, enabled: boolean) => void;
   /** Moves a row to an index in the chain. */
-  readonly moveTo: (row: Transformation, place: number) => void;
+  readonly moveTo: (row: Transformation, position: number) => void;
   readonly toBin: (row: Transformation) => void;
   readonly restore: (row: Transformation) => void;
 }
@@ -22,7 +22,7 @@ export function useChainChanges(projectId: number): ChainChanges {
   return useMemo(
     () => ({
       toggle: (row, enabled) => latest.current.toggle(row, enabled),
-      moveTo: (row, place) => latest.current.moveTo(row, place),
+      moveTo: (row, position) => latest.current.moveTo(row, position),
       toBin: (row) => latest.current.toBin(row),
       restore: (row) => latest.current.restore(row),
     }),
@@ -36,8 +36,8 @@ function useChanges(projectId: number): ChainChanges {
   const toggled = useOptimistic(projectId, (rows, { row, enabled }: { row: Transformation; enabled: boolean }) =>
     rows.map((each) => (each.id === row.id ? { ...each, enabled } : each)),
   );
-  const moved = useOptimistic(projectId, (rows, { row, place }: { row: Transformation; place: number }) =>
-    movedTo(rows, indexOf(rows, row), place),
+  const moved = useOptimistic(projectId, (rows, { row, position }: { row: Transformation; position: number }) =>
+    movedTo(rows, indexOf(rows, row), position),
   );
   const binned = useOptimistic(projectId, (rows, row: Transformation) => rows.filter(({ id }) => id !== row.id));
   const restored = useOptimistic(projectId, (rows, _row: Transformation) => rows);
@@ -56,11 +56,11 @@ function useChanges(projectId: number): ChainChanges {
   return {
     toggle,
     restore,
-    moveTo: (row, place) =>
+    moveTo: (row, position) =>
       moved(
-        { row, place },
-        () => move(projectId, row.id, place),
-        () => announce(`${row.name} is now step ${place + 1}.`),
+        { row, position },
+        () => move(projectId, row.id, position),
+        () => announce(`${row.name} is now step ${position + 1}.`),
       ),
     toBin: (row) =>
       binned(

@@ -21,7 +21,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProjectContext } from '../../shell/project-context.tsx';
+import { useHasRole, useProjectContext } from '../../shell/project-context.tsx';
 import { RolePicker } from './role-picker.tsx';
 import { SessionsSection } from './sessions-section.tsx';
 import { type PendingUserAction, type UserAction, UserActionDialog } from './user-action-dialog.tsx';
@@ -33,7 +33,7 @@ const route = getRouteApi('/projects/$projectId/users');
 export function UsersPage() {
   const { invite = false } = route.useSearch();
   const navigate = route.useNavigate();
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   const { me } = useProjectContext();
   const users = useQuery(usersQuery);
   const [issued, setIssued] = useState<IssuedLink>();

@@ -14,18 +14,18 @@ import { NumberText } from '../../components/number-text.tsx';
 import { isHeldByCheck } from '../../components/run-state-badge.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay } from '../../shell/project-context.tsx';
-import { ChangeRulesLink, RejectedLink } from './check-held.tsx';
+import { useHasRole } from '../../shell/project-context.tsx';
+import { ChangeRulesLink, RejectedLink } from './check-problems.tsx';
 import {
   configPath,
   dryUndo,
   commandLineConfigId,
   type Run,
   runPath,
-  type RunPlace,
+  type RunIds,
   runQuery,
   runsPath,
-  steerRun,
+  controlRun,
   type UndoPlan,
 } from './imports-query.ts';
 import { actionsOf, loadBody, type RunAction } from './run-actions.ts';
@@ -62,13 +62,13 @@ const done: Readonly<Record<Exclude<RunAction, 'undo'>, string>> = {
 const continuing: ReadonlySet<RunAction> = new Set(['resume', 'load', 'skip_rejected', 'load_in_addition', 'promote']);
 
 /** The actions that are available for the run now. */
-export function RunSteering({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
-  const steer = useSteer(place, run);
-  const [asked, setAsked] = useState<'cancel' | 'undo'>();
-  if (!useMay('editor')) return null;
+export function RunActionBar({ ids, run }: { readonly ids: RunIds; readonly run: Run }) {
+  const steer = useRunAction(ids, run);
+  const [pending, setPending] = useState<'cancel' | 'undo'>();
+  if (!useHasRole('editor')) return null;
   const actions = actionsOf(run);
   const press = (action: RunAction): void => {
-    if (action === 'cancel' || action === 'undo') setAsked(action);
+    if (action === 'cancel' || action === 'undo') setPending(action);
     else steer.mutate(action);
   };
   return (
@@ -83,16 +83,16 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
           {labelOf(action, run)}
         </Button>
       ))}
-      {isHeldByCheck(run) && place.configId !== commandLineConfigId && (
+      {isHeldByCheck(run) && ids.configId !== commandLineConfigId && (
         <>
-          <ChangeRulesLink {...place} />
-          <RejectedLink place={place} rejected={run.totals.rejected} />
+          <ChangeRulesLink {...ids} />
+          <RejectedLink ids={ids} rejected={run.totals.rejected} />
         </>
       )}
       <ConfirmDialog
-        open={asked === 'cancel'}
-        onClose={() => setAsked(undefined)}
-        onConfirm={() => steer.mutate('cancel', { onSettled: () => setAsked(undefined) })}
+        open={pending === 'cancel'}
+        onClose={() => setPending(undefined)}
+        onConfirm={() => steer.mutate('cancel', { onSettled: () => setPending(undefined) })}
         title="Cancel this run?"
         confirm="Cancel run"
         busy={steer.isPending}
@@ -105,33 +105,33 @@ export function RunSteering({ place, run }: { readonly place: RunPlace; readonly
           . To continue later, pause the run instead.
         </p>
       </ConfirmDialog>
-      {asked === 'undo' && <UndoDialog place={place} onClose={() => setAsked(undefined)} />}
+      {pending === 'undo' && <UndoDialog ids={ids} onClose={() => setPending(undefined)} />}
     </>
   );
 }
 
-function useSteer(place: RunPlace, run: Run) {
+function useRunAction(ids: RunIds, run: Run) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const toast = useToast();
   return useMutation({
     mutationFn: (action: Exclude<RunAction, 'undo'>) =>
       action === 'load' || action === 'skip_rejected' || action === 'load_in_addition'
-        ? steerRun(place, 'resume', loadBody(run))
-        : steerRun(place, action, action === 'resume' ? {} : undefined),
+        ? controlRun(ids, 'resume', loadBody(run))
+        : controlRun(ids, action, action === 'resume' ? {} : undefined),
     onSuccess: async (changed, action) => {
       toast.done(done[action]);
       if (action === 'promote') {
         const params = {
-          projectId: String(place.projectId),
-          configId: String(place.configId),
+          projectId: String(ids.projectId),
+          configId: String(ids.configId),
           runId: changed.id,
         };
         await navigate({ to: '/projects/$projectId/imports/$configId/runs/$runId', params, search: {} });
-      } else client.setQueryData(runQuery(place).queryKey, changed);
+      } else client.setQueryData(runQuery(ids).queryKey, changed);
       await Promise.all([
-        refresh(client, runsPath(place.projectId)),
-        refresh(client, configPath(place.projectId, place.configId)),
+        refresh(client, runsPath(ids.projectId)),
+        refresh(client, configPath(ids.projectId, ids.configId)),
       ]);
     },
     onError: (error) => toast.error(error),
@@ -139,24 +139,24 @@ function useSteer(place: RunPlace, run: Run) {
 }
 
 interface UndoDialogProps {
-  readonly place: RunPlace;
+  readonly ids: RunIds;
   readonly onClose: () => void;
 }
 
 /** Shows what an undo would do, and starts it after confirmation. */
-function UndoDialog({ place, onClose }: UndoDialogProps) {
+function UndoDialog({ ids, onClose }: UndoDialogProps) {
   const client = useQueryClient();
   const toast = useToast();
   const plan = useQuery({
-    queryKey: [`${runPath(place)}/undo`, 'dry_run'],
-    queryFn: () => dryUndo(place),
+    queryKey: [`${runPath(ids)}/undo`, 'dry_run'],
+    queryFn: () => dryUndo(ids),
     gcTime: 0,
     staleTime: Infinity,
   });
   const undo = useMutation({
-    mutationFn: () => steerRun(place, 'undo', {}),
+    mutationFn: () => controlRun(ids, 'undo', {}),
     onSuccess: (run) => {
-      client.setQueryData(runQuery(place).queryKey, run);
+      client.setQueryData(runQuery(ids).queryKey, run);
       toast.done('Undo started.');
       onClose();
     },

@@ -4,7 +4,7 @@ import { Download } from 'lucide-react';
 import { buttonStyle } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
-import { runPath, type Run, type RunPlace } from './imports-query.ts';
+import { runPath, type Run, type RunIds } from './imports-query.ts';
 import { percentOf } from './choice-fields.ts';
 
 type Problem = NonNullable<Run['check_problems']>[number];
@@ -41,22 +41,22 @@ const sentences: Readonly<Record<Problem, (run: Run) => ReactNode>> = {
 };
 
 interface RejectedLinkProps {
-  readonly place: RunPlace;
+  readonly ids: RunIds;
   readonly rejected: number;
 }
 
 /** Downloads every rejected record, byte for byte, with its reason. */
-export function RejectedLink({ place, rejected }: RejectedLinkProps) {
+export function RejectedLink({ ids, rejected }: RejectedLinkProps) {
   if (rejected === 0) return null;
   return (
-    <a href={`${runPath(place)}/rejected`} download={`rejected-${place.runId}.ndjson`} className={buttonStyle('plain')}>
+    <a href={`${runPath(ids)}/rejected`} download={`rejected-${ids.runId}.ndjson`} className={buttonStyle('plain')}>
       <Download aria-hidden="true" className="size-4" /> Download rejected records
     </a>
   );
 }
 
 /** Opens the wizard's preview of the import, where format, names, ranges and rules are set. */
-export function ChangeRulesLink({ projectId, configId }: Pick<RunPlace, 'projectId' | 'configId'>) {
+export function ChangeRulesLink({ projectId, configId }: Pick<RunIds, 'projectId' | 'configId'>) {
   return (
     <Link
       to="/projects/$projectId/imports/new"

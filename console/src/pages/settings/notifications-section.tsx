@@ -16,7 +16,7 @@ import { Switch } from '../../components/switch.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { useMay, useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import {
   createDestination,
   deleteDestination,
@@ -26,21 +26,21 @@ import {
   type Kind,
   sendTest,
   switchDestination,
-} from './notices-query.ts';
+} from './notifications-query.ts';
 
 /** Destinations of the project's notifications. */
 export function NotificationsSection() {
   const { id } = useProject();
-  const mayChange = useMay('editor');
+  const canEdit = useHasRole('editor');
   const destinations = useQuery(destinationsQuery(id));
   const [creating, setCreating] = useState(false);
   const [deleting, setDeleting] = useState<Destination>();
-  const columns = useColumns(mayChange, setDeleting);
+  const columns = useColumns(canEdit, setDeleting);
   return (
     <Section
       title="Notifications"
       description="Sent when an import run completes, fails or waits, a config fails, or events cannot be stored."
-      actions={mayChange && <Button onClick={() => setCreating(true)}>New destination</Button>}
+      actions={canEdit && <Button onClick={() => setCreating(true)}>New destination</Button>}
       flush
     >
       <DataTable
@@ -83,7 +83,7 @@ function DeleteDialog({ destination, onClose }: { readonly destination: Destinat
   );
 }
 
-function useColumns(mayChange: boolean, onDelete: (row: Destination) => void): readonly Column<Destination>[] {
+function useColumns(canEdit: boolean, onDelete: (row: Destination) => void): readonly Column<Destination>[] {
   const shown: readonly Column<Destination>[] = [
     { id: 'name', header: 'Name', cell: (row) => <UserText text={row.name} charsMax={80} short /> },
     { id: 'kind', header: 'Kind', width: '6rem', cell: (row) => row.kind },
@@ -96,10 +96,10 @@ function useColumns(mayChange: boolean, onDelete: (row: Destination) => void): r
       id: 'on',
       header: 'State',
       width: '6rem',
-      cell: (row) => <OnSwitch destination={row} disabled={!mayChange} />,
+      cell: (row) => <OnSwitch destination={row} disabled={!canEdit} />,
     },
   ];
-  if (!mayChange) return shown;
+  if (!canEdit) return shown;
   return [
     ...shown,
     {
@@ -167,9 +167,9 @@ function NewDestinationDialog({ onClose }: { readonly onClose: () => void }) {
   const client = useQueryClient();
   const [name, setName] = useState('');
   const [kind, setKind] = useState<Kind>('webhook');
-  const [place, setPlace] = useState('');
+  const [target, setTarget] = useState('');
   const create = useMutation({
-    mutationFn: () => createDestination(id, { name: name.trim(), kind, ...placeOf(kind, place) }),
+    mutationFn: () => createDestination(id, { name: name.trim(), kind, ...targetOf(kind, target) }),
     onSuccess: async ({ secret }) => {
       if (secret === null) onClose();
       await refresh(client, destinationsPath(id));
@@ -189,7 +189,7 @@ function NewDestinationDialog({ onClose }: { readonly onClose: () => void }) {
           <Button
             kind="primary"
             busy={create.isPending}
-            disabled={name.trim() === '' || place.trim() === ''}
+            disabled={name.trim() === '' || target.trim() === ''}
             onClick={() => create.mutate()}
           >
             Create
@@ -203,8 +203,8 @@ function NewDestinationDialog({ onClose }: { readonly onClose: () => void }) {
         <TextInput
           label={kind === 'email' ? 'Recipients' : 'Address'}
           hint={kind === 'email' ? 'Separate with commas.' : 'Not shown again, because it often contains a token.'}
-          value={place}
-          onChange={setPlace}
+          value={target}
+          onChange={setTarget}
           maxLength={2000}
           required
         />
@@ -234,8 +234,8 @@ function SecretDialog({ secret, onClose }: { readonly secret: string; readonly o
   );
 }
 
-function placeOf(kind: Kind, place: string): { readonly url?: string; readonly to?: readonly string[] } {
-  if (kind !== 'email') return { url: place.trim() };
-  const to = place.split(',').map((each) => each.trim());
+function targetOf(kind: Kind, target: string): { readonly url?: string; readonly to?: readonly string[] } {
+  if (kind !== 'email') return { url: target.trim() };
+  const to = target.split(',').map((each) => each.trim());
   return { to: to.filter((each) => each !== '') };
 }
