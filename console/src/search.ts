@@ -1,5 +1,5 @@
 /** Reads one search parameter. A value of another type counts as absent: both return `undefined`. */
-export type SearchField<Value> = (raw: unknown) => Value | undefined;
+type SearchField<Value> = (raw: unknown) => Value | undefined;
 
 type Values<Fields extends Readonly<Record<string, SearchField<unknown>>>> = {
   [Name in keyof Fields]?: Exclude<ReturnType<Fields[Name]>, undefined> | undefined;

@@ -2,13 +2,13 @@ import { createParser } from 'eventsource-parser';
 import { ApiError, isSignedOut, isTransient } from './api-error.ts';
 import { send, type Query } from './request.ts';
 
-export interface StreamMessage {
+interface StreamMessage {
   readonly event: string;
   readonly data: string;
   readonly id: string | undefined;
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly query?: Query;
   readonly signal: AbortSignal;
   readonly onMessage: (message: StreamMessage) => void;

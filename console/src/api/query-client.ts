@@ -5,7 +5,7 @@ const retriesMax = 3;
 const delayMaxMs = 10_000;
 
 /** Called for every failed query and mutation. */
-export interface FailureHandlers {
+interface FailureHandlers {
   /** The session has ended. */
   readonly onSignedOut: () => void;
   /** No response, or the service reports that it is unavailable. */

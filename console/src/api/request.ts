@@ -1,10 +1,10 @@
 import { errorOf, unreachable } from './api-error.ts';
 import { parseExact } from './exact-json.ts';
 
-export type QueryValue = string | number | boolean | null | undefined | readonly (string | number)[];
+type QueryValue = string | number | boolean | null | undefined | readonly (string | number)[];
 export type Query = Readonly<Record<string, QueryValue>>;
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
   /** Sent as JSON, except a Blob or FormData, which is sent unchanged. */

@@ -1,5 +1,5 @@
 import { CopyButton } from './copy-button.tsx';
-import { visible } from './visible-text.ts';
+import { visible } from './plain-text.ts';
 
 /** Shows code or output with a copy button. */
 export function CodeBlock({ code, label = 'Copy' }: { readonly code: string; readonly label?: string }) {

@@ -35,7 +35,7 @@ export function isGiven(value: unknown): boolean {
 }
 
 /** Returns the value of a field or its default. */
-export function shownValue(field: SchemaField, values: SettingValues): unknown {
+function shownValue(field: SchemaField, values: SettingValues): unknown {
   const value = Object.hasOwn(values, field.key) ? values[field.key] : undefined;
   return isGiven(value) ? value : field.default;
 }

@@ -5,7 +5,7 @@ import { classNames } from './class-names.ts';
 import { errorText } from './error-text.ts';
 import { UserText } from './user-text.tsx';
 
-export interface ToastActions {
+interface ToastActions {
   /** Reports a completed action; `undo` adds an Undo button. */
   done(message: string, undo?: () => void): void;
   /** Reports a failed action: a sentence or the thrown error. */

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { visible } from './visible-text.ts';
+import { visible } from './plain-text.ts';
 
 interface UserTextProps {
   readonly text: string;

@@ -2,7 +2,7 @@ import { queryOptions, useQuery, useQueryClient, type QueryClient } from '@tanst
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { unreachable } from '../api/api-error.ts';
 
-export interface Readiness {
+interface Readiness {
   readonly status: 'ok' | 'unavailable';
   readonly checks: Readonly<
     Record<string, { readonly ok: boolean; readonly detail?: string; readonly optional?: true }>

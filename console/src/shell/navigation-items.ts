@@ -18,7 +18,7 @@ import {
   type LucideIcon,
 } from 'lucide-react';
 
-export interface NavigationItem {
+interface NavigationItem {
   readonly to: `/projects/$projectId/${string}`;
   readonly label: string;
   readonly icon: LucideIcon;
@@ -26,7 +26,7 @@ export interface NavigationItem {
   readonly keywords?: string;
 }
 
-export interface NavigationGroup {
+interface NavigationGroup {
   readonly label: string;
   readonly items: readonly NavigationItem[];
 }
@@ -84,5 +84,3 @@ export const navigation = [
     ],
   },
 ] as const satisfies readonly NavigationGroup[];
-
-export type NavigationTarget = (typeof navigation)[number]['items'][number]['to'];

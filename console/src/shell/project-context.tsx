@@ -3,7 +3,7 @@ import { hasRole, type Role } from '../../../src/wire/contract/roles.ts';
 import type { Me } from '../api/users.ts';
 import type { ProjectRecord } from '../api/projects.ts';
 
-export interface ProjectContextValue {
+interface ProjectContextValue {
   readonly project: ProjectRecord;
   readonly projects: readonly ProjectRecord[];
   readonly me: Me;

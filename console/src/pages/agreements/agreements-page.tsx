@@ -2,7 +2,11 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tansta
 import { getRouteApi } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { refresh } from '../../api/queries.ts';
+import type { Static } from 'typebox';
+import type { HistoricalMigrationRecord } from '../../../../src/wire/contract/historical-migrations.ts';
+import type { historicalSettingsSchema } from '../../../../src/wire/contract/historical-settings.ts';
+import { apiPages, apiQuery, projectPath, refresh } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -23,16 +27,6 @@ import { useToast } from '../../components/toasts.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
-import {
-  type Agreement,
-  agreementsPath,
-  agreementsQuery,
-  decide,
-  type Decision,
-  fileAgreement,
-  type Rules,
-  rulesQuery,
-} from './agreements-query.ts';
 import { states } from './agreements-search.ts';
 
 const route = getRouteApi('/projects/$projectId/agreements');
@@ -344,4 +338,34 @@ function CountInput({ label, value, onChange }: CountInputProps) {
 
 function isPositiveInteger(text: string): boolean {
   return /^[1-9]\d{0,12}$/.test(text.trim());
+}
+
+type Agreement = HistoricalMigrationRecord;
+type Rules = Static<typeof historicalSettingsSchema>;
+type Decision = 'approve' | 'reject' | 'end';
+
+const agreementsPath = (projectId: number): string => projectPath(projectId, 'historical_migrations');
+
+function rulesQuery(projectId: number) {
+  return apiQuery<Rules>(`${agreementsPath(projectId)}/settings`);
+}
+
+function agreementsQuery(projectId: number, state: Agreement['state'] | undefined) {
+  return apiPages<Agreement>(agreementsPath(projectId), { state, limit: 100 });
+}
+
+interface NewAgreement {
+  readonly source: string;
+  readonly method: string;
+  readonly total_events: number;
+  readonly events_per_second: number;
+  readonly note: string;
+}
+
+function fileAgreement(projectId: number, agreement: NewAgreement): Promise<Agreement> {
+  return request<Agreement>(agreementsPath(projectId), { method: 'POST', body: agreement });
+}
+
+function decide(projectId: number, id: string, decision: Decision): Promise<Agreement> {
+  return request<Agreement>(`${agreementsPath(projectId)}/${id}/${decision}`, { method: 'POST', body: {} });
 }

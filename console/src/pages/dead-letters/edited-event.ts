@@ -1,5 +1,5 @@
 /** The state of a dead letter's event in the editor. */
-export type EditedEvent =
+type EditedEvent =
   /** `json` will be sent; `undefined` means the original, byte for byte. */
   { readonly kind: 'ready'; readonly json: string | undefined } | { readonly kind: 'invalid'; readonly reason: string };
 

@@ -1,12 +1,12 @@
 import type { ChartSeries, ChartTone } from '../../components/chart.tsx';
-import { visible } from '../../components/visible-text.ts';
+import { visible } from '../../components/plain-text.ts';
 import type { EventCounts, Interval } from './events-query.ts';
 import { endOf } from './volume-range.ts';
 
 const tones: readonly ChartTone[] = ['accent', 'info', 'ok', 'warn', 'danger', 'soft'];
 const seconds: Readonly<Record<Interval, number>> = { hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000 };
 
-export interface Volume {
+interface Volume {
   /** Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];

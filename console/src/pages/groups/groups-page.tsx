@@ -1,6 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import type { Static } from 'typebox';
+import type { GroupRecord, groupTypeSchema } from '../../../../src/wire/contract/groups.ts';
+import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -16,7 +19,6 @@ import { TimeText } from '../../components/time-text.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { type Group, groupPages, groupQuery, type GroupType, groupTypesQuery } from './groups-query.ts';
 
 const route = getRouteApi('/projects/$projectId/groups');
 
@@ -162,4 +164,19 @@ function columnsOf(open: (key: string) => void): readonly Column<Group>[] {
     },
     { id: 'created', header: 'First seen', width: '11rem', cell: (group) => <TimeText time={group.created_at} /> },
   ];
+}
+
+type Group = GroupRecord;
+type GroupType = Static<typeof groupTypeSchema>;
+
+function groupTypesQuery(projectId: number) {
+  return apiQuery<readonly GroupType[]>(projectPath(projectId, 'groups_types'));
+}
+
+function groupPages(projectId: number, type: number, search: string | undefined) {
+  return apiPages<Group>(projectPath(projectId, 'groups'), { group_type_index: type, search });
+}
+
+function groupQuery(projectId: number, type: number, key: string) {
+  return apiQuery<Group>(projectPath(projectId, 'groups/find'), { group_type_index: type, group_key: key });
 }

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { ArrowRight, CircleCheck } from 'lucide-react';
-import { useState } from 'react';
+import { ArrowRight, CircleCheck, CircleDashed } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
 import type { Attention, LaneStatus, ProjectStatus } from '../../../../src/wire/contract/status.ts';
 import { configsQuery } from '../../api/configs.ts';
 import { projectStatusQuery, serviceStatusQuery } from '../../api/status.ts';
+import { buttonStyle } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
 import { Loading } from '../../components/loading.tsx';
@@ -17,11 +19,13 @@ import { isUnfinished, RunStateBadge } from '../../components/run-state-badge.ts
 import { Section } from '../../components/section.tsx';
 import { StatTile } from '../../components/stat-tile.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
+import { Tabs } from '../../components/tabs.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
-import { FirstSteps } from './first-steps.tsx';
 import { anyEventQuery, chartStart, countsQuery, hourlySums, type ListedRun, runsQuery } from './home-query.ts';
+import { type Sender, senders } from './home-search.ts';
+import { importCommand, snippet } from './snippets.ts';
 
 const route = getRouteApi('/projects/$projectId/home');
 const pollMs = 5_000;
@@ -261,6 +265,90 @@ function AttentionRow({ attention: { severity, summary, action, since, target } 
       >
         Open <ArrowRight aria-hidden="true" className="size-4" />
       </a>
+    </li>
+  );
+}
+
+interface FirstStepsProps {
+  readonly sender: Sender;
+  readonly onSender: (sender: Sender) => void;
+  /** Whether a live event and a historical event have arrived, and whether a transformation is enabled. */
+  readonly done: { readonly event: boolean; readonly history: boolean; readonly transformation: boolean };
+}
+
+const names: Readonly<Record<Sender, string>> = { curl: 'curl', node: 'Node.js', python: 'Python', browser: 'Browser' };
+
+/** Onboarding for a new project; each step turns green when the service detects it. */
+function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
+  const { id, api_token: key } = useProject();
+  const params = { projectId: String(id) };
+  const site = location.origin;
+  return (
+    <Section title="First steps" description="Each step turns green when the service detects it.">
+      <ol className="flex flex-col gap-6">
+        <Step title="Send your first event" done={done.event} waiting="Waiting for the first event">
+          <Tabs
+            tabs={senders.map((value) => ({ value, label: names[value] }))}
+            value={sender}
+            onChange={(next) => onSender(next)}
+          >
+            <CodeBlock code={snippet(sender, site, key)} />
+          </Tabs>
+        </Step>
+        <Step title="Import your history" done={done.history} waiting="Waiting for the first historical event">
+          <p className="pb-2 text-sm">
+            From another tool, files, a bucket or a database. Checked before it is loaded, stored exactly once.
+          </p>
+          <CodeBlock code={importCommand(site, key)} />
+          <p className="pt-2">
+            <Link to="/projects/$projectId/imports/new" params={params} className={buttonStyle('plain')}>
+              Import in the console
+            </Link>
+          </p>
+        </Step>
+        <Step
+          title="Transform events"
+          done={done.transformation}
+          waiting="No transformation enabled yet"
+          doneLabel="Enabled"
+        >
+          <p className="flex flex-wrap gap-2">
+            <Link to="/projects/$projectId/live" params={params} className={buttonStyle('plain')}>
+              Open the live view
+            </Link>
+            <Link to="/projects/$projectId/transformations" params={params} className={buttonStyle('plain')}>
+              Add a transformation
+            </Link>
+          </p>
+        </Step>
+      </ol>
+    </Section>
+  );
+}
+
+interface StepProps {
+  readonly title: string;
+  readonly done: boolean;
+  readonly waiting: string;
+  readonly doneLabel?: string;
+  readonly children: ReactNode;
+}
+
+function Step({ title, done, waiting, doneLabel = 'Received', children }: StepProps) {
+  const Icon = done ? CircleCheck : CircleDashed;
+  return (
+    <li className="flex gap-3">
+      <Icon
+        aria-hidden="true"
+        className={done ? 'mt-0.5 size-5 shrink-0 text-ok' : 'mt-0.5 size-5 shrink-0 text-faint'}
+      />
+      <div className="min-w-0 flex-1">
+        <h3 className="text-sm font-semibold">{title}</h3>
+        <p role="status" className={done ? 'pb-2 text-xs text-ok' : 'pb-2 text-xs text-soft'}>
+          {done ? doneLabel : waiting}
+        </p>
+        {children}
+      </div>
     </li>
   );
 }

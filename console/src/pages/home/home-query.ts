@@ -32,7 +32,7 @@ export function anyEventQuery(projectId: number, historical: boolean) {
   return apiQuery<Static<typeof eventPageSchema>>(projectPath(projectId, 'events'), query);
 }
 
-export interface HourlySums {
+interface HourlySums {
   /** Unix seconds. */
   readonly times: readonly number[];
   readonly live: readonly number[];

@@ -105,7 +105,7 @@ export function startRun(projectId: number, configId: number, body: object): Pro
   return request<Run>(`${configPath(projectId, configId)}/runs`, { method: 'POST', body });
 }
 
-export type Verb = 'pause' | 'resume' | 'cancel' | 'retry_rejected' | 'verify' | 'promote' | 'undo';
+type Verb = 'pause' | 'resume' | 'cancel' | 'retry_rejected' | 'verify' | 'promote' | 'undo';
 
 export function controlRun(ids: RunIds, verb: Verb, body?: object): Promise<Run> {
   return request<Run>(`${runPath(ids)}/${verb}`, { method: 'POST', ...(body === undefined ? {} : { body }) });

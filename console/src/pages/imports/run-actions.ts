@@ -72,6 +72,6 @@ export function loadBody(run: ActionRun): object {
 }
 
 /** Returns the share of records that must be tolerated, rounded up. */
-export function neededTolerance({ records, rejected }: Pick<Run['totals'], 'records' | 'rejected'>): number {
+function neededTolerance({ records, rejected }: Pick<Run['totals'], 'records' | 'rejected'>): number {
   return records === 0 ? 1 : Math.min(1, Math.ceil((rejected / records) * 10_000) / 10_000);
 }

@@ -109,7 +109,7 @@ export interface Rejected {
   readonly original: unknown;
 }
 
-export interface RejectedPage {
+interface RejectedPage {
   readonly records: readonly Rejected[];
   /** Whether more records exist. */
   readonly more: boolean;

@@ -2,7 +2,7 @@ import { allScopes, scopeObjects, type ScopeObject } from '../../../../src/wire/
 
 /** Access to one type of object; write implies read. */
 export type Access = 'none' | 'read' | 'write';
-export type Accesses = Readonly<Record<ScopeObject, Access>>;
+type Accesses = Readonly<Record<ScopeObject, Access>>;
 
 export const objects = Object.keys(scopeObjects) as ScopeObject[];
 

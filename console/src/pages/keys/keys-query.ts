@@ -9,7 +9,7 @@ export type KeyWithValue = Key & { readonly value: string };
 export const keysPath = '/api/personal_api_keys';
 export const keysQuery = apiQuery<readonly Key[]>(keysPath);
 
-export interface NewKey {
+interface NewKey {
   readonly label: string;
   readonly scopes: readonly string[];
   /** `null` means every project of the organisation. */

@@ -27,7 +27,7 @@ export interface LiveView {
   readonly notShown: NotShown;
 }
 
-export interface LiveBuffer {
+interface LiveBuffer {
   /** The data of a message `event`. */
   add(json: string): void;
   /** The data of a message `skipped`. */

@@ -1,6 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { refresh } from '../../api/queries.ts';
+import type {
+  DeliveryRecord,
+  DestinationKind,
+  DestinationRecord,
+  NewDestinationRecord,
+} from '../../../../src/wire/contract/notices.ts';
+import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -17,16 +24,6 @@ import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
-import {
-  createDestination,
-  deleteDestination,
-  type Destination,
-  destinationsPath,
-  destinationsQuery,
-  type Kind,
-  sendTest,
-  switchDestination,
-} from './notifications-query.ts';
 
 /** Destinations of the project's notifications. */
 export function NotificationsSection() {
@@ -238,4 +235,53 @@ function targetOf(kind: Kind, target: string): { readonly url?: string; readonly
   if (kind !== 'email') return { url: target.trim() };
   const to = target.split(',').map((each) => each.trim());
   return { to: to.filter((each) => each !== '') };
+}
+
+type Destination = DestinationRecord;
+type NewDestination = NewDestinationRecord;
+type Kind = DestinationKind;
+
+/** A test is attempted once, within seconds. */
+const pollsMax = 100;
+const pollMs = 500;
+
+const destinationsPath = (projectId: number): string => projectPath(projectId, 'notice_destinations');
+
+function destinationsQuery(projectId: number) {
+  return apiQuery<{ readonly results: readonly Destination[] }>(destinationsPath(projectId), { limit: 1000 });
+}
+
+interface DestinationFields {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly url?: string;
+  readonly to?: readonly string[];
+}
+
+function createDestination(projectId: number, body: DestinationFields): Promise<NewDestination> {
+  return request<NewDestination>(destinationsPath(projectId), { method: 'POST', body });
+}
+
+function switchDestination(projectId: number, id: string, enabled: boolean): Promise<Destination> {
+  return request<Destination>(`${destinationsPath(projectId)}/${id}`, { method: 'PATCH', body: { enabled } });
+}
+
+async function deleteDestination(projectId: number, id: string): Promise<void> {
+  await request(`${destinationsPath(projectId)}/${id}`, { method: 'DELETE' });
+}
+
+/** Sends a test notification and waits for the outcome. @throws Error with the reason when the delivery failed */
+async function sendTest(projectId: number, id: string): Promise<void> {
+  const path = `${destinationsPath(projectId)}/${id}`;
+  let delivery = await request<DeliveryRecord>(`${path}/test`, { method: 'POST', body: {} });
+  for (let polls = 0; polls < pollsMax && !isEnded(delivery); polls += 1) {
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    delivery = await request<DeliveryRecord>(`${path}/deliveries/${delivery.id}`);
+  }
+  if (delivery.state === 'sent') return;
+  throw new Error(delivery.error === '' ? 'The service has not sent it yet.' : delivery.error);
+}
+
+function isEnded({ state }: DeliveryRecord): boolean {
+  return state === 'sent' || state === 'failed';
 }

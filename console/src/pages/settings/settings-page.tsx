@@ -1,8 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { projectsQuery } from '../../api/projects.ts';
+import { type ProjectRecord, projectsQuery } from '../../api/projects.ts';
 import { refresh } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -19,7 +20,6 @@ import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { NotificationsSection } from './notifications-section.tsx';
-import { changeProject, deleteProject, resetProjectKey } from './project-change.ts';
 
 /** The settings of a project. */
 export function SettingsPage() {
@@ -191,4 +191,24 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
       </div>
     </Dialog>
   );
+}
+
+interface ProjectChange {
+  readonly name: string;
+  readonly timezone: string;
+}
+
+const path = (id: number): string => `/api/projects/${id}`;
+
+function changeProject(id: number, change: ProjectChange): Promise<ProjectRecord> {
+  return request<ProjectRecord>(path(id), { method: 'PATCH', body: change });
+}
+
+/** Replaces the project key; the old one is refused from then on. */
+function resetProjectKey(id: number): Promise<ProjectRecord> {
+  return request<ProjectRecord>(`${path(id)}/reset_token`, { method: 'POST' });
+}
+
+function deleteProject(id: number): Promise<void> {
+  return request<void>(path(id), { method: 'DELETE' });
 }

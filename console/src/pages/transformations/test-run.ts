@@ -13,7 +13,7 @@ export interface TestedEvent {
   readonly properties: JsonObject;
 }
 
-export interface LogLine {
+interface LogLine {
   readonly level: string;
   readonly message: string;
 }

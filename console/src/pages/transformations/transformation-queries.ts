@@ -17,8 +17,8 @@ import { request } from '../../api/request.ts';
 export type Transformation = PluginConfigRecord;
 export type TransformationPage = Page<Transformation>;
 export type Plugin = PluginRecord;
-export type PluginVersion = PluginVersionRecord;
-export type PluginSource = Static<typeof pluginSourceSchema>;
+type PluginVersion = PluginVersionRecord;
+type PluginSource = Static<typeof pluginSourceSchema>;
 /** File contents by path. */
 export type PluginFiles = PluginSource['files'];
 
@@ -97,7 +97,7 @@ export function runVersion(projectId: number, id: number, version: string): Prom
   return request(`${transformationPath(projectId, id)}/upgrade`, { method: 'POST', body: { version } });
 }
 
-export interface PluginInfo {
+interface PluginInfo {
   readonly name: string;
   readonly version: string;
   readonly configSchema: readonly unknown[];

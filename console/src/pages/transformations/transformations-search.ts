@@ -1,6 +1,6 @@
 import { flag, oneOf, searchOf, text } from '../../search.ts';
 
-export const addWays = ['built-in', 'npm', 'archive', 'code'] as const;
+const addWays = ['built-in', 'npm', 'archive', 'code'] as const;
 export type AddWay = (typeof addWays)[number];
 
 /** Search parameters of the transformations page. */

@@ -8,7 +8,7 @@ import { usersPath } from '../../api/users.ts';
 export const mySessionsPath = '/api/users/@me/sessions';
 export const mySessionsQuery = apiQuery<readonly SessionRecord[]>(mySessionsPath);
 
-export interface Invitation {
+interface Invitation {
   readonly email: string;
   readonly first_name?: string;
   readonly role: Role;

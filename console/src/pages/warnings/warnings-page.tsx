@@ -12,10 +12,10 @@ import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { SidePanel } from '../../components/side-panel.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { SeverityBadge } from './severity-badge.tsx';
 import {
   filterWarnings,
   hourlyCounts,
@@ -195,4 +195,10 @@ function WarningPanel({ warning, period, onClose }: WarningPanelProps) {
       ))}
     </SidePanel>
   );
+}
+
+const severityTones = { error: 'danger', warning: 'warn', info: 'info' } as const;
+
+function SeverityBadge({ severity }: { readonly severity: Warning['severity'] }) {
+  return <StatusBadge tone={severityTones[severity]}>{severity}</StatusBadge>;
 }
