@@ -31,7 +31,7 @@ async function log(query = '', by = headers): Promise<ActivityEntry[]> {
 }
 const told = (entries: readonly ActivityEntry[]) => entries.map(({ scope, activity }) => `${scope} ${activity}`);
 
-/** One change of everything but plugins and imports, a minute apart. */
+/** One change of each kind except plugins and imports, a minute apart. */
 async function changeEverything(): Promise<void> {
   const steps = [
     () => call('PATCH', `/api/projects/${app.project.id}`, { name: 'Shop' }),
@@ -54,7 +54,7 @@ async function changeEverything(): Promise<void> {
 }
 
 describe('the activity log', () => {
-  it('tells what was done to projects, keys, users and agreements, newest first, and nothing that changed nothing', async () => {
+  it('lists changes of projects, keys, users and agreements, newest first, without requests that changed nothing', async () => {
     await changeEverything();
     const entries = await log();
     expect(told(entries)).toEqual([
@@ -99,7 +99,7 @@ describe('the activity log', () => {
     expect(told(await log(query))).toEqual(expected);
   });
 
-  it('filters by who did it, also when that user has been deleted', async () => {
+  it('filters by user, including deleted ones', async () => {
     const { body: bob } = await call('POST', '/api/users', { email: 'bob@example.com', role: 'editor' });
     const by = { authorization: `Bearer ${await app.key(['*'], { userId: bob.id })}` };
     await call('PATCH', `/api/projects/${app.project.id}`, { name: 'Bobs' }, by);
@@ -113,7 +113,7 @@ describe('the activity log', () => {
     });
   });
 
-  it('pages by cursor without a gap or a repetition, whatever comes meanwhile and at one time', async () => {
+  it('pages by cursor without gaps or duplicates, with concurrent entries and equal times', async () => {
     const base = `/api/projects/${app.project.id}`;
     for (let n = 0; n < 7; n += 1) await call('PATCH', base, { name: `name ${n}` });
     const seen: string[] = [];
@@ -131,13 +131,13 @@ describe('the activity log', () => {
     expect(seen).toEqual(['name 6', 'name 5', 'name 4', 'name 3', 'name 2', 'name 1', 'name 0']);
   });
 
-  it('still pages by offset for whoever asks so', async () => {
+  it('still pages by offset on request', async () => {
     await changeEverything();
     const { body } = await call('GET', `${path()}?limit=3&offset=3`);
     expect(body).toMatchObject({ count: 7, next: expect.stringContaining('offset=6'), previous: expect.any(String) });
   });
 
-  it('one entry shows the item as it stood then', async () => {
+  it('an entry shows the item at that time', async () => {
     await call('PATCH', `/api/projects/${app.project.id}`, { name: 'Then', timezone: 'Europe/Paris' });
     await call('PATCH', `/api/projects/${app.project.id}`, { name: 'Now' });
     const [, then] = await log();
@@ -147,7 +147,7 @@ describe('the activity log', () => {
     expect((await call('GET', `${elsewhere}/${then?.id}`)).status).toBe(404);
   });
 
-  it('shows a key that is limited to projects nothing of the organisation', async () => {
+  it('shows no organisation entries to a key limited to projects', async () => {
     await changeEverything();
     const limited = {
       authorization: `Bearer ${await app.key(['activity_log:read'], { projectIds: [app.project.id] })}`,

@@ -18,7 +18,7 @@ import { timeFilter } from './time-filter.ts';
 const path = '/api/projects/:project_id/activity_log';
 const tag = 'Activity log';
 
-/** Who changed what, newest first. */
+/** Routes of the activity log. */
 export function activityLogRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
   return [
     apiRoute({
@@ -28,16 +28,16 @@ export function activityLogRoutes({ db }: { readonly db: Metadata }): ApiRoute[]
       tag,
       summary: 'List changes',
       description:
-        'Newest first: who, when, by which request, and every changed field before and after. What belongs to the whole ' +
-        'organisation (users, keys, deleted projects) is among it, unless the key is limited to projects. `next` leads on ' +
-        'by cursor, so that entries that come meanwhile move nothing; with `offset` by offset.',
+        'Returns entries newest first: who, when, in which request, and every changed field before and after. Entries of the ' +
+        'organisation (users, keys, deleted projects) are included unless the key is limited to projects. `next` uses a cursor, so ' +
+        'that new entries do not shift pages; with `offset` it uses the offset.',
       query: activityQuerySchema,
       responses: { 200: activityPageSchema },
       handler: async (request) => {
         const { query } = request;
         const page = pageOf(query);
         const cursor = query.cursor === undefined ? undefined : readCursor(query.cursor);
-        // One more than is shown: whether there is a page after this one.
+        // One more than shown, to detect whether there is another page.
         const window = { ...page, limit: page.limit + 1, cursor };
         const { count, entries: found } = await listActivity(db, filterOf(request, query), window);
         const entries = found.slice(0, page.limit);
@@ -52,7 +52,7 @@ export function activityLogRoutes({ db }: { readonly db: Metadata }): ApiRoute[]
       path: `${path}/:id`,
       scope: 'activity_log:read',
       tag,
-      summary: 'Retrieve a change, with the item as it stood then',
+      summary: 'Retrieve a change with the item at that time',
       params: activityParamsSchema,
       responses: { 200: activityDetailSchema },
       handler: async (request) => ({

@@ -22,11 +22,11 @@ const currentUserSchema = Type.Object({
   distinct_id: Type.String(),
   first_name: Type.String(),
   email: Type.String(),
-  role: Type.Enum([...roles], { description: 'What the user may do, by session and by key.' }),
+  role: Type.Enum([...roles], { description: 'Role of the user.' }),
   date_joined: Type.String({ format: 'date-time' }),
   organization: organizationSchema,
   organizations: Type.Array(organizationSchema),
-  team: orNull(teamSchema, 'The project that `@current` means.'),
+  team: orNull(teamSchema, 'The project that `@current` refers to.'),
 });
 
 export function currentUserRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
@@ -36,7 +36,7 @@ export function currentUserRoutes({ db }: { readonly db: Metadata }): ApiRoute[]
       path: '/api/users/@me',
       scope: 'user:read',
       tag: 'Users',
-      summary: 'The user that the key belongs to',
+      summary: 'Retrieve the current user',
       responses: { 200: currentUserSchema },
       handler: async ({ principal }) => {
         const user = await getUser(db, principal.userId);

@@ -5,7 +5,7 @@ import type { ApiRequest } from '../http/api-route.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { recordChange, type RecordedChange } from '../../stores/metadata/record-change.ts';
 
-/** Item of what one request did to several dead letters: which ones stands in the entry. */
+/** Item id of an entry about several dead letters; the entry lists them. */
 const severalLetters = 'several';
 
 interface ReplayedLetter {
@@ -14,7 +14,7 @@ interface ReplayedLetter {
   readonly isCorrected: boolean;
 }
 
-/** One letter was sent through again. The log names its event and holds none of its properties. */
+/** Records the replay of one dead letter. The log contains the event's name and none of its properties. */
 export async function recordReplayed(
   tx: Queries,
   request: ApiRequest,
@@ -28,13 +28,13 @@ export async function recordReplayed(
 
 interface DecidedLetters {
   readonly activity: 'replayed' | 'discarded';
-  /** `ids` or `filter`, as they were asked for. */
+  /** `ids` or `filter`, as requested. */
   readonly choice: object;
   readonly count: number;
   readonly now: number;
 }
 
-/** One request replayed or discarded several; where it found none, nothing is written. */
+/** Records that one request replayed or discarded several dead letters. Writes nothing if there were no matches. */
 export async function recordDecided(tx: Queries, request: ApiRequest, decided: DecidedLetters): Promise<void> {
   const { activity, choice, count, now } = decided;
   if (count === 0) return;
@@ -44,13 +44,13 @@ export async function recordDecided(tx: Queries, request: ApiRequest, decided: D
 
 interface SteeredReplay {
   readonly activity: 'replay_started' | 'replay_cancelled';
-  /** Absent: it is new. */
+  /** Absent for a new replay. */
   readonly before?: DeadLetterReplayRecord;
   readonly after: DeadLetterReplayRecord;
   readonly now: number;
 }
 
-/** A replay in the background was started or cancelled. */
+/** Records that a background replay was started or cancelled. */
 export async function recordReplay(tx: Queries, request: ApiRequest, steered: SteeredReplay): Promise<void> {
   const { activity, before, after, now } = steered;
   const name = lettersText(after.matched);

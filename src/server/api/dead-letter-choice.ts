@@ -3,7 +3,7 @@ import { ApiError } from '../../wire/contract/errors.ts';
 import type { DeadLetterFilter, ListedDeadLetter } from '../../pipeline/dead-letter-queries.ts';
 import { timeFilter } from './time-filter.ts';
 
-/** `ids` or a `filter` that says something: everything at once is never meant. */
+/** Validates the selection: `ids` or a `filter` that is not empty. Selecting everything is never intended. */
 export function chosenDeadLetters({ ids, filter }: Pick<DeadLetterChoice, 'ids' | 'filter'>): DeadLetterFilter {
   if (ids !== undefined && filter !== undefined) {
     throw new ApiError('invalid_input', 'Expected either "ids" or "filter", got: both.', { attr: 'filter' });
@@ -12,9 +12,13 @@ export function chosenDeadLetters({ ids, filter }: Pick<DeadLetterChoice, 'ids' 
   const wanted = filter === undefined ? {} : toDeadLetterFilter(filter, 'filter__');
   if (Object.values(wanted).some((value) => value !== undefined)) return wanted;
   const attr = filter === undefined ? 'ids' : 'filter';
-  throw new ApiError('required', 'Name "ids", or a "filter" with reason, event, distinct_id, lane, after or before.', {
-    attr,
-  });
+  throw new ApiError(
+    'required',
+    'Expected "ids", or a "filter" with reason, event, distinct_id, lane, after or before.',
+    {
+      attr,
+    },
+  );
 }
 
 export function toDeadLetterFilter(

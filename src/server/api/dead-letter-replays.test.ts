@@ -99,7 +99,7 @@ async function post(path: string, payload: object) {
 }
 
 describe('dry runs', () => {
-  it('of many say what ingest and the transformations would do with each, and send nothing', async () => {
+  it('of many report what ingest and transformations would do, and send nothing', async () => {
     const kept = await add(1, { ...rename.example.before, timestamp: 'soon' });
     const dropped = await add(2, dropEvents.example.before);
     const refused = await add(3, { event: 'no id' });
@@ -141,7 +141,7 @@ describe('dry runs', () => {
 });
 
 describe('replays', () => {
-  it('are started by filter, tell their progress, and end with what is stored', async () => {
+  it('are started by filter, report progress, and end with stored events', async () => {
     await add(1, { event: 'seen', distinct_id: 'ann' });
     await add(2, { event: 'no id' });
     const { status, body, location } = await post('/replays', { filter: { distinct_id: 'ann', lane: 'live' } });
@@ -175,7 +175,7 @@ describe('replays', () => {
     expect((await post(`/replays/${body.id}/cancel`, {})).status).toBe(409);
   });
 
-  it('can be cancelled, and need a choice that says something', async () => {
+  it('can be cancelled, and need a choice', async () => {
     const id = await add(1, { event: 'seen', distinct_id: 'ann' });
     const { body } = await post('/replays', { ids: [id] });
     expect(body).toMatchObject({ ids: 1, filter: null, matched: 1 });

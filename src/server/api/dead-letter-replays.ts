@@ -29,7 +29,7 @@ const read = { method: 'GET', scope: 'ingestion_warning:read', tag } as const;
 const write = { method: 'POST', scope: 'ingestion_warning:write', tag } as const;
 const params = Type.Object({ id: Type.String({ description: 'Id of the replay.' }) });
 
-/** Replays of any number of dead letters, which go on in the background and survive a restart. */
+/** Routes of background replays of any number of dead letters, which survive a restart. */
 export function deadLetterReplayRoutes(deps: ReplayDeps): ApiRoute[] {
   return [startRoute(deps), listRoute(deps), retrieveRoute(deps), cancelRoute(deps)];
 }
@@ -40,8 +40,8 @@ function startRoute({ db, clock }: ReplayDeps): ApiRoute {
     path,
     summary: 'Replay dead letters in the background',
     description:
-      'Any number, oldest first. Those that are open now and in no other replay are chosen; what comes back as a new dead ' +
-      'letter is not replayed again. Honours Idempotency-Key.',
+      'Replays any number, oldest first: those that are open now and in no other replay. Events that become dead letters again are ' +
+      'not replayed again. Honours Idempotency-Key.',
     body: replayStartSchema,
     responses: { 201: deadLetterReplaySchema },
     handler: idempotent(db, clock, async (request: ApiRequest<unknown, unknown, ReplayStart>, tx) => {
@@ -76,7 +76,7 @@ function retrieveRoute({ db }: ReplayDeps): ApiRoute {
   return apiRoute({
     ...read,
     path: `${path}/:id`,
-    summary: 'Progress of a replay',
+    summary: 'Retrieve the progress of a replay',
     params,
     responses: { 200: deadLetterReplaySchema },
     handler: async (request) => {
@@ -91,7 +91,7 @@ function cancelRoute({ db, clock }: ReplayDeps): ApiRoute {
     ...write,
     path: `${path}/:id/cancel`,
     summary: 'Cancel a replay',
-    description: 'What was not sent stays open.',
+    description: 'Dead letters that were not replayed stay open.',
     params,
     responses: { 200: deadLetterReplaySchema },
     handler: async (request) => {
@@ -113,7 +113,7 @@ function cancelRoute({ db, clock }: ReplayDeps): ApiRoute {
 
 function toReplayRecord(replay: DeadLetterReplay): DeadLetterReplayRecord {
   const { id, state, matched, replayed, remaining, error, createdAt, endedAt } = replay;
-  // As it was stored by the route above.
+  // Stored by the route above.
   const { ids, filter } = replay.choice as ReplayStart;
   return {
     id,

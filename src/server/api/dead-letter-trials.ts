@@ -30,21 +30,21 @@ export type DeadLetterTrialDeps = DeadLetterDeps & Pick<TransformationTestDeps, 
 const path = '/api/projects/:project_id/dead_letters';
 const common = { method: 'POST', scope: 'ingestion_warning:write', tag: 'Dead letters' } as const;
 const examinedDefault = 20;
-/** Each may keep the plugins of a project busy for as long as a task may take. */
+/** Each may occupy the plugins of a project for as long as a task may take. */
 const atOnceMax = 2;
 const asFarAs =
-  'Checked as at ingest, then sent through the enabled transformations; nothing of it lasts. What comes after these ' +
-  '(persons, groups) is not tried.';
+  'Validates events as ingest does and sends them through the enabled transformations, without storing anything. Later steps ' +
+  '(persons, groups) are not tested.';
 
-/** What a replay would do. */
+/** Routes of dry runs of replays. */
 export function deadLetterTrialRoutes(deps: DeadLetterTrialDeps): ApiRoute[] {
   const limited = atMost(atOnceMax);
   return [
     apiRoute({
       ...common,
       path: `${path}/dry_run`,
-      summary: 'What a replay would do to dead letters',
-      description: `Of the oldest ones that are chosen. ${asFarAs}`,
+      summary: 'Dry-run a replay of dead letters',
+      description: `Examines the oldest selected dead letters. ${asFarAs}`,
       body: dryRunSchema,
       responses: { 200: dryRunResultSchema },
       handler: (request) => limited(() => tryMany(deps, request)),
@@ -52,7 +52,7 @@ export function deadLetterTrialRoutes(deps: DeadLetterTrialDeps): ApiRoute[] {
     apiRoute({
       ...common,
       path: `${path}/:id/dry_run`,
-      summary: 'What a replay would do to one dead letter, corrected if need be',
+      summary: 'Dry-run a replay of a dead letter, optionally corrected',
       description: asFarAs,
       params: Type.Object({ id: Type.String() }),
       body: dryRunOneSchema,
@@ -107,7 +107,7 @@ interface TriedLetter {
   readonly outcome: Outcome;
   readonly code: string | null;
   readonly detail: string | null;
-  /** Null: it is refused at ingest. */
+  /** `null` if ingest refuses the event. */
   readonly result: TrialResult | null;
 }
 
@@ -123,7 +123,7 @@ async function tryLetter(
   return { outcome: result.outcome === 'dropped' ? 'dropped' : 'stored', code: null, detail: null, result };
 }
 
-/** It has passed the check of ingest, which takes times that cannot be read and ids that are no text. */
+/** The event has passed ingest validation, which accepts unreadable times and ids that are not strings. */
 function eventOf(letter: DeadLetter, edited: JsonObject | undefined, now: number): TrialEvent {
   const event = edited ?? (JSON.parse(Buffer.from(letter.original).toString('utf8')) as JsonObject);
   const { timestamp, properties } = event;

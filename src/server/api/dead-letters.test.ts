@@ -72,7 +72,7 @@ describe('reading dead letters', () => {
     expect((await get('?limit=1')).count).toBe(3);
   });
 
-  it('one shows its original bytes, as text or base64', async () => {
+  it('one contains its original bytes, as text or base64', async () => {
     const text = await add(1, ' {"event" : 1 } ');
     const bytes = await add(2, Uint8Array.of(0x1f, 0x8b, 0xff));
     expect(await get(`/${text}`)).toMatchObject({
@@ -120,7 +120,7 @@ describe('replaying', () => {
     expect(Buffer.from(sent[0]?.body ?? []).toString()).toContain(event.slice(0, -1));
   });
 
-  it('what would only come back is not sent and stays open', async () => {
+  it('what would only fail again is not sent and stays open', async () => {
     const bad = await add(1, { event: 'seen' });
     const gone = await add(2, Uint8Array.of(0x1f, 0x8b));
     const huge = await add(3, { ...good, properties: { x: 'x'.repeat(eventBytesMax + 1) } });
@@ -208,7 +208,7 @@ describe('the activity log', () => {
       }),
     );
 
-  it('says who replayed, corrected and discarded what', async () => {
+  it('records who replayed, corrected and discarded what', async () => {
     const [one, two, three] = [await add(1, good), await add(2, { event: 'seen' }), await add(3, good)];
     await post(`/${one}/replay`, {});
     await post(`/${two}/replay`, { event: good });
@@ -223,7 +223,7 @@ describe('the activity log', () => {
     expect(await get(`/${three}`)).toMatchObject({ state: 'discarded' });
   });
 
-  it('holds what was sent before ingest refused the rest, and nothing of a dry run or of no letters', async () => {
+  it('contains what was sent before ingest refused the rest, and nothing of a dry run or without matches', async () => {
     const [first, second] = [await add(1, good), await add(2, good)];
     await post('/replay', { ids: [first, second], dry_run: true });
     await post('/discard', { ids: ['unknown'] });

@@ -40,7 +40,7 @@ export interface DeadLetterDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly ingest: Ingest;
-  /** Largest event that the pipeline takes, in bytes of JSON. */
+  /** Maximum size of an event in the pipeline, in bytes of JSON. */
   readonly eventBytesMax: number;
 }
 
@@ -52,7 +52,7 @@ const params = Type.Object({ id: Type.String() });
 
 type ChoiceRequest = ApiRequest<unknown, unknown, DeadLetterChoice>;
 
-/** Events that could not be stored: to look at, to send through again, to put away. */
+/** Routes of events that could not be stored: list, replay, discard. */
 export function deadLetterRoutes(deps: DeadLetterDeps): ApiRoute[] {
   return [
     listRoute(deps),
@@ -86,7 +86,7 @@ function countsRoute({ db }: DeadLetterDeps): ApiRoute {
   return apiRoute({
     ...read,
     path: `${path}/counts`,
-    summary: 'Count dead letters by reason and name of the event',
+    summary: 'Count dead letters by reason and event name',
     query: deadLetterCountsQuerySchema,
     responses: { 200: deadLetterCountsSchema },
     handler: async ({ query, project }) => {
@@ -124,15 +124,15 @@ function replayRoute(deps: DeadLetterDeps): ApiRoute {
   return apiRoute({
     ...write,
     path: `${path}/replay`,
-    summary: 'Send open dead letters through again',
-    description: `Up to ${replayMax} per call, oldest first. Each keeps its lane and the time at which it first arrived.`,
+    summary: 'Replay open dead letters',
+    description: `Replays up to ${replayMax} per call, oldest first. Each keeps its lane and its original time of arrival.`,
     body: deadLetterChoiceSchema,
     responses: { 200: replayResultSchema },
     handler: async (request) => {
       const project = request.project().id;
       const filter = chosenDeadLetters(request.body);
       const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
-      // Fixed before the first one is sent: what comes back as a new dead letter is not replayed by the same call.
+      // Fixed before the first one is sent, so that new dead letters are not replayed by the same call.
       const ids = await openDeadLetterIds(db, project, filter, replayMax);
       const { replayed, failed } = await replayEach(deps, request, ids);
       return { status: 200, body: { matched, replayed, failed, remaining: Math.max(0, matched - ids.length) } };
@@ -163,7 +163,7 @@ async function replayEach(deps: DeadLetterDeps, request: ChoiceRequest, ids: rea
       replayed += 1;
     }
   } finally {
-    // What was sent before ingest refused one is replayed all the same.
+    // Dead letters sent before ingest refused one are replayed all the same.
     if (!isDry) await recordDecided(db, request, { activity: 'replayed', choice, count: replayed, now: clock.now() });
   }
   return { replayed, failed };
@@ -173,8 +173,8 @@ function discardRoute({ db, clock }: DeadLetterDeps): ApiRoute {
   return apiRoute({
     ...write,
     path: `${path}/discard`,
-    summary: 'Put open dead letters away',
-    description: 'They stay in the list as discarded; nothing is deleted.',
+    summary: 'Discard open dead letters',
+    description: 'Marks them as discarded; nothing is deleted.',
     body: deadLetterChoiceSchema,
     responses: { 200: discardResultSchema },
     handler: async (request) => {
@@ -198,7 +198,7 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
   return apiRoute({
     ...write,
     path: `${path}/:id/replay`,
-    summary: 'Send one dead letter through again, corrected if need be',
+    summary: 'Replay a dead letter, optionally corrected',
     params,
     body: replayOneSchema,
     keepsDigits: true,
@@ -225,7 +225,7 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
   });
 }
 
-/** Accepted first, marked then: a crash between the two replays it again, which stores it once. */
+/** Accepts first, then marks: after a crash in between, it is replayed again, which stores it once. */
 async function send(
   { db, clock, ingest }: DeadLetterDeps,
   letter: DeadLetter,

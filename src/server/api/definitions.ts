@@ -16,14 +16,14 @@ import { namesWith, type KnownNames } from './names.ts';
 const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
 const noNotes = { description: null, updated_at: null, updated_by: null, verified: false, hidden: false } as const;
 
-/** Names of events and properties in the shapes of PostHog's API, for scripts that read those. */
+/** Routes of event and property names in the form of PostHog's API, for existing scripts. */
 export function definitionRoutes({ events, properties }: KnownNames): ApiRoute[] {
   return [
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/event_definitions',
-      summary: 'Names of events, as definitions',
-      description: "In the shape of PostHog's API. With counts, and for pickers: `event_names`.",
+      summary: 'List event definitions',
+      description: "Returns event names in the form of PostHog's API. `event_names` has counts and suits pickers.",
       query: eventDefinitionsQuerySchema,
       responses: { 200: pageSchema(eventDefinitionSchema) },
       handler: async (request) => {
@@ -36,8 +36,9 @@ export function definitionRoutes({ events, properties }: KnownNames): ApiRoute[]
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/property_definitions',
-      summary: 'Names of properties of events, as definitions',
-      description: "Of a sample of the newest events, in the shape of PostHog's API. For pickers: `property_names`.",
+      summary: 'List property definitions',
+      description:
+        "Returns property names of a sample of the newest events in the form of PostHog's API. `property_names` suits pickers.",
       query: propertyDefinitionsQuerySchema,
       responses: { 200: pageSchema(propertyDefinitionSchema) },
       handler: async (request) => {

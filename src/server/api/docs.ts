@@ -21,7 +21,7 @@ const startText = `Scalar.createApiReference('#reference', {
   authentication: { preferredSecurityScheme: 'personalApiKey' },
 });`;
 
-// The viewer styles itself inline; everything else comes from this server, and it may call nothing else.
+// The viewer uses inline styles; everything else comes from this server, and it must not call anything else.
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,7 +41,7 @@ const common = {
   'cache-control': 'no-cache',
 };
 
-/** GET /api/docs: interactive reference of /api/openapi.json, served from here alone. */
+/** GET /api/docs: interactive reference of /api/openapi.json, without external resources. */
 export function serveDocs(app: FastifyInstance): void {
   for (const url of ['/api/docs', '/api/docs/']) {
     app.get(url, async (_request, reply) => reply.headers(common).type('text/html; charset=utf-8').send(pageText));
@@ -68,8 +68,8 @@ interface Bundle {
 }
 
 /**
- * The viewer's script, 4 MB, read when somebody first opens the page. The package hands it out only through a Fastify
- * plugin, so a throw-away server takes it from there.
+ * The viewer's script, 4 MB, read when the page is first opened. The package only provides it through a Fastify plugin, so a
+ * temporary server serves it.
  */
 async function loadBundle(): Promise<Bundle> {
   const { default: reference } = await import('@scalar/fastify-api-reference');

@@ -4,9 +4,12 @@ import { ApiError } from '../../wire/contract/errors.ts';
 export const eventStreamType = 'text/event-stream; charset=utf-8';
 export const eventStreamHeaders = { 'content-type': eventStreamType, 'x-accel-buffering': 'no' };
 
-/** A stream of texts, each asked for when the client has taken the one before. `close` is called once, however it ends. */
+/**
+ * Streams texts, requesting each when the client has received the previous one. `close` is called once, however the stream
+ * ends.
+ */
 export function streamOf(texts: AsyncGenerator<string>, close: () => void): Readable {
-  // Readable.from would wait for the next text before it lets go of a client that has left.
+  // Readable.from would wait for the next text before releasing a client that has disconnected.
   const stream: Readable = new Readable({
     read: () => {
       texts.next().then(
@@ -23,11 +26,11 @@ export function streamOf(texts: AsyncGenerator<string>, close: () => void): Read
 }
 
 export interface StreamSlots {
-  /** @throws ApiError throttled. What it returns gives the slot back. */
+  /** Returns a function that frees the slot. @throws ApiError throttled */
   take(projectId: number): () => void;
 }
 
-/** How many streams may be open at once. `what`: as the refusal names them. */
+/** Limits open streams. `what` names them in the error. */
 export function createStreamSlots(limits: {
   readonly what: string;
   readonly total: number;
@@ -39,7 +42,7 @@ export function createStreamSlots(limits: {
     take(projectId) {
       const own = open.get(projectId) ?? 0;
       if (own >= limits.perProject || total >= limits.total) {
-        const detail = `Expected at most ${limits.perProject} ${limits.what} per project; close one or come later.`;
+        const detail = `Expected at most ${limits.perProject} ${limits.what} per project; close one or retry later.`;
         throw new ApiError('throttled', detail, { headers: { 'retry-after': '5' } });
       }
       open.set(projectId, own + 1);

@@ -44,7 +44,7 @@ export interface EventRouteDeps {
 const base = '/api/projects/:project_id/events';
 const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
 
-/** Reading stored events back: the list, one event, and counts. */
+/** Routes that read stored events: list, retrieve, counts. */
 export function eventRoutes(deps: EventRouteDeps): ApiRoute[] {
   return [listRoute(deps), countsRoute(deps), retrieveRoute(deps)];
 }
@@ -56,7 +56,7 @@ function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): Api
     path: base,
     summary: 'List events',
     description:
-      'Newest first unless asked otherwise. Every event appears once, however often it was sent. Follow `next` for more.',
+      'Returns the newest events first by default. Every event appears once, however often it was sent. Follow `next` for more.',
     query: eventListQuerySchema,
     responses: { 200: eventPageSchema },
     handler: async (request) => {
@@ -102,7 +102,7 @@ function countsRoute({ store, persons }: EventRouteDeps): ApiRoute {
     ...common,
     path: `${base}/counts`,
     summary: 'Count events per interval, name and kind',
-    description: 'Each event counts once, at its own time. Intervals without events are left out.',
+    description: 'Counts each event once, at its timestamp. Intervals without events are omitted.',
     query: eventCountsQuerySchema,
     responses: { 200: eventCountsSchema },
     handler: async (request) => {
@@ -136,7 +136,7 @@ async function listFilter(
   return { event, distinctId, distinctIds, historical, run, properties, ...range };
 }
 
-/** Events keep the id they were sent with; what belongs together may change with every merge. */
+/** Events keep the id they were sent with; which ids belong together may change with every merge. */
 async function idsOfPerson(
   uuid: string | undefined,
   projectId: number,
@@ -193,7 +193,7 @@ async function shownEvents(
     event: event.event,
     distinct_id: event.distinctId,
     timestamp: isoOfMicros(event.timestampMicros),
-    // What the pipeline stored: JSON text of an object.
+    // Stored by the pipeline: JSON text of an object.
     properties: parseExact(event.properties) as JsonObject,
     person: shownPerson(found.get(event.distinctId)),
     historical_migration: event.historical,
@@ -206,7 +206,7 @@ function shownPerson(person: EventPerson | undefined): object | null {
   return limitIds({ id, distinct_ids, properties, created_at, is_identified }, idsPerEventMax);
 }
 
-/** Trouble of the store as the API says it. */
+/** Converts errors of the store to API errors. */
 export async function fromStore<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -215,7 +215,7 @@ export async function fromStore<T>(read: () => Promise<T>): Promise<T> {
       throw new ApiError('invalid_input', cause.message, { attr: 'interval', cause });
     }
     if (!(cause instanceof StoreUnavailableError)) throw cause;
-    const detail = 'The event store is busy or not reachable right now. Try again later, or ask for less at once.';
+    const detail = 'The event store is busy or not reachable. Retry later, or request less data.';
     throw new ApiError('unavailable', detail, { headers: { 'Retry-After': '5' }, cause });
   }
 }

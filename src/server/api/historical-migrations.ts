@@ -56,7 +56,7 @@ function collectionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute
       scope: 'historical_migration:write',
       summary: 'File an agreement for a historical import',
       description:
-        'Where agreements are required, history above 10,000 events per minute or 20 million in all waits for an approved one.',
+        'Where agreements are required, historical events above 10,000 per minute or 20 million in total need an approved one.',
       body: historicalMigrationCreateSchema,
       responses: { 201: historicalMigrationSchema },
       handler: async (request) => {
@@ -155,7 +155,7 @@ function decisionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute[]
   );
 }
 
-/** Of an admin, which the route asks for: a session, or a key for everything everywhere. A project's own key cannot approve its own request. */
+/** Requires a session of an admin or a key with all scopes for all projects. A project's own key cannot approve its request. */
 function requireOperator(principal: Principal): void {
   if (principal.kind !== 'key') return;
   if (principal.scopes.includes('*') && principal.projectIds === null) return;
@@ -199,13 +199,13 @@ async function findAgreement(db: Queries, projectId: number, id: string): Promis
 
 interface AgreementChange {
   readonly activity: string;
-  /** The state that it must be in. */
+  /** The state that the agreement must be in. */
   readonly from: AgreementState;
   readonly change: Partial<Omit<AgreementRow, 'id' | 'project_id'>>;
   readonly now: number;
 }
 
-/** Changes the agreement in one statement, so that two decisions at once cannot both win. */
+/** Changes the agreement in one statement, so that two concurrent decisions cannot both succeed. */
 async function changeAgreement(
   db: Metadata,
   request: ApiRequest<Static<typeof params>>,
@@ -250,7 +250,7 @@ async function record(
   });
 }
 
-/** The columns and nothing else: a request body may hold more. */
+/** Returns only the columns, since a request body may contain more. */
 function rowOf(row: AgreementRow): AgreementRow {
   const { id, project_id, source, method, total_events, events_per_second, state, note, created_at, decided_at } = row;
   return { id, project_id, source, method, total_events, events_per_second, state, note, created_at, decided_at };

@@ -17,7 +17,7 @@ export interface HistoricalSettingsDeps {
   readonly agreementMode: AgreementMode;
 }
 
-/** The rules for history that hold in a project now: the service's setting, what is used up, the agreement in force. */
+/** Route of a project's current limits for historical events: the service's setting, usage, and the agreement in force. */
 export function historicalSettingsRoutes({ db, store, agreementMode: mode }: HistoricalSettingsDeps): ApiRoute[] {
   return [
     apiRoute({
@@ -25,8 +25,9 @@ export function historicalSettingsRoutes({ db, store, agreementMode: mode }: His
       path: '/api/projects/:project_id/historical_migrations/settings',
       scope: 'historical_migration:read',
       tag: 'Historical migrations',
-      summary: 'What bounds the history of a project now',
-      description: 'The mode is a setting of the service (MILLRACE_HISTORICAL_AGREEMENT), not of a project.',
+      summary: 'Retrieve the limits for historical events of a project',
+      description:
+        "Returns the mode, which is a setting of the service (MILLRACE_HISTORICAL_AGREEMENT), and the project's current limits.",
       responses: { 200: historicalSettingsSchema },
       handler: async (request) => {
         const { id } = request.project();

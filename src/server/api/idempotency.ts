@@ -10,15 +10,15 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 const keptMs = 24 * 3_600_000;
 const pruneEveryMs = 10 * 60_000;
 const keyForm = /^[\x20-\x7e]{1,255}$/;
-/** Body of an answer that has none. */
-const noBody = '';
+/** Body of a response without one. */
+const emptyBody = '';
 
 /**
- * Runs a handler in one transaction and honours `Idempotency-Key`: the same principal, method, path, key and body get
- * the first answer again, marked `Idempotency-Replayed: true`; the effect happens once. A twin that comes while the
- * first is running waits for it. An answer that is an error is not kept: nothing happened, a repetition may succeed.
+ * Runs a handler in one transaction and honours `Idempotency-Key`: the same principal, method, path, key and body get the first
+ * response again, marked `Idempotency-Replayed: true`, without repeating the effect. A concurrent duplicate waits for the first.
+ * Errors are not kept: nothing happened, and a retry may succeed.
  *
- * Answers are kept as they are for 24 h: not for handlers whose answer holds a secret.
+ * Responses are kept unchanged for 24 h, so it must not be used for handlers whose response contains a secret.
  */
 export function idempotent<Request extends ApiRequest>(
   db: Metadata,
@@ -29,8 +29,8 @@ export function idempotent<Request extends ApiRequest>(
 }
 
 /**
- * As `idempotent`, for handlers with work to do first that takes long and stores nothing: `prepare` runs outside of the
- * transaction, and not at all where an answer is kept.
+ * Like `idempotent`, for handlers with slow preparation that stores nothing: `prepare` runs outside of the transaction, and is
+ * skipped if a response is kept.
  */
 export function idempotentAfter<Request extends ApiRequest, Prepared>(
   db: Metadata,
@@ -56,7 +56,7 @@ export function idempotentAfter<Request extends ApiRequest, Prepared>(
     const prepared = await prepare(request);
     return db.transaction().execute(async (tx) => {
       await tx.deleteFrom('idempotency_keys').where('key_hash', '=', key).where('created_at', '<', expired).execute();
-      // The row comes before the effect: a twin in another process waits on it until this transaction ends.
+      // The row is written before the effect: a duplicate in another process waits for it until this transaction ends.
       const { numInsertedOrUpdatedRows } = await tx
         .insertInto('idempotency_keys')
         .values({
@@ -64,7 +64,7 @@ export function idempotentAfter<Request extends ApiRequest, Prepared>(
           body_hash: bodyHash,
           status: 0,
           headers: '{}',
-          body: noBody,
+          body: emptyBody,
           created_at: isoMicros(now),
         })
         .onConflict((conflict) => conflict.column('key_hash').doNothing())
@@ -91,7 +91,11 @@ async function isAnswered(db: Queries, key: string, expired: string): Promise<bo
 async function keep(tx: Transaction<Database>, key: string, { status, headers, body }: ApiReply): Promise<void> {
   await tx
     .updateTable('idempotency_keys')
-    .set({ status, headers: JSON.stringify(headers ?? {}), body: body === undefined ? noBody : JSON.stringify(body) })
+    .set({
+      status,
+      headers: JSON.stringify(headers ?? {}),
+      body: body === undefined ? emptyBody : JSON.stringify(body),
+    })
     .where('key_hash', '=', key)
     .execute();
 }
@@ -99,15 +103,15 @@ async function keep(tx: Transaction<Database>, key: string, { status, headers, b
 async function replay(tx: Queries, key: string, bodyHash: string): Promise<ApiReply> {
   const row = await tx.selectFrom('idempotency_keys').selectAll().where('key_hash', '=', key).executeTakeFirst();
   if (row === undefined) {
-    const detail = 'A request with this Idempotency-Key is still running. Send it again.';
+    const detail = 'A request with this Idempotency-Key is still running. Retry later.';
     throw new ApiError('conflict', detail, { headers: { 'retry-after': '1' } });
   }
   if (row.body_hash !== bodyHash) {
-    const detail = 'This Idempotency-Key was used with another body in the last 24 hours. Use a new key.';
+    const detail = 'This Idempotency-Key was used with a different body in the last 24 hours. Use a new key.';
     throw new ApiError('invalid_input', detail);
   }
   const headers = JSON.parse(row.headers) as Record<string, string>;
-  const body = row.body === noBody ? {} : { body: JSON.parse(row.body) as unknown };
+  const body = row.body === emptyBody ? {} : { body: JSON.parse(row.body) as unknown };
   return { status: row.status, headers: { ...headers, 'idempotency-replayed': 'true' }, ...body };
 }
 

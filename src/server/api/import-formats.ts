@@ -13,21 +13,21 @@ import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
 const path = '/api/projects/:project_id/import_formats';
 const common = { method: 'GET', scope: 'plugin:read', tag: 'Import formats' } as const;
 
-/** How records of other tools become events: for whoever chooses a format, or edits its names. */
+/** Routes of import formats, for choosing one or editing its names. */
 export function importFormatRoutes({ registry }: { readonly registry: Pick<PluginRegistry, 'list'> }): ApiRoute[] {
   const summaryOf = (format: Format) => ({ ...aboutFormat(format), sources: sourcesOf(registry, format) });
   return [
     apiRoute({
       ...common,
       path,
-      summary: 'List the formats of imports',
+      summary: 'List import formats',
       responses: { 200: importFormatListSchema },
       handler: async () => ({ status: 200, body: { count: formats.length, results: formats.map(summaryOf) } }),
     }),
     apiRoute({
       ...common,
       path: `${path}/:slug`,
-      summary: 'Retrieve a format with its names and an example',
+      summary: 'Retrieve an import format with its names and an example',
       params: importFormatIdSchema,
       responses: { 200: importFormatSchema },
       handler: async ({ params }) => {

@@ -1,6 +1,6 @@
 import type { PreviewRecord, SourcePreview } from '../../imports/preflight/preview-source.ts';
 
-/** A preview as its route answers it. */
+/** Converts a preview to its API response. */
 export function previewBody(
   format: string,
   { parts, bytesTotal, part, records, truncated, betterFormat }: SourcePreview,

@@ -18,10 +18,10 @@ import { family, payloadOf, requirePlaces, runsTag, type ImportRouteDeps } from 
 import { requireConfig } from './plugin-configs-deps.ts';
 
 const recordsDefault = 20;
-/** Each reads a source in a process of its own. */
+/** Each reads a source in a separate process. */
 const atOnceMax = 4;
 
-/** What would become of the first records of a source: for whoever chooses a format, names or a mapping. */
+/** Route of previews, for choosing format, names and mapping. */
 export function importPreviewRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const limited = atMost(atOnceMax);
   return [
@@ -32,9 +32,9 @@ export function importPreviewRoutes(deps: ImportRouteDeps): ApiRoute[] {
       tag: runsTag,
       summary: 'Preview the first records of a source as events',
       description:
-        'Of a stored config or of one that is not stored yet, with format, names, choice and transform as a run takes them: ' +
-        'every record beside its events, and why it is rejected or skipped. Stages, stores and sends nothing. Stored secrets are used ' +
-        'only where the settings lead to the address that they were given for; the activity log says who used them.',
+        'Uses a stored config or one that is not stored yet, with format, names, choice and transform as in a run. Returns every record ' +
+        'with its events, and why it is rejected or skipped. Stages, stores and sends nothing. Stored secrets are only used for the ' +
+        'address that they were given for; the activity log records their use.',
       body: importPreviewSchema,
       responses: { 200: importPreviewResultSchema },
       handler: (request) => limited(() => preview(deps, request)),
@@ -45,18 +45,18 @@ export function importPreviewRoutes(deps: ImportRouteDeps): ApiRoute[] {
 async function preview(deps: ImportRouteDeps, request: ApiRequest<unknown, unknown, ImportPreview>): Promise<ApiReply> {
   const { preview: run } = requirePlaces(deps);
   if (run === undefined) {
-    throw new ApiError('unavailable', 'This process reaches no sources; ask one that runs imports.');
+    throw new ApiError('unavailable', 'This process cannot read sources; use one that runs imports.');
   }
   const { body } = request;
   const config = await draftOf(deps, request);
   const source = sourceOf(deps.registry, config);
-  if (source === undefined) throw new ApiError('conflict', `"${config.plugin.name}" is no import source.`);
+  if (source === undefined) throw new ApiError('conflict', `"${config.plugin.name}" is not an import source.`);
   const { options } = await planRun(source, { tx: deps.db, config, payload: payloadOf(body), now: deps.clock.now() });
   const order = { projectId: config.projectId, source, settings: config.settings, options };
   return previewReply(await run({ ...order, records: body.records ?? recordsDefault }, previewSignal(request)), config);
 }
 
-/** The config as it would be. @throws ApiError */
+/** Returns the config with the changes of the request. @throws ApiError */
 async function draftOf(
   { db, clock }: ImportRouteDeps,
   request: ApiRequest<unknown, unknown, ImportPreview>,
@@ -76,7 +76,7 @@ async function draftOf(
   if (usesStoredSecrets(stored, fields, given as SettingValues)) {
     await noteUse({ tx: db, actor: actorOf(request), now: clock.now() }, [base], 'previewed');
   }
-  // The one setting that a source may require and a run brings as well.
+  // The only setting that a source may require and a run also specifies.
   return { ...base, settings: { ...draft.settings, ...(format !== undefined && { format }) } };
 }
 

@@ -26,35 +26,35 @@ export interface ImportRouteDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly registry: Pick<PluginRegistry, 'get'>;
-  /** Undefined: this process has none. */
+  /** `undefined` if this process has no event store. */
   readonly store?: StoreReader | undefined;
-  /** Undefined: this process has no place for the files of imports. */
+  /** `undefined` if this process has no storage for files of imports. */
   readonly imports?: ImportPlaces | undefined;
 }
 
 export interface ImportPlaces {
   readonly staging: Staging;
-  /** Uploaded files lie below it, a directory per project; undefined: in staging. */
+  /** Directory with a subdirectory of uploads per project. `undefined` if uploads are in staging. */
   readonly uploadsDir: string | undefined;
-  /** Of one file. */
+  /** Maximum size of a file. */
   readonly uploadBytesMax: number;
-  /** Of all files of one project. */
+  /** Maximum size of all files of a project. */
   readonly uploadsBytesMax: number;
-  /** Undefined: this process reaches no sources. */
+  /** `undefined` if this process cannot read sources. */
   readonly preflight?: (order: PreflightOrder, signal: AbortSignal) => Promise<PreviewAnswer>;
-  /** Undefined: this process reaches no sources. */
+  /** `undefined` if this process cannot read sources. */
   readonly preview?: (order: PreviewOrder, signal: AbortSignal) => Promise<PreviewAnswer>;
-  /** How often a stream of progress looks; default 1 s. */
+  /** Polling interval of progress streams, default 1 s. */
   readonly progressMs?: number;
 }
 
-/** A run that is asked about, and its config. */
+/** The plan of a run and its config. */
 export interface PreflightOrder extends RunPlan {
   readonly projectId: number;
   readonly configId: number;
 }
 
-/** A source that is looked into. */
+/** The source to preview. */
 export interface PreviewOrder extends Pick<RunPlan, 'options'> {
   readonly projectId: number;
   readonly source: ImportSourcePlugin;
@@ -72,16 +72,16 @@ export interface RunParams {
   readonly run: string;
 }
 
-/** @throws ApiError not_found, also for the run of another config */
+/** @throws ApiError not_found, also for a run of another config */
 export async function requireRun(db: Queries, projectId: number, { id, run }: RunParams): Promise<Run> {
   const found = await getRun(db, run, { projectId });
   if (found !== undefined && found.configId === id) return found;
   const removed = found === undefined ? await findRemovedRun(db, run, { projectId }) : undefined;
-  if (removed?.configId === id) throw new ApiError('not_found', `The run is not there: ${removedText(removed)}.`);
+  if (removed?.configId === id) throw new ApiError('not_found', `The run was removed: ${removedText(removed)}.`);
   throw new ApiError('not_found', 'Not found.');
 }
 
-/** @throws ApiError not_found; conflict when the config's app has no runs */
+/** @throws ApiError not_found, or conflict if the config's app has no runs */
 export async function requireSource(
   registry: Pick<PluginRegistry, 'get'>,
   work: Pick<Work, 'tx' | 'projectId' | 'now'>,
@@ -90,12 +90,12 @@ export async function requireSource(
   const config = await requireConfig(work.tx, { ...work, family, id });
   const source = sourceOf(registry, config);
   if (source !== undefined) return { config, source };
-  throw new ApiError('conflict', `"${config.plugin.name}" is no import source: it has jobs, but no runs.`);
+  throw new ApiError('conflict', `"${config.plugin.name}" is not an import source: it has jobs, but no runs.`);
 }
 
-/** Whose runs they are: a config's, or the command line's. */
+/** Owner of runs: a config or the command line. */
 export interface RunOwner {
-  /** 0: the command line. */
+  /** 0 for the command line. */
   readonly id: number;
   readonly shown: string;
 }
@@ -115,7 +115,7 @@ export function ownerOf(config: StoredConfig): RunOwner {
   return { id: config.id, shown: shownName(config) };
 }
 
-/** What somebody did with a run, in the activity log. What the service does with it by itself is in the run. */
+/** Records a user's action on a run in the activity log. Automatic actions of the service are in the run. */
 export async function recordRun(
   { tx, actor, projectId, now }: Work,
   owner: RunOwner,
@@ -129,12 +129,12 @@ export async function recordRun(
   await recordChange(tx, actor, { ...item, projectId, activity, after, now });
 }
 
-/** Of what began it or made it go on. */
+/** Whether the action started or resumed a run with `replace`. */
 function isReplacing(type: string): boolean {
   return type === 'run' || type === 'resume';
 }
 
-/** Of the body of a run, what says otherwise than the settings. */
+/** Returns the fields of a run's body that override settings. */
 export function payloadOf(body: object): JsonObject {
   const known: readonly string[] = runOverrides;
   return Object.fromEntries(Object.entries(body).filter(([key]) => known.includes(key))) as JsonObject;
@@ -143,10 +143,10 @@ export function payloadOf(body: object): JsonObject {
 /** @throws ApiError unavailable */
 export function requirePlaces({ imports }: ImportRouteDeps): ImportPlaces {
   if (imports !== undefined) return imports;
-  throw new ApiError('unavailable', 'This process has no place for the files of imports; ask one that runs imports.');
+  throw new ApiError('unavailable', 'This process has no storage for files of imports; use one that runs imports.');
 }
 
-/** GET routes are served to HEAD, too, which wants no body: a stream would be read to its end for nothing. */
+/** GET routes also serve HEAD, which has no body: a stream would be read to its end for nothing. */
 export function headOnly(request: ApiRequest, contentType: string): ApiReply | undefined {
   return request.method === 'HEAD' ? { status: 200, headers: { 'content-type': contentType } } : undefined;
 }

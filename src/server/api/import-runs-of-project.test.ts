@@ -18,7 +18,7 @@ const idsOf = (body: Readonly<Record<string, unknown>>): unknown[] =>
   (body['results'] as { readonly id: unknown }[]).map(({ id }) => id);
 
 describe('the import runs of a project', () => {
-  it('come of all configs, newest first, page by page, each once, while new ones are added', async () => {
+  it('include all configs, newest first, page by page, each once, while new ones are added', async () => {
     await using api = await startImportsApp();
     const [one, other] = [await api.config(), await api.config()];
     const ids = [...(await addRuns(api, one, 3)), ...(await addRuns(api, other, 2))];

@@ -59,7 +59,7 @@ async function startListening(): Promise<{ api: ImportsApp; id: number; run: str
 }
 
 describe('the stream of progress', () => {
-  it('begins with the run as it is, tells every change, and ends with the run', async () => {
+  it('begins with the current run, reports every change, and ends with the run', async () => {
     const { api: own, id, run } = await startListening();
     await using api = own;
     const { db, clock } = api.app;
@@ -78,7 +78,7 @@ describe('the stream of progress', () => {
     expect(watcher.text()).toContain('id: final\n');
   });
 
-  it('who has seen the end is not told again; any other Last-Event-ID does no harm', async () => {
+  it('a client that has received the end gets no more; any other Last-Event-ID is harmless', async () => {
     const { api: own, id, run } = await startListening();
     await using api = own;
     await cancelRun(api.app.db, run, api.app.clock.now());

@@ -14,10 +14,10 @@ const pollMs = 1_000;
 const heartbeatMs = 15_000;
 const streamsMax = 200;
 const streamsPerProjectMax = 20;
-/** Id of the last event: who comes again with it has seen everything. */
+/** Id of the last event: a client that reconnects with it has received everything. */
 const finalId = 'final';
 
-/** The progress of a run as it happens, for browsers (EventSource) and `curl -N`. */
+/** Route that streams the progress of a run, for browsers (EventSource) and `curl -N`. */
 export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps): ApiRoute[] {
   const slots = createStreamSlots({
     what: 'streams of progress',
@@ -30,10 +30,10 @@ export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps)
       path: `${runsBase}/:run/progress`,
       scope: 'plugin:read',
       tag: runsTag,
-      summary: 'Progress of an import run, as it happens',
+      summary: 'Stream the progress of an import run',
       description:
-        'Server-sent events: `progress` with the record of the run at once and whenever it changes. The stream ends when ' +
-        'the run is completed, cancelled or has failed; who then comes again with Last-Event-ID gets 204. At most ' +
+        'Streams server-sent events: `progress` with the record of the run, immediately and on every change. The stream ends when the ' +
+        'run is completed, cancelled or failed; reconnecting with Last-Event-ID then returns 204. At most ' +
         `${streamsPerProjectMax} streams per project.`,
       params: importRunIdSchema,
       mediaTypes: ['text/event-stream'],
@@ -63,7 +63,7 @@ interface Watched {
   readonly clock: Clock;
   readonly projectId: number;
   readonly runId: string;
-  /** Aborted when the client is gone or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
   readonly pollMs: number;
 }

@@ -78,14 +78,14 @@ describe('replace over the API', () => {
       const { status, body } = await api.call('POST', `${apps}/${of}/runs/`, { replace });
       return [status, body['detail']];
     };
-    expect(await refused(['nobody'])).toEqual([400, expect.stringContaining('another run of this project')]);
+    expect(await refused(['unknown'])).toEqual([400, expect.stringContaining('another run of this project')]);
     expect(await refused([queued.id])).toEqual([409, expect.stringContaining('it is queued; wait')]);
     expect(await refused([other.id])).toEqual([409, expect.stringContaining('another service')]);
     expect(await refused([])).toEqual([400, expect.any(String)]);
     expect(await refused(true, elsewhere)).toEqual([400, expect.stringContaining('loads into this project')]);
   });
 
-  it('a run that failed for earlier ones goes on with the word that it asked for, from its check on', async () => {
+  it('a run that failed because of earlier ones resumes from its check with `replace`', async () => {
     const first = await started();
     await ended(first);
     const second = await started({}, first.config);

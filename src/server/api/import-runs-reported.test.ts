@@ -108,7 +108,7 @@ describe('a run of the command line', () => {
     expect(await claimRun(db, Date.now(), 1000, { kind: 'undo' })).toMatchObject({ run: { id, stage: 'undo' } });
   });
 
-  it('takes no id of another run, and no report that is none', async () => {
+  it('refuses the id of another run and invalid reports', async () => {
     await using api = await startImportsApp();
     const config = await api.config();
     const { body } = await api.call('POST', `/pipeline_import_apps_configs/${config}/runs/`, {});

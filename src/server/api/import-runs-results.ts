@@ -25,12 +25,12 @@ const json = 'application/json; charset=utf-8';
 
 const common = { method: 'GET', scope: 'plugin:read', tag: runsTag, params: importRunIdSchema } as const;
 
-/** What the stages of a run left behind. */
+/** Routes of the results of a run's stages. */
 export function importRunResultRoutes(deps: ImportRouteDeps): ApiRoute[] {
   return [
-    fileRoute(deps, 'preflight', 'What was found before the export of an import run', stagingKeys.preflight),
-    fileRoute(deps, 'check', 'What the check of an import run found', stagingKeys.check),
-    fileRoute(deps, 'verify', 'What an import run found in the store', stagingKeys.verify),
+    fileRoute(deps, 'preflight', 'Retrieve the preflight result of an import run', stagingKeys.preflight),
+    fileRoute(deps, 'check', 'Retrieve the check result of an import run', stagingKeys.check),
+    fileRoute(deps, 'verify', 'Retrieve the verification result of an import run', stagingKeys.verify),
     reportRoute(deps),
     rejectedRoute(deps),
   ];
@@ -46,7 +46,7 @@ function fileRoute(
     ...common,
     path: `${runsBase}/:run/${name}`,
     summary,
-    description: `404 until the ${name === 'preflight' ? name : `stage ${name}`} is done.`,
+    description: `Returns 404 until the ${name === 'preflight' ? name : `stage ${name}`} is done.`,
     responses: { 200: Type.Object({ verdict: Type.String() }, { additionalProperties: true }) },
     handler: async (request) => {
       const { run, staging } = await runOf(deps, request);
@@ -58,17 +58,17 @@ function fileRoute(
 }
 
 function notYet({ state, stage }: Run, name: string): string {
-  return `There is no result of ${name}: the run is ${state}, in the stage ${stage}.`;
+  return `${name} has no result yet: the run is ${state}, in the stage ${stage}.`;
 }
 
 function reportRoute(deps: ImportRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${runsBase}/:run/report`,
-    summary: 'Report of an import run',
+    summary: 'Retrieve the report of an import run',
     description:
-      'JSON; with `Accept: text/html` or `format=html` one page that needs nothing else. Before the last stage is done ' +
-      'it is made of what there is, and says so.',
+      'Returns JSON, or with `Accept: text/html` or `format=html` a self-contained page. Before the last stage is done, the report is ' +
+      'partial and marked as such.',
     query: importReportQuerySchema,
     mediaTypes: ['application/json', 'text/html'],
     responses: { 200: Type.Object({ verdict: Type.String() }, { additionalProperties: true }) },
@@ -76,7 +76,7 @@ function reportRoute(deps: ImportRouteDeps): ApiRoute {
       const { run, staging } = await runOf(deps, request);
       const form = request.query.format ?? (frontendForm(request.headers['accept']) === 'page' ? 'html' : 'json');
       const headers = { vary: 'Accept', ...(form === 'html' ? pageHeaders(run) : { 'content-type': json }) };
-      // A stage that is begun anew leaves the report of the round before.
+      // A restarted stage leaves the report of the previous round.
       const isMade = run.state === 'undone' || (run.state === 'completed' && run.options.last === 'report');
       const stored = isMade ? await openFile(staging, stagingKeys.report(run.id, form)) : undefined;
       if (stored !== undefined) return { status: 200, body: stored, headers };
@@ -86,7 +86,7 @@ function reportRoute(deps: ImportRouteDeps): ApiRoute {
   });
 }
 
-/** The page may have been made by an earlier version; it runs no script and loads nothing whatever is in it. */
+/** The page may be of an earlier version; it runs no scripts and loads nothing, whatever it contains. */
 function pageHeaders(run: Run): Record<string, string> {
   return {
     'content-type': 'text/html; charset=utf-8',
@@ -100,10 +100,10 @@ function rejectedRoute(deps: ImportRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${runsBase}/:run/rejected`,
-    summary: 'Rejected records of an import run',
+    summary: 'List the rejected records of an import run',
     description:
-      'NDJSON, one object a line: `part` and `line` of the source (`place` where it is no line), `stage`, `code`, ' +
-      '`reason`, `original`. Empty when nothing was rejected.',
+      'Returns NDJSON, one object per line: `part` and `line` of the source (`place` if it has no lines), `stage`, `code`, ' +
+      '`reason`, `original`. Empty if nothing was rejected.',
     mediaTypes: ['application/x-ndjson'],
     responses: { 200: Type.String() },
     handler: async (request) => {
@@ -123,7 +123,7 @@ async function runOf(
   return { run: await requireRun(deps.db, request.project().id, request.params), staging };
 }
 
-/** Undefined: there is no such file. The first piece is read here, so that a missing file is no broken answer. */
+/** `undefined` if the file does not exist. Reads the first chunk here, so that a missing file does not break a response. */
 async function openFile(staging: Staging, key: string): Promise<Readable | undefined> {
   const chunks = staging.read(key)[Symbol.asyncIterator]();
   try {

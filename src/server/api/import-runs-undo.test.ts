@@ -84,7 +84,7 @@ describe('undo over the API', () => {
     expect(elsewhere.body['detail']).toContain(`"$import_run_id": "${id}"`);
   });
 
-  it('needs a scope of its own', async () => {
+  it('needs a separate scope', async () => {
     const { path } = await completed();
     const weak = { authorization: `Bearer ${await api.app.key(['plugin:write'])}` };
     expect((await api.call('POST', `${path}/undo/`, { dry_run: true }, weak)).status).toBe(403);

@@ -20,7 +20,7 @@ import {
 } from './import-runs-deps.ts';
 import { changing } from './plugin-configs-deps.ts';
 
-/** Taking back what a run stored. */
+/** Route that undoes a run. */
 export function importRunUndoRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const act = changing(deps, async (work, { params }: ApiRequest<RunParams>) => {
     const owner = await requireOwner(work, params.id);
@@ -36,11 +36,11 @@ export function importRunUndoRoutes(deps: ImportRouteDeps): ApiRoute[] {
       path: `${runsBase}/:run/undo`,
       scope: 'import_undo:write',
       tag: runsTag,
-      summary: 'Take back an import run',
+      summary: 'Undo an import run',
       description:
-        'Deletes the events that the run stored, and only those; persons and groups are made anew from what is stored of ' +
-        'them. With `dry_run` it says what would be done (200) and does nothing. Otherwise the run goes on in the stage ' +
-        '`undo` (202) and ends `undone`. It cannot be called off halfway. Honours Idempotency-Key.',
+        'Deletes the events that the run stored, and only those; persons and groups are rebuilt from their remaining events. With ' +
+        '`dry_run`, only reports what would be done (200). Otherwise the run continues in the stage `undo` (202) and ends as ' +
+        '`undone`. It cannot be cancelled halfway. Honours Idempotency-Key.',
       params: importRunIdSchema,
       body: importUndoSchema,
       responses: { 200: importUndoPlanSchema, 202: importRunSchema },
@@ -59,16 +59,16 @@ async function dryRun({ db, store }: ImportRouteDeps, request: ApiRequest<RunPar
   await guarded(async () => {
     if (!allowed.includes('undo')) throw new RunTransitionError({ run, action: 'undo', allowed });
   });
-  if (store === undefined) throw new ApiError('unavailable', 'This process has no event store; ask one that has.');
+  if (store === undefined) throw new ApiError('unavailable', 'This process has no event store; use one that has.');
   return fromStore(() => planUndo({ db, store }, run));
 }
 
-/** What another service has stored is its own affair. */
+/** Events in another service can only be undone there. */
 function refuseElsewhere({ id, options: { target } }: Run): void {
   if (target.kind === 'project') return;
   throw new ApiError(
     'conflict',
-    `Run ${id} sent its events to another service, and only that one can take them back: they bear "$import_run_id": "${id}" ` +
+    `Run ${id} sent its events to another service, which has to delete them: they have "$import_run_id": "${id}" ` +
       'there.',
   );
 }

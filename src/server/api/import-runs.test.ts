@@ -213,7 +213,7 @@ describe('the job operation of an import source', () => {
     expect(await latest(api, id)).toMatchObject({ count: 1, state: 'cancelled' });
   });
 
-  it('run goes on with the run that is there, and starts one where there is none', async () => {
+  it('run resumes the current run, or starts one', async () => {
     await using api = await startImportsApp();
     const id = await api.config();
     await job(api, id, 'run');
@@ -233,7 +233,7 @@ describe('the job operation of an import source', () => {
     expect(await latest(api, id)).toMatchObject({ count: 2, state: 'queued', stage: 'export' });
   });
 
-  it('run after a check goes on with the load, after a trial it begins anew', async () => {
+  it('run after a check continues with the load, after a trial it starts again', async () => {
     await using api = await startImportsApp();
     const id = await api.config();
     await job(api, id, 'check');

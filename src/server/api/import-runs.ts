@@ -57,7 +57,7 @@ import { isUuid } from '../../stores/events/cursor.ts';
 import { countRunsByState, listRunsBefore, namesOfConfigs } from '../../imports/run/list-runs.ts';
 import { nextUrl } from './next-url.ts';
 
-/** Runs of import apps: to start, to steer and to look at; and the files that are uploaded for them. */
+/** Routes that start, control and read runs of import apps, and of uploaded files. */
 export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
   return [
     ...collectionRoutes(deps),
@@ -82,7 +82,7 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
       scope: 'plugin:read',
       tag: runsTag,
       summary: 'List import runs',
-      description: 'Newest first. Config 0: those of the command line.',
+      description: 'Returns runs newest first. Config 0 has those of the command line.',
       params: pluginConfigIdSchema,
       query: importRunQuerySchema,
       responses: { 200: importRunPageSchema },
@@ -105,9 +105,9 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
       tag: runsTag,
       summary: 'Start an import run',
       description:
-        'Export, check, load, verify, report; with `last: check` up to the check, with `limit` as a trial; with `replace` ' +
-        'earlier runs are taken back between check and load, and the result of the check says what that would be. What is ' +
-        "left out is as the config's settings say. Honours Idempotency-Key.",
+        'Runs export, check, load, verify and report: with `last: check` up to the check, with `limit` as a trial. With `replace`, ' +
+        'earlier runs are undone between check and load; the check result lists what would be undone. Omitted fields default to ' +
+        "the config's settings. Honours Idempotency-Key.",
       params: pluginConfigIdSchema,
       body: importRunCreateSchema,
       responses: { 201: importRunSchema },
@@ -126,7 +126,7 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
       scope: 'plugin:read',
       tag: runsTag,
       summary: 'Retrieve an import run',
-      description: 'State, stages with their progress, totals. Secrets are not in it.',
+      description: 'Returns state, stages with progress, and totals, without secrets.',
       params: importRunIdSchema,
       responses: { 200: importRunSchema },
       handler: async (request) => {
@@ -137,7 +137,7 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
   ];
 }
 
-/** Whoever may start a run may not yet take back what others stored. */
+/** Starting a run does not imply permission to undo others. */
 function mayReplace(principal: Principal, { replace }: { readonly replace?: unknown }): void {
   if (replace !== undefined && replace !== false) checkScope(principal, 'import_undo:write');
 }
@@ -154,7 +154,7 @@ function created(run: Run, location: string, now: number): ApiReply {
 
 interface Steering {
   readonly verb: string;
-  /** As the activity log names it. */
+  /** Name in the activity log. */
   readonly job: string;
   readonly summary: string;
   readonly description: string;
@@ -166,23 +166,23 @@ const steerings: readonly Steering[] = [
     verb: 'pause',
     job: 'pause',
     summary: 'Pause an import run',
-    description: 'Whoever works on it stops within a second; nothing is lost. Honours Idempotency-Key.',
+    description: 'Stops the run within a second without losing progress. Honours Idempotency-Key.',
     act: ({ tx }, { id }) => pauseRun(tx, id),
   },
   {
     verb: 'cancel',
     job: 'cancel',
     summary: 'Cancel an import run',
-    description: 'For good; what was loaded stays. Honours Idempotency-Key.',
+    description: 'Cancels the run permanently. Loaded events are kept. Honours Idempotency-Key.',
     act: ({ tx, now }, { id }) => cancelRun(tx, id, now),
   },
   {
     verb: 'retry_rejected',
     job: 'retry_rejected',
-    summary: 'Try the rejected records of an import run again',
+    summary: 'Retry the rejected records of an import run',
     description:
-      'A completed run is checked and loaded anew from what is staged: rejected records get in where they now can, ' +
-      'what the target has is not sent again. Honours Idempotency-Key.',
+      'Checks and loads a completed run again from its staged records: rejected records that are now accepted are loaded; stored ' +
+      'events are not sent again. Honours Idempotency-Key.',
     act: ({ tx }, { id }) => retryRejected(tx, id),
   },
   {
@@ -190,7 +190,7 @@ const steerings: readonly Steering[] = [
     job: 'verify',
     summary: 'Verify an import run again',
     description:
-      'What is stored is compared once more with what a completed run has staged, and the report is made anew. Honours ' +
+      'Compares stored events with the staged records of a completed run again, and rebuilds the report. Honours ' +
       'Idempotency-Key.',
     act: ({ tx }, { id }) => verifyAgain(tx, id),
   },
@@ -223,9 +223,9 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
       path: `${runsBase}/:run/resume`,
       summary: 'Resume an import run',
       description:
-        'A paused or failed run goes on where it was; one that was to be checked only goes on with the load. The body ' +
-        'may change how many records may be rejected, the speed and the last stage, and say what becomes of earlier runs of ' +
-        'the same records (`again`, `replace`; the latter has the records checked once more). Honours Idempotency-Key.',
+        'Resumes a paused or failed run where it stopped; a run with `last: check` continues with the load. The body may change the ' +
+        'share of rejected records, the speed and the last stage, and decide about earlier runs of the same records (`again`, ' +
+        '`replace`; the latter repeats the check). Honours Idempotency-Key.',
       body: importRunResumeSchema,
       responses: { 200: importRunSchema },
       handler: changing(deps, (work, { params, body, principal }) => {
@@ -242,8 +242,8 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
       path: `${runsBase}/:run/promote`,
       summary: 'Promote a trial to the full run',
       description:
-        'Starts a run that reads the records as the trial did, without its limit; target and speed are as the settings ' +
-        'say now, so that a trial may have gone to a test project. Once per trial. Honours Idempotency-Key.',
+        'Starts a run that reads the records as the trial did, without its limit. Target and speed come from the current settings, so ' +
+        'the trial may have used a test project. Once per trial. Honours Idempotency-Key.',
       responses: { 201: importRunSchema },
       handler: changing(deps, async (work, { params, url }) => {
         const { config, source } = await requireSource(registry, work, params.id);
@@ -256,7 +256,7 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
   ];
 }
 
-/** Runs of the command line: what they load is stored here, and their command reports how far they are. */
+/** Routes of command-line runs: their events are stored here, and the command reports progress. */
 function reportedRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
   return [
     apiRoute({
@@ -266,11 +266,10 @@ function reportedRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
       tag: runsTag,
       summary: 'Report an import run of the command line',
       description:
-        '`millrace import` makes its run known with this, reports its progress every few seconds, and thereby makes it a run of ' +
-        'the service: listed with config 0, and undone by what the service stores under its id. The same report again changes ' +
-        'nothing. Without a report for a minute the run counts as paused. The answer is the run as it stands: one that was ' +
-        'paused, cancelled or undone here stays so, whatever a report says; only one with `begin` resumes a paused run, and is a ' +
-        'conflict for a cancelled or undone one.',
+        'Registers a run of `millrace import`, which reports its progress every few seconds: it is listed with config 0 and can be ' +
+        'undone by its id. Repeating a report changes nothing. Without a report for a minute, the run counts as paused. The response ' +
+        'is the current run: one that was paused, cancelled or undone here stays so, whatever is reported. Only a report with ' +
+        '`begin` resumes a paused run; for a cancelled or undone one it returns 409.',
       params: importRunReportIdSchema,
       body: importRunReportSchema,
       responses: { 200: importRunSchema, 201: importRunSchema },
@@ -285,10 +284,10 @@ function reportedRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
   ];
 }
 
-/** Each reads a source in a process of its own. */
+/** Each reads a source in a separate process. */
 const atOnceMax = 4;
 
-/** What stands in the way of a run that does not exist yet. */
+/** Route of preflights, before a run exists. */
 function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const { db, clock, registry } = deps;
   const limited = atMost(atOnceMax);
@@ -298,18 +297,18 @@ function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
       path: `${configsBase}/:id/preflight`,
       scope: 'plugin:write',
       tag: runsTag,
-      summary: 'Look at what an import run would need',
+      summary: 'Run the preflight of an import',
       description:
-        'Target, keys and their scopes, agreement, clock, disk, and the first records of the source, side by side within ' +
-        '3 s. Makes no run, fetches and sends nothing. The body is that of a run. Every run begins with the same look, ' +
-        'unless it is made with `preflight: false`.',
+        'Checks target, keys and scopes, agreement, clock, disk and the first records of the source in parallel within 3 s. Creates no ' +
+        'run, and fetches and sends nothing. The body is that of a run. Every run starts with the same checks, unless it is created ' +
+        'with `preflight: false`.',
       params: pluginConfigIdSchema,
       body: importRunCreateSchema,
       responses: { 200: importPreflightSchema },
       handler: async ({ project, params, body, stopping, gone }) => {
         const { preflight } = requirePlaces(deps);
         if (preflight === undefined) {
-          throw new ApiError('unavailable', 'This process reaches no sources; ask one that runs imports.');
+          throw new ApiError('unavailable', 'This process cannot read sources; use one that runs imports.');
         }
         const projectId = project().id;
         const now = clock.now();
@@ -323,7 +322,7 @@ function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
   ];
 }
 
-/** Runs across the configs of a project. */
+/** Routes of runs across the configs of a project. */
 function projectRunRoutes({ db, clock }: Pick<ImportRouteDeps, 'db' | 'clock'>): ApiRoute[] {
   return [
     apiRoute({
@@ -332,7 +331,7 @@ function projectRunRoutes({ db, clock }: Pick<ImportRouteDeps, 'db' | 'clock'>):
       scope: 'plugin:read',
       tag: runsTag,
       summary: 'List the import runs of a project',
-      description: 'Of all its import apps, newest first. Follow `next` for older ones.',
+      description: 'Returns runs of all import apps, newest first. Follow `next` for older ones.',
       query: importRunsQuerySchema,
       responses: { 200: importRunsSchema },
       handler: async (request) => {
@@ -366,7 +365,7 @@ function readStates(text: string): ImportRunState[] {
   return text.split(',').map((part) => {
     const found = importRunStates.find((state) => state === part);
     if (found !== undefined) return found;
-    const detail = `Expected some of ${importRunStates.join(', ')}, with commas between.`;
+    const detail = `Expected a comma-separated list of ${importRunStates.join(', ')}.`;
     throw new ApiError('invalid_input', detail, { attr: 'state' });
   });
 }

@@ -84,7 +84,7 @@ describe('the schedule of an import app', () => {
     expect([answer.status, answer.body['attr']]).toEqual([400, attr]);
   });
 
-  it('runs when somebody asks for it, one at a time, and covers what it has imported', async () => {
+  it('runs on request, one at a time, and covers what it has imported', async () => {
     const id = await api.config();
     await put(id, { ...hourly, paused: true, from: '2026-01-31T00:00:00Z', overlap_minutes: 60 });
     const run = await api.call('POST', `${apps}/${id}/schedule/run/`);
@@ -103,7 +103,7 @@ describe('the schedule of an import app', () => {
     expect(Date.parse(from)).toBe(Date.parse(to) - hourMs);
   });
 
-  it('that is told anew where to begin does so, whatever its run before has come to', async () => {
+  it('with a new start time begins there, regardless of its previous run', async () => {
     const id = await api.config();
     await put(id, { ...hourly, paused: true, from: '2026-01-31T00:00:00Z', overlap_minutes: 0 });
     const run = await api.call('POST', `${apps}/${id}/schedule/run/`);

@@ -40,7 +40,7 @@ import { changing, requireConfig } from './plugin-configs-deps.ts';
 const tag = 'Import schedules';
 const path = `${configsBase}/:id/schedule`;
 
-/** Import apps that run by themselves. */
+/** Routes of the schedules of import apps. */
 export function importScheduleRoutes(deps: ImportRouteDeps): ApiRoute[] {
   return [...readRoutes(deps), setRoute(deps), ...changeRoutes(deps), runRoute(deps)];
 }
@@ -83,10 +83,10 @@ function setRoute(deps: ImportRouteDeps): ApiRoute {
     path,
     scope: 'plugin:write',
     tag,
-    summary: 'Have an import app run by itself',
+    summary: 'Set the schedule of an import app',
     description:
-      'Each run covers what is new since the last one that was completed. Only for sources that can choose by time. What is ' +
-      'left out goes back to its default, but `from`. Honours Idempotency-Key.',
+      'Each run covers what is new since the last completed one. Only for sources that can be queried by time. Omitted fields are ' +
+      'reset to their defaults, except `from`. Honours Idempotency-Key.',
     params: pluginConfigIdSchema,
     body: importScheduleSetSchema,
     responses: { 200: importScheduleSchema },
@@ -113,7 +113,7 @@ function changeRoutes(deps: ImportRouteDeps): ApiRoute[] {
       ...common,
       method: 'PATCH',
       summary: 'Pause or resume the schedule of an import app',
-      description: 'A run that is under way goes on; it is paused by itself. Honours Idempotency-Key.',
+      description: 'A current run continues; pause it separately. Honours Idempotency-Key.',
       body: importScheduleUpdateSchema,
       responses: { 200: importScheduleSchema },
       handler: changing(deps, async (work, { params, body: { paused } }) => {
@@ -127,8 +127,8 @@ function changeRoutes(deps: ImportRouteDeps): ApiRoute[] {
     apiRoute({
       ...common,
       method: 'DELETE',
-      summary: 'Have an import app run no more by itself',
-      description: 'A run that is under way goes on, and what was imported stays.',
+      summary: 'Delete the schedule of an import app',
+      description: 'A current run continues, and imported events are kept.',
       responses: { 204: null },
       handler: changing(deps, async (work, { params }) => {
         const { config, schedule: before } = await requireSchedule(work, params.id);
@@ -147,7 +147,8 @@ function runRoute(deps: ImportRouteDeps): ApiRoute {
     scope: 'plugin:write',
     tag,
     summary: 'Start the next run of a schedule now',
-    description: 'Of what is new up to now, also while it is paused. One at a time. Honours Idempotency-Key.',
+    description:
+      'Imports what is new up to now, even if the schedule is paused. One run at a time. Honours Idempotency-Key.',
     params: pluginConfigIdSchema,
     responses: { 201: importRunSchema },
     handler: changing(deps, async (work, { params, url }) => {
@@ -155,10 +156,11 @@ function runRoute(deps: ImportRouteDeps): ApiRoute {
       const { config, source } = await requireSource(deps.registry, work, params.id);
       const schedule = await settleRun(tx, (await requireSchedule(work, params.id)).schedule);
       if (schedule.run !== null) {
-        throw new ApiError('conflict', `Run ${schedule.run.id} of the schedule has not ended: cancel it, or wait.`);
+        throw new ApiError('conflict', `Run ${schedule.run.id} of the schedule has not ended: cancel it or wait.`);
       }
       const now = await readDatabaseTime(tx);
-      if (schedule.coveredTo >= now) throw new ApiError('conflict', 'The schedule begins later: there is nothing yet.');
+      if (schedule.coveredTo >= now)
+        throw new ApiError('conflict', 'The schedule starts later: there is nothing to import yet.');
       const { run, started } = await startWindow(tx, { schedule, config, source, to: now, now });
       await saveSchedule(tx, { ...schedule, run, error: '' });
       await recordRun(work, ownerOf(config), 'run', started);
@@ -176,7 +178,7 @@ async function requireSchedule(
   return { config, schedule: orNotFound(await lockSchedule(work.tx, config.id)) };
 }
 
-/** What is asked for, with what the schedule that is there has come to. */
+/** Combines the request with the progress of the existing schedule. */
 async function scheduleOf(
   { tx, projectId, now: here }: Work,
   configId: number,
@@ -203,7 +205,7 @@ async function scheduleOf(
   };
 }
 
-/** A run that was begun before covers nothing of a schedule that begins anew. */
+/** A run started before covers nothing of a schedule that is reset. */
 function runBefore(before: Schedule | undefined, given: number | undefined): Schedule['run'] {
   const run = before?.run ?? null;
   return run === null || given === undefined ? run : { ...run, to: Math.min(run.to, given) };
@@ -234,7 +236,7 @@ async function toRecords(db: Queries, schedules: readonly Schedule[]): Promise<I
 
 interface OfSchedule {
   readonly name: string;
-  /** Its run that has not ended. */
+  /** Its current run. */
   readonly own: Run | undefined;
   readonly last: Run | undefined;
 }

@@ -12,11 +12,11 @@ export interface StoredFile {
 }
 
 export interface ImportFiles {
-  /** By name, at most 1000. */
+  /** Returns at most 1000 files by name. */
   list(): Promise<readonly StoredFile[]>;
   /**
-   * The piece of a file that begins at `offset`; 0 replaces a file of this name. Durable when it resolves; a piece that does not
-   * come whole leaves the file as it was.
+   * Writes the piece of a file that starts at `offset`; 0 replaces a file of this name. Durable when it resolves; an incomplete
+   * piece leaves the file unchanged.
    * @throws ApiError conflict, request_too_large
    */
   write(
@@ -24,29 +24,29 @@ export interface ImportFiles {
     offset: number,
     content: AsyncIterable<Buffer>,
   ): Promise<StoredFile & { readonly sha256: string }>;
-  /** Gives a file another name, in place of one that has it. */
+  /** Renames a file, replacing one with the new name. */
   rename(name: string, to: string): Promise<void>;
-  /** False: there is none. */
+  /** Returns false if the file does not exist. */
   remove(name: string): Promise<boolean>;
 }
 
-/** In bytes. */
+/** Limits in bytes. */
 export interface UploadLimits {
-  /** Of one file. */
+  /** Maximum size of a file. */
   readonly fileBytesMax: number;
-  /** Of all files of the project. */
+  /** Maximum size of all files of the project. */
   readonly totalBytesMax: number;
 }
 
-/** How many bytes may come, and the sentence for more. */
+/** Remaining bytes, and the error for more. */
 export interface Room {
   readonly bytes: number;
   readonly refusal: string;
 }
 
 /**
- * A name that is a name everywhere: letters, digits, `.`, `-` and `_`; of a path its last part.
- * @throws ApiError invalid_input when nothing is left of it
+ * Returns a portable file name: letters, digits, `.`, `-` and `_`, from the last segment of a path.
+ * @throws ApiError invalid_input if nothing remains
  */
 export function fileNameOf(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? '';
@@ -63,7 +63,7 @@ export function fileNameOf(given: string): string {
 }
 
 /**
- * @param there how long the file is, and how many there are in the project
+ * @param there the length of the file and the number of files in the project
  * @throws ApiError conflict
  */
 export function refuseMisplaced(
@@ -72,16 +72,16 @@ export function refuseMisplaced(
 ): void {
   if (there.bytes === undefined && offset === 0) {
     if (there.files < filesMax) return;
-    throw new ApiError('conflict', `The project has ${filesMax} uploaded files; delete some first.`);
+    throw new ApiError('conflict', `The project already has ${filesMax} uploaded files; delete some first.`);
   }
   if (offset === 0 || there.bytes === offset) return;
-  const detail = `Expected the piece to begin at ${there.bytes ?? 0}, where "${name}" ends, got offset ${offset}.`;
+  const detail = `Expected the piece to start at ${there.bytes ?? 0}, where "${name}" ends, got offset ${offset}.`;
   throw new ApiError('conflict', detail, { attr: 'offset' });
 }
 
 /**
- * The tightest of the limits, for a piece that begins at `offset`.
- * @param of `used` by all other files, and by this one when it goes on; `free` on the disk, left out: nobody can tell
+ * Returns the tightest of the limits for a piece that starts at `offset`.
+ * @param of `used` by all other files, and by this one when it continues; `free` on the disk, omitted if unknown
  */
 export function tightestRoom(
   { fileBytesMax, totalBytesMax }: UploadLimits,
@@ -96,12 +96,12 @@ export function tightestRoom(
     {
       bytes: left,
       refusal:
-        `Expected uploaded files of at most ${totalBytesMax} bytes in all (MILLRACE_IMPORT_UPLOADS_BYTES_MAX), of which ` +
+        `Expected uploaded files of at most ${totalBytesMax} bytes in total (MILLRACE_IMPORT_UPLOADS_BYTES_MAX), of which ` +
         `${Math.max(0, left)} are left; delete files that are imported: DELETE import_files/<name>/.`,
     },
     {
       bytes: free ?? Infinity,
-      refusal: 'Expected a file for which there is room on the disk of the service, got more; make room.',
+      refusal: 'Expected a file that fits on the disk of the service, got a larger one; free disk space.',
     },
   ];
   return rooms.reduce((tightest, room) => (room.bytes < tightest.bytes ? room : tightest));

@@ -17,24 +17,24 @@ import {
   type UploadLimits,
 } from './import-upload-rules.ts';
 
-/** Of an upload that was cut off together with the process. */
+/** Age of a partial upload whose process ended. */
 const staleMs = 24 * 3_600_000;
 const pieceForm = /^\.piece-/;
-/** So much of the disk stays free: the service writes its log there. */
+/** Disk space that stays free for the service's log. */
 const reserveBytes = 1024 ** 3;
 
 interface Place extends UploadLimits {
-  /** Of this project alone. */
+  /** Directory of this project. */
   readonly dir: string;
   readonly clock: Clock;
   readonly uploads: Uploads;
 }
 
-/** What the uploads of a process know of each other. */
+/** State shared by the uploads of a process. */
 export interface Uploads {
-  /** Paths that are being written. */
+  /** Paths being written. */
   readonly busy: Set<string>;
-  /** One after the other: what two see as room is there once. */
+  /** Runs one at a time, so that two uploads cannot use the same free space. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
@@ -44,14 +44,14 @@ export function createUploads(): Uploads {
     busy: new Set(),
     inTurn(work) {
       const turn = last.then(work);
-      // Whoever asked for it is told of its failure.
+      // The caller receives the error.
       last = turn.catch(() => undefined);
       return turn;
     },
   };
 }
 
-/** Files of one project that are uploaded for imports. */
+/** Uploaded files of a project in a directory. */
 export function createImportFiles(place: Place): ImportFiles {
   const { dir, clock } = place;
   const { busy, inTurn } = place.uploads;
@@ -64,7 +64,7 @@ export function createImportFiles(place: Place): ImportFiles {
     list,
     async write(name, offset, content) {
       const path = join(dir, name);
-      if (busy.has(path)) throw new ApiError('conflict', `"${name}" is being uploaded at the moment; come later.`);
+      if (busy.has(path)) throw new ApiError('conflict', `"${name}" is being uploaded; retry later.`);
       busy.add(path);
       const piece = join(dir, `.piece-${newId()}`);
       try {
@@ -73,13 +73,13 @@ export function createImportFiles(place: Place): ImportFiles {
         await refusePiece(dir, name, offset);
         const { sha256, bytes } = await receive(content, piece, await roomFor(place, name, offset));
         await inTurn(async () => {
-          // Others that came meanwhile count as well.
+          // Concurrent uploads count as well.
           refuseTooLarge(bytes, await roomFor(place, name, offset));
           await (offset === 0 ? replace(piece, path) : append(piece, path, offset));
         });
         await syncDir(dir);
         const file = await describe(dir, name);
-        if (file === undefined) throw new ApiError('conflict', `"${name}" was removed while it was uploaded.`);
+        if (file === undefined) throw new ApiError('conflict', `"${name}" was removed during the upload.`);
         return { ...file, sha256 };
       } finally {
         await rm(piece, { force: true });
@@ -92,7 +92,7 @@ export function createImportFiles(place: Place): ImportFiles {
     },
     async remove(name) {
       const known = (await describe(dir, name)) !== undefined;
-      if (busy.has(join(dir, name))) throw new ApiError('conflict', `"${name}" is being uploaded at the moment.`);
+      if (busy.has(join(dir, name))) throw new ApiError('conflict', `"${name}" is being uploaded.`);
       await rm(join(dir, name), { force: true });
       return known;
     },
@@ -104,7 +104,7 @@ async function refusePiece(dir: string, name: string, offset: number): Promise<v
   refuseMisplaced({ name, offset }, { bytes: there?.bytes, files: (await namesIn(dir)).length });
 }
 
-/** For a piece that begins at `offset`; 0 replaces the file. */
+/** Returns the limits for a piece that starts at `offset`; 0 replaces the file. */
 async function roomFor(place: Place, name: string, offset: number): Promise<Room> {
   const { dir } = place;
   const kept = (await namesIn(dir)).filter((each) => !each.startsWith('.') && (each !== name || offset > 0));
@@ -114,7 +114,7 @@ async function roomFor(place: Place, name: string, offset: number): Promise<Room
   return tightestRoom(place, { used, offset, free: bavail * bsize - reserveBytes });
 }
 
-/** Returns the hash of what came, and how much it was. */
+/** Returns hash and size of the received bytes. */
 async function receive(
   content: AsyncIterable<Buffer>,
   piece: string,
@@ -122,7 +122,7 @@ async function receive(
 ): Promise<{ sha256: string; bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
-  // Not a stream of its own: one that breaks off early would make the file after the caller has removed it.
+  // Not a write stream: one that is aborted early would create the file after the caller has removed it.
   const file = await open(piece, 'wx', 0o600);
   try {
     for await (const chunk of content) {
@@ -142,7 +142,7 @@ async function replace(piece: string, path: string): Promise<void> {
   await rename(piece, path);
 }
 
-/** A crash in between leaves a file that is longer than its sender knows: the next piece is refused with the length it has. */
+/** After a crash in between, the file is longer than its sender knows: the next piece is refused with the actual length. */
 async function append(piece: string, path: string, offset: number): Promise<void> {
   try {
     await pipeline(createReadStream(piece), createWriteStream(path, { flags: 'r+', start: offset, flush: true }));
@@ -178,7 +178,7 @@ async function namesIn(dir: string): Promise<string[]> {
   }
 }
 
-/** Undefined: there is no such file. */
+/** `undefined` if the file does not exist. */
 async function describe(dir: string, name: string): Promise<StoredFile | undefined> {
   try {
     const { size, mtimeMs } = await stat(join(dir, name));

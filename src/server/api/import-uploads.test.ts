@@ -65,7 +65,7 @@ describe('files to import', () => {
     ['half a file', form, `${partOf('file')}x`],
     ['half of the last boundary', form, `${partOf('file')}x\r\n--b-`],
     ['a part without headers', form, '--b\r\n\r\nx\r\n--b--\r\n'],
-    ['a header that is none', form, '--b\r\nContent-Disposition\r\n\r\nx\r\n--b--\r\n'],
+    ['a malformed header', form, '--b\r\nContent-Disposition\r\n\r\nx\r\n--b--\r\n'],
     ['no file', form, '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n--b--\r\n'],
     ['no part', form, '--b--\r\n'],
   ])('as a form with %s are refused with 400, and nothing is kept', async (_what, type, payload) => {
@@ -113,13 +113,13 @@ describe('files to import', () => {
     expect((await uploads.call('GET', '/import_files/')).body['count']).toBe(0);
   });
 
-  it('may come in pieces; a piece at the wrong place changes nothing and says where to go on', async () => {
+  it('may be sent in pieces; a piece at the wrong offset changes nothing and returns the right one', async () => {
     await using api = await startImportsApp();
     const content = randomBytes(5_000);
     await upload(api, '?name=a.bin', content.subarray(0, 2_000));
     const wrong = await upload(api, '?name=a.bin&offset=3000', content.subarray(3_000));
     expect(wrong.status).toBe(409);
-    expect(wrong.body['detail']).toContain('begin at 2000');
+    expect(wrong.body['detail']).toContain('start at 2000');
     const last = await upload(api, '?name=a.bin&offset=2000', content.subarray(2_000));
     expect(last.body['bytes']).toBe(5_000);
     expect((await stored(api, 'a.bin')).equals(content)).toBe(true);
@@ -149,7 +149,7 @@ describe('files to import', () => {
     const refused = await upload(api, '?name=b.bin', randomBytes(4_001));
     expect([refused.status, refused.body['detail']]).toEqual([
       413,
-      expect.stringMatching(/at most 10000 bytes in all .* 4000 are left; delete files/),
+      expect.stringMatching(/at most 10000 bytes in total .* 4000 are left; delete files/),
     ]);
     expect((await upload(api, '?name=a.bin&offset=6000', randomBytes(4_001))).status).toBe(413);
     const list = await api.call('GET', '/import_files/');

@@ -18,7 +18,7 @@ import { createStagedImportFiles } from './staged-import-files.ts';
 const path = '/api/projects/:project_id/import_files';
 const tag = 'Import files';
 
-/** Files that are brought to the service to be imported. */
+/** Routes of files uploaded for imports. */
 export function importUploadRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const uploads = createUploads();
   const filesOf = (request: ApiRequest): ImportFiles => {
@@ -55,12 +55,12 @@ export function importUploadRoutes(deps: ImportRouteDeps): ApiRoute[] {
       scope: 'plugin:write',
       tag,
       summary: 'Delete an uploaded file',
-      description: 'What runs have staged of it stays.',
+      description: 'Deletes the file. Records already staged by runs are kept.',
       params: importFileNameSchema,
       responses: { 204: null },
       handler: async (request) => {
         const { name } = request.params;
-        // A name that would be written another way is the name of no file.
+        // A name that is not in safe form is not the name of a file.
         const removed = safeName(name) === name && (await removeFile(filesOf(request), name));
         if (!removed) throw new ApiError('not_found', 'Not found.');
         return { status: 204 };
@@ -77,9 +77,9 @@ function uploadRoute(filesOf: (request: ApiRequest) => ImportFiles): ApiRoute {
     tag,
     summary: 'Upload a file to be imported',
     description:
-      'The bytes as application/octet-stream with `name`, or one file as multipart/form-data. A file of the same name is ' +
-      'replaced. A large one, or a slow line: in pieces, each with the `offset` where it begins; a piece that does not ' +
-      'arrive whole changes nothing. With `size` no import reads the file before all of it is there.',
+      'Accepts the bytes as application/octet-stream with `name`, or one file as multipart/form-data. A file of the same name is ' +
+      'replaced. Large files can be sent in pieces, each with its `offset`; an incomplete piece changes nothing. With `size`, imports ' +
+      'do not read the file before it is complete.',
     query: importFileQuerySchema,
     takesUpload: true,
     responses: { 201: importFileSchema },
@@ -101,7 +101,10 @@ function uploadRoute(filesOf: (request: ApiRequest) => ImportFiles): ApiRoute {
 type NewPiece = Pick<Static<typeof importFileQuerySchema>, 'offset' | 'size'>;
 type WrittenFile = StoredFile & { readonly sha256: string };
 
-/** A file whose size was announced has its own name once it is whole. @throws ApiError invalid_input, conflict, request_too_large */
+/**
+ * Writes a piece. A file with an announced size gets its name once it is complete. @throws ApiError invalid_input, conflict,
+ * request_too_large
+ */
 async function writePiece(
   files: ImportFiles,
   name: string,
@@ -114,7 +117,7 @@ async function writePiece(
   if (file.bytes < size) return file;
   if (file.bytes > size) {
     await files.remove(unfinished);
-    const detail = `Expected pieces of ${size} bytes in all, as "size" says, got ${file.bytes}; upload the file again.`;
+    const detail = `Expected pieces of ${size} bytes in total as in "size", got ${file.bytes}; upload the file again.`;
     throw new ApiError('invalid_input', detail, { attr: 'size' });
   }
   await files.rename(unfinished, name);

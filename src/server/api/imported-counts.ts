@@ -21,7 +21,7 @@ import { fromStore } from './events.ts';
 
 export interface ImportedEventsRouteDeps {
   readonly store: EventStore;
-  /** How many transformations of a project are active. */
+  /** Returns the number of active transformations of a project. */
   readonly activeTransformations: (projectId: number) => Promise<number>;
 }
 
@@ -31,7 +31,7 @@ const pageEvents = 10_000;
 const contentsDefault = 'md5';
 const dayForm = /^\d{4}-\d\d-\d\d$/;
 
-/** What another service that loads history into this one needs to see whether all of it arrived. */
+/** Routes for another service that imports into this one and verifies the result. */
 export function importedEventsRoutes(deps: ImportedEventsRouteDeps): ApiRoute[] {
   return [countsRoute(deps), eventsRoute(deps), propertiesRoute(deps)];
 }
@@ -40,9 +40,9 @@ function countsRoute({ store, activeTransformations }: ImportedEventsRouteDeps):
   return apiRoute({
     ...common,
     path: `${base}/imported_counts`,
-    summary: 'Count what an import run stored on one day, by name',
+    summary: 'Count stored events of an import run on a day, by name',
     description:
-      'With checksums over the events’ identities and times and over what they say, so that two sides can compare without ' +
+      'Returns counts with checksums over identities, times and content, so that two sides can compare without ' +
       'listing them.',
     query: importedCountsQuerySchema,
     responses: { 200: importedCountsSchema },
@@ -64,8 +64,8 @@ function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${base}/imported_events`,
-    summary: 'List the identities of the events of one name, on one day or on all',
-    description: 'Whoever stored them, in no particular order. `next` is the `cursor` of the page after.',
+    summary: 'List the identities of events with a name, on one or all days',
+    description: 'Returns events of any origin in no particular order. `next` is the `cursor` of the next page.',
     query: importedEventsQuerySchema,
     responses: { 200: importedEventsSchema },
     handler: async ({ project, query }) => {
@@ -90,8 +90,8 @@ function propertiesRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${base}/imported_properties`,
-    summary: 'Read the properties of some events of one name and day',
-    description: 'As texts, so that no digit of a number is lost on the way. For events whose checksums differ.',
+    summary: 'Retrieve the properties of events of a name and day',
+    description: 'Returns properties as text, so that no digit of a number is lost. For events whose checksums differ.',
     query: importedPropertiesQuerySchema,
     responses: { 200: importedPropertiesSchema },
     handler: async ({ project, query }) => {
@@ -120,7 +120,7 @@ function readCursor(text: string | undefined): IdentityKey | undefined {
   if (isDay && typeof uuid === 'string' && isUuid(uuid) && typeof distinctId === 'string') {
     return { day, uuid, distinctId };
   }
-  throw new ApiError('invalid_input', 'Expected a cursor that `next` gave.', { attr: 'cursor' });
+  throw new ApiError('invalid_input', 'Expected a cursor from `next`.', { attr: 'cursor' });
 }
 
 function jsonOf(text: string): unknown {

@@ -26,16 +26,16 @@ const defaultMs = 7 * 24 * hourMs;
 
 const common = { method: 'GET', scope: 'ingestion_warning:read', tag: 'Ingestion warnings' } as const;
 const path = '/api/projects/:project_id/ingestion_warnings';
-/** As the store keeps the start of an hour. */
+/** Start of an hour as stored. */
 const hourForm = /^\d{4}-\d\d-\d\dT\d\d:00:00\.000000Z$/;
 
-/** What happened to events besides being stored as sent. */
+/** Routes of ingestion warnings. */
 export function ingestionWarningRoutes({ db, clock }: { readonly db: Metadata; readonly clock: Clock }): ApiRoute[] {
   return [
     apiRoute({
       ...common,
       path,
-      summary: 'Ingestion warnings by type, the most frequent first',
+      summary: 'List ingestion warnings by type, most frequent first',
       query: ingestionWarningQuerySchema,
       responses: { 200: ingestionWarningListSchema },
       handler: async (request) => {
@@ -55,8 +55,8 @@ function hoursRoute(db: Metadata): ApiRoute {
   return apiRoute({
     ...common,
     path: `${path}/:type`,
-    summary: 'Ingestion warnings of one type, hour by hour',
-    description: 'Newest first, with samples. Follow `next` for older hours.',
+    summary: 'List ingestion warnings of a type by hour',
+    description: 'Returns the newest hours first, with samples. Follow `next` for older hours.',
     params: ingestionWarningTypeSchema,
     query: ingestionWarningHoursQuerySchema,
     responses: { 200: ingestionWarningHoursSchema },

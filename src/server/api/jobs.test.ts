@@ -78,7 +78,7 @@ describe('jobs in view', () => {
 });
 
 describe('changing jobs', () => {
-  it('a failed job is tried again, by whom is in the log, and twice with one key is once', async () => {
+  it('a failed job is retried, the log names the user, and twice with one key is once', async () => {
     const configId = await configure({ jobs: ['sync'] });
     const id = await failedJob(configId);
     const revision = await configs.revision();
@@ -93,7 +93,7 @@ describe('changing jobs', () => {
       is_system: false,
       detail: { changes: [{ field: 'job', before: { id, state: 'failed' }, after: { id, state: 'queued' } }] },
     });
-    // Nothing about the config changed: nobody has to read it anew.
+    // The config has not changed: no worker has to reload it.
     expect(await configs.revision()).toBe(revision);
   });
 

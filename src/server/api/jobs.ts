@@ -13,14 +13,14 @@ import { actorOf } from '../http/actor.ts';
 
 export interface JobRouteDeps {
   readonly db: Metadata;
-  /** Default: the system's. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock;
 }
 
 const path = '/api/projects/:project_id/jobs';
 const params = Type.Object({ id: Type.String({ description: 'As `X-Job-Id` names it.' }) });
 
-/** What became of jobs: those that were started, that plugins put off, schedules and deliveries. */
+/** Routes of jobs: started, scheduled and postponed ones, and deliveries. */
 export function jobRoutes({ db, clock = systemClock }: JobRouteDeps): ApiRoute[] {
   return [...readRoutes(db), ...changeRoutes(db, clock)];
 }
@@ -73,21 +73,21 @@ function changeRoutes(db: Metadata, clock: Clock): ApiRoute[] {
     apiRoute({
       ...common,
       path: `${path}/:id/retry`,
-      summary: 'Try a failed job again',
-      description: 'It is due at once and has all its attempts before it. Honours Idempotency-Key.',
+      summary: 'Retry a failed job',
+      description: 'Makes the job due immediately, with all its attempts. Honours Idempotency-Key.',
       handler: change(retryJob),
     }),
     apiRoute({
       ...common,
       path: `${path}/:id/cancel`,
       summary: 'Cancel a queued job',
-      description: 'It ends as failed. A job that runs cannot be cancelled. Honours Idempotency-Key.',
+      description: 'Marks the job as failed. A running job cannot be cancelled. Honours Idempotency-Key.',
       handler: change(cancelJob),
     }),
   ];
 }
 
-/** The payload stays inside: it may hold what only the job should see. */
+/** Omits the payload, which may contain data that only the job should see. */
 function toJobRecord(job: JobSummary): JobRecord {
   const { startedAt, finishedAt } = job;
   const isTimed = startedAt !== null && finishedAt !== null;
@@ -105,7 +105,7 @@ function toJobRecord(job: JobSummary): JobRecord {
     created_at: job.createdAt,
     started_at: startedAt,
     finished_at: finishedAt,
-    // A clock that was set back in between must not show a negative time.
+    // A clock that was set back must not give a negative duration.
     duration_ms: isTimed ? Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) : null,
   };
 }

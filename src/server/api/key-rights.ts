@@ -4,18 +4,18 @@ import type { Principal } from '../http/api-route.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { getPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
 
-/** What a key may do, where, and until when. */
+/** Scopes, projects and expiry of a key. */
 interface Rights {
   readonly scopes: readonly string[];
-  /** Null: every project. */
+  /** `null` for every project. */
   readonly scopedProjects: readonly number[] | null;
-  /** Null: for ever. */
+  /** `null` for no expiry. */
   readonly expiresAt: string | null;
 }
 
 /**
- * A key must not be a way to more rights, more projects or more time than it has itself, nor end a key that has more.
- * @throws ApiError permission_denied naming what is too much
+ * A key must not grant more scopes, projects or time than it has itself, nor delete a key that has more.
+ * @throws ApiError permission_denied naming the excess
  */
 export async function checkNotMoreThanOwn(
   db: Metadata,
@@ -27,7 +27,7 @@ export async function checkNotMoreThanOwn(
   const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
   const excess = own === undefined ? 'any right' : excessOf(own, wanted);
   if (excess === undefined) return;
-  throw new ApiError('permission_denied', `A personal API key may not ${act} more than it has itself: ${excess}.`);
+  throw new ApiError('permission_denied', `A personal API key must not ${act} more than it has itself: ${excess}.`);
 }
 
 function excessOf(own: Rights, wanted: Rights): string | undefined {
@@ -40,17 +40,16 @@ function excessOf(own: Rights, wanted: Rights): string | undefined {
   }
   if (own.expiresAt === null) return undefined;
   const longer = wanted.expiresAt === null || wanted.expiresAt > own.expiresAt;
-  return longer ? `an end later than ${own.expiresAt} (expires_at)` : undefined;
+  return longer ? `an expiry later than ${own.expiresAt} (expires_at)` : undefined;
 }
 
 function covers(own: readonly string[], wanted: string): boolean {
-  // Sound: unknown scopes were refused before, and hasScope treats any other text as not granted.
+  // Sound: unknown scopes were refused before, and hasScope does not grant any other text.
   return own.includes('*') || (wanted !== '*' && hasScope(own, wanted as Scope));
 }
 
 /**
- * Whoever makes users, or links that sign them in, makes sessions with every scope, everywhere: a key with less must not be a
- * way to them.
+ * Creating users or sign-in links creates sessions with every scope, so a key with fewer rights must not do it.
  * @throws ApiError permission_denied
  */
 export async function checkHasAllRights(db: Metadata, principal: Principal): Promise<void> {
@@ -60,6 +59,6 @@ export async function checkHasAllRights(db: Metadata, principal: Principal): Pro
     return;
   throw new ApiError(
     'permission_denied',
-    'Users are managed in the console, or with an API key with scope "*" for all projects and without an end.',
+    'Users are managed in the console, or with an API key with scope "*" for all projects and no expiry.',
   );
 }

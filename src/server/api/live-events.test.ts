@@ -32,7 +32,7 @@ async function start(): Promise<Started> {
 }
 
 describe('GET /api/projects/:project_id/live_events/', () => {
-  it('sends what is seen of the project, what is left out as counts, and heartbeats between', async () => {
+  it('sends events of the project, counts of skipped ones, and heartbeats in between', async () => {
     await using api = await start();
     const stream = await api.open('?stages=stored,dropped&event=a&distinct_id=p&steps=true&events_per_second=7');
     expect(stream.response.headers['content-type']).toBe('text/event-stream; charset=utf-8');
@@ -84,7 +84,7 @@ describe('GET /api/projects/:project_id/live_events/', () => {
     expect(stream.text()).toContain('event: end\ndata: {"reason":"shutdown"');
   });
 
-  it('streams are bounded by project, and closing one frees its place', async () => {
+  it('streams are limited per project, and closing one frees its slot', async () => {
     await using api = await start();
     const open = await Promise.all(Array.from({ length: 10 }, () => api.open()));
     expect(open.map(({ response }) => response.statusCode)).toEqual(Array.from({ length: 10 }, () => 200));

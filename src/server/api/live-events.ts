@@ -18,20 +18,20 @@ import { headOnly } from './import-runs-deps.ts';
 
 const streamsMax = 100;
 const streamsPerProjectMax = 10;
-/** Also how often a reader is asked who it is: a session that ended ends its streams. */
+/** Also the interval of checking the reader's access: a stream ends with its session. */
 const heartbeatMs = 10_000;
 const readyMsMax = 1000;
 const skippedMs = 1000;
-/** What comes within it goes out together. */
+/** Events within this time are sent together. */
 const togetherMs = 25;
 
 export interface LiveEventDeps {
   readonly live: Pick<LiveHub, 'open'>;
-  /** Default 10 s. */
+  /** Default 10,000. */
   readonly heartbeatMs?: number;
 }
 
-/** Events of a project on their way, for browsers (EventSource) and `curl -N`. */
+/** Route that streams events of a project live, for browsers (EventSource) and `curl -N`. */
 export function liveEventRoutes(deps: LiveEventDeps): ApiRoute[] {
   const slots = createStreamSlots({ what: 'live streams', total: streamsMax, perProject: streamsPerProjectMax });
   return [
@@ -40,11 +40,11 @@ export function liveEventRoutes(deps: LiveEventDeps): ApiRoute[] {
       path: '/api/projects/:project_id/live_events',
       scope: 'query:read',
       tag: 'Events',
-      summary: 'Events on their way, as they are seen',
+      summary: 'Stream events live',
       description:
-        'Server-sent events. `event`: an event at a stage (LiveEvent). `skipped`: how many came by that are not shown, at ' +
-        'most once a second. `end`: the last message, with the reason. Stages are told once an event is safely there: what ' +
-        'waits shows as `received` only. Nothing is kept for those who come later. At most ' +
+        'Streams server-sent events. `event`: an event at a stage (LiveEvent). `skipped`: number of events not shown, at most once per ' +
+        'second. `end`: the last message, with the reason. A stage is reported once it is durable: waiting events are only shown as ' +
+        '`received`. There is no replay. At most ' +
         `${streamsPerProjectMax} streams per project.`,
       query: liveEventsQuerySchema,
       mediaTypes: ['text/event-stream'],
@@ -55,7 +55,7 @@ export function liveEventRoutes(deps: LiveEventDeps): ApiRoute[] {
         const watch = watchOf(request.project().id, request.query);
         const release = slots.take(watch.projectId);
         const { reader, ready, close } = deps.live.open(watch);
-        // From the first text on nothing is missed; a place that does not answer must not keep the reader waiting.
+        // From the first text on nothing is missed; a process that does not answer must not block the reader.
         await Promise.race([ready, sleep(readyMsMax)]);
         const gone = new AbortController();
         const body = streamOf(messages(reader, request, gone.signal, deps.heartbeatMs ?? heartbeatMs), () => {
@@ -85,7 +85,7 @@ function readStages(text: string): readonly LiveStage[] {
   const words = text.split(',');
   const stages = liveStages.filter((stage) => words.includes(stage));
   if (stages.length === new Set(words).size) return stages;
-  const detail = `Expected stages among ${liveStages.join(', ')}, with commas between.`;
+  const detail = `Expected a comma-separated list of ${liveStages.join(', ')}.`;
   throw new ApiError('invalid_input', detail, { attr: 'stages' });
 }
 
@@ -114,11 +114,11 @@ async function* messages(
     }
     await waitFor(reader.news, Math.min(heartbeatAt, skippedAt) - performance.now(), signal);
   }
-  const end: LiveEnd = { reason: 'shutdown', detail: 'The service stops; come again.' };
+  const end: LiveEnd = { reason: 'shutdown', detail: 'The service is stopping; reconnect.' };
   yield message('end', JSON.stringify(end));
 }
 
-/** For news and what comes close behind it, or for so many ms. */
+/** Waits for news and what follows closely, or for `ms`. */
 async function waitFor(news: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
@@ -128,18 +128,18 @@ async function waitFor(news: Promise<void>, ms: number, signal: AbortSignal): Pr
   if (isLate !== true) await sleep(togetherMs, undefined, { signal }).catch(() => undefined);
 }
 
-/** `id` would be for those who come again: nothing is kept for them. */
+/** Without `id`, since there is no replay for clients that reconnect. */
 function message(event: string, json: string): string {
   return `event: ${event}\ndata: ${json}\n\n`;
 }
 
-/** Why the reader may not go on; undefined: it may. */
+/** Returns why the reader must be disconnected, or `undefined`. */
 async function refusalOf({ checkAgain }: Pick<ApiRequest, 'checkAgain'>): Promise<LiveEnd | undefined> {
   try {
     await checkAgain();
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return { reason: error.code, detail: error.detail };
-    return { reason: 'unavailable', detail: 'Who reads could not be checked; come again.' };
+    return { reason: 'unavailable', detail: 'Access could not be checked; reconnect.' };
   }
 }

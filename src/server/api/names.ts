@@ -30,7 +30,7 @@ const listsMax = 200;
 const limitDefault = 100;
 const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
 
-/** Names of events and properties, looked up once a minute at most, however fast somebody types. */
+/** Names of events and properties, queried at most once a minute regardless of requests. */
 export function rememberNames({ store, clock }: { readonly store: EventStore; readonly clock: Clock }): KnownNames {
   return {
     events: createRemembered(async (projectId) => ({
@@ -44,13 +44,13 @@ export function rememberNames({ store, clock }: { readonly store: EventStore; re
   };
 }
 
-/** Names for pickers. */
+/** Routes of names for pickers. */
 export function nameRoutes({ events, properties }: KnownNames): ApiRoute[] {
   return [
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/event_names',
-      summary: 'Names of events, for a picker',
+      summary: 'List event names',
       query: eventNamesQuerySchema,
       responses: { 200: eventNamesSchema },
       handler: async (request) => {
@@ -63,8 +63,8 @@ export function nameRoutes({ events, properties }: KnownNames): ApiRoute[] {
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/property_names',
-      summary: 'Names of properties, for a picker',
-      description: 'Of a sample of the newest events, with the types of their values.',
+      summary: 'List property names',
+      description: 'Returns names in a sample of the newest events, with the types of their values.',
       query: propertyNamesQuerySchema,
       responses: { 200: propertyNamesSchema },
       handler: async (request) => {
@@ -83,7 +83,7 @@ export function nameRoutes({ events, properties }: KnownNames): ApiRoute[] {
   ];
 }
 
-/** After a minute what is known is given once more while it is looked up anew; callers at the same time share one look. */
+/** After a minute, returns the cached value once more while it is refreshed; concurrent callers share one query. */
 function createRemembered<V extends object>(
   look: (projectId: number, event: string | undefined) => Promise<V>,
 ): (projectId: number, event?: string) => Promise<V> {
@@ -109,7 +109,7 @@ function search<N extends EventName>(
   return { count: fitting.length, found: fitting.slice(0, limit) };
 }
 
-/** Those that contain the text, in any case. */
+/** Names that contain the text, ignoring case. */
 export function namesWith<N extends EventName>(names: readonly N[], text = ''): readonly N[] {
   const wanted = text.toLowerCase();
   return wanted === '' ? names : names.filter(({ name }) => name.toLowerCase().includes(wanted));
@@ -120,6 +120,6 @@ function shown({ name, count, lastMicros }: EventName) {
 }
 
 function typesOf({ types }: PropertyName): PropertyNamesRecord['results'][number]['types'] {
-  // The query makes no others.
+  // The query returns no others.
   return [...types] as PropertyNamesRecord['results'][number]['types'];
 }

@@ -13,14 +13,14 @@ export interface AttentionInput {
   readonly now: number;
   readonly lanes: Readonly<Record<'live' | 'historical', LaneStatus>>;
   readonly parts: Readonly<Record<string, HealthResult>>;
-  /** Undefined: nothing that lasts lies on it. */
+  /** `undefined` if the disk holds no data. */
   readonly disk?: ServiceStatus['disk'];
 }
 
-/** Listed one by one; beyond, the list of configs says more. */
+/** Maximum of configs listed individually. */
 const configsMax = 20;
 
-/** What in a project waits for a person; errors first. */
+/** Returns what needs attention in a project, errors first. */
 export async function needsAttention(db: Queries, input: AttentionInput): Promise<Attention[]> {
   const { projectId } = input;
   const found = await Promise.all([
@@ -40,13 +40,13 @@ function ofService({ lanes, parts, disk }: AttentionInput): Attention[] {
     if (ok) continue;
     const severity = optional === true ? 'warning' : 'error';
     const summary = detail ?? `The part "${name}" does not work.`;
-    const action = 'Nothing is lost meanwhile; the page of the status and the log of the service say more.';
+    const action = 'No events are lost. See the status page and the service log for details.';
     found.push({ code: 'part_unwell', severity, summary, action, ...here });
   }
   for (const [lane, { is_full: isFull, waiting_events: waiting }] of Object.entries(lanes)) {
     if (!isFull) continue;
-    const summary = `${waiting} events of the ${lane} lane wait, as many as may: new ones are refused.`;
-    const action = 'Look at what holds up the pipeline: the event store, a slow transformation, or the disk.';
+    const summary = `${waiting} events of the ${lane} lane are waiting, which is the limit: new ones are refused.`;
+    const action = 'Check what blocks the pipeline: the event store, a slow transformation or the disk.';
     found.push({ code: 'lane_full', severity: 'error', summary, action, ...here });
   }
   if (disk === undefined) return found;
@@ -65,7 +65,7 @@ async function failingConfigs(db: Queries, projectId: number): Promise<Attention
     .where('c.enabled', '=', 1)
     .where('c.deleted', '=', 0)
     .where('c.error', '!=', '')
-    // What a run has put there is told of the run.
+    // Errors set by a run are reported with the run.
     .where('c.error_source', '!=', 'import')
     .orderBy('c.id')
     .limit(configsMax)
@@ -74,7 +74,7 @@ async function failingConfigs(db: Queries, projectId: number): Promise<Attention
     code: 'config_failing',
     severity: 'error',
     summary: `${name === '' ? plugin : name}: ${error}`,
-    action: 'Events pass it unchanged until it works: correct its settings, or switch it off.',
+    action: 'Events pass unchanged until it works: correct its settings or disable it.',
     count: 1,
     since: null,
     target: `${familyPages[family]}/${id}`,
@@ -85,11 +85,9 @@ async function troubledRuns(db: Queries, projectId: number): Promise<Attention[]
   const [failed, waiting] = await Promise.all([runsThatFailedLast(db, projectId), runsThatWait(db, projectId)]);
   return [
     ...failed.map((run) =>
-      ofRun(run, 'run_failed', run.reason, 'Correct what it names and resume it: it goes on where it was.'),
+      ofRun(run, 'run_failed', run.reason, 'Correct the cause and resume it: it continues where it stopped.'),
     ),
-    ...waiting.map((run) =>
-      ofRun(run, 'run_waiting', run.waiting?.reason ?? '', 'It goes on by itself as soon as that is over.'),
-    ),
+    ...waiting.map((run) => ofRun(run, 'run_waiting', run.waiting?.reason ?? '', 'It resumes automatically.')),
   ];
 }
 
@@ -114,7 +112,7 @@ async function deadLetters(db: Queries, projectId: number): Promise<Attention[]>
     .executeTakeFirstOrThrow();
   if (Number(count) === 0) return [];
   const summary = `${count} ${Number(count) === 1 ? 'event' : 'events'} could not be stored.`;
-  const action = 'Look at the reasons; correct and replay them, or discard them.';
+  const action = 'Check the reasons, then replay them, corrected if necessary, or discard them.';
   return [
     {
       code: 'dead_letters_open',
@@ -136,8 +134,8 @@ async function agreements(db: Queries, projectId: number): Promise<Attention[]> 
     .where('state', '=', 'filed')
     .executeTakeFirstOrThrow();
   if (Number(count) === 0) return [];
-  const summary = `${count} ${Number(count) === 1 ? 'request' : 'requests'} to import history ${Number(count) === 1 ? 'waits' : 'wait'} for approval.`;
-  const action = 'Approve or reject it; until then the events of an import are refused where approval is required.';
+  const summary = `${count} ${Number(count) === 1 ? 'request' : 'requests'} for a historical import ${Number(count) === 1 ? 'needs' : 'need'} approval.`;
+  const action = 'Approve or reject it; until then, imports that require approval are refused.';
   return [
     {
       code: 'agreement_filed',

@@ -28,7 +28,7 @@ async function make(payload: object = webhook, path = base()): Promise<{ id: str
 }
 
 describe('a destination', () => {
-  it('is answered with the key of its signatures once, and never with its address', async () => {
+  it('returns its signing key once, and never its address', async () => {
     const answer = await call('POST', `${base()}/`, webhook);
     expect(answer.statusCode).toBe(201);
     const { secret, ...record } = answer.json();
@@ -54,7 +54,7 @@ describe('a destination', () => {
     expect(seen).not.toContain(secret);
   });
 
-  it('keeps its own key when it is given one, and what is left out of a change', async () => {
+  it('keeps a given key, and fields omitted in an update', async () => {
     const { id, secret } = await make({ ...webhook, secret: 'one of my own choice' });
     expect(secret).toBe('one of my own choice');
     const changed = await call('PATCH', `${base()}/${id}`, { enabled: false, events: ['run_failed'] });
@@ -63,7 +63,7 @@ describe('a destination', () => {
     expect(JSON.parse(row[0]?.address ?? '')).toEqual({ url: webhook.url, secret: 'one of my own choice' });
   });
 
-  it('of the service hears of the machine, and is no destination of a project', async () => {
+  it('of the service receives notifications about the machine, and is not one of a project', async () => {
     const { id } = await make({ name: 'admins', kind: 'email', to: ['ops@example.com'] }, service);
     const found = (await call('GET', `${service}/${id}`)).json();
     expect(found).toMatchObject({

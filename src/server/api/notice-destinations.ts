@@ -43,7 +43,7 @@ export interface NoticeRouteDeps {
   readonly clock: Clock;
 }
 
-/** Destinations of a project, and those that hear of the service as a whole. */
+/** Routes of notification destinations, of a project and of the service as a whole. */
 export function noticeDestinationRoutes(deps: NoticeRouteDeps): ApiRoute[] {
   return [...routesOf(deps, ofProject), ...routesOf(deps, ofService)];
 }
@@ -95,7 +95,7 @@ function listRoute({ db }: NoticeRouteDeps, { path, read, words, ownerOf }: Plac
     path,
     tag,
     scope: read,
-    summary: `List where notices of ${words} go, oldest first`,
+    summary: `List the notification destinations of ${words}, oldest first`,
     query: pageQuerySchema,
     responses: { 200: destinationPageSchema },
     handler: async (request) => {
@@ -113,9 +113,9 @@ function createRoute({ db, clock }: NoticeRouteDeps, { owner, path, write, words
     path,
     tag,
     scope: write,
-    summary: `Name a destination for notices of ${words}`,
+    summary: `Create a notification destination for ${words}`,
     description:
-      'A `webhook` and `slack` take `url`, `email` takes `to`. The answer has the key of the signatures of a webhook, which is ' +
+      '`webhook` and `slack` require `url`, `email` requires `to`. The response contains the signing key of a webhook, which is ' +
       'never shown again.',
     body: destinationCreateSchema(owner),
     responses: { 201: newDestinationSchema },
@@ -155,7 +155,7 @@ function recordRoutes({ db, clock }: NoticeRouteDeps, { owner, path, read, write
       method: 'PATCH',
       scope: write,
       summary: 'Change a destination',
-      description: 'What is left out stays; the kind stays, too.',
+      description: 'Updates the given fields. The kind cannot be changed.',
       body: destinationUpdateSchema(owner),
       responses: { 200: destinationSchema },
       handler: async (request) => {
@@ -176,7 +176,7 @@ function recordRoutes({ db, clock }: NoticeRouteDeps, { owner, path, read, write
       ...common,
       method: 'DELETE',
       scope: write,
-      summary: 'Delete a destination, and what is on its way to it',
+      summary: 'Delete a destination and its pending deliveries',
       responses: { 204: null },
       handler: async (request) => {
         await db.transaction().execute(async (tx) => {
@@ -191,16 +191,16 @@ function recordRoutes({ db, clock }: NoticeRouteDeps, { owner, path, read, write
 }
 
 function deliveryRoutes({ db }: NoticeRouteDeps, { path, read, write, ownerOf }: Place): ApiRoute[] {
-  const kept = 'Newest first. What was sent is kept for a week, what was given up for a month.';
+  const kept = 'Newest first. Sent notifications are kept for a week, failed ones for a month.';
   return [
     apiRoute({
       method: 'POST',
       path: `${path}/:id/test`,
       tag,
       scope: write,
-      summary: 'Send a test to a destination',
+      summary: 'Send a test notification to a destination',
       description:
-        'Tried once, within seconds, also where the destination is switched off; `deliveries` shows what became of it.',
+        'Sends one attempt within seconds, even if the destination is disabled; see `deliveries` for the outcome.',
       params: destinationIdSchema,
       responses: { 202: deliverySchema },
       handler: async (request) => {
@@ -217,7 +217,7 @@ function deliveryRoutes({ db }: NoticeRouteDeps, { path, read, write, ownerOf }:
       path: `${path}/:id/deliveries`,
       tag,
       scope: read,
-      summary: 'List what was sent to a destination, or could not be',
+      summary: 'List the deliveries of a destination',
       description: kept,
       params: destinationIdSchema,
       query: pageQuerySchema,
@@ -234,7 +234,7 @@ function deliveryRoutes({ db }: NoticeRouteDeps, { path, read, write, ownerOf }:
       path: `${path}/:id/deliveries/:delivery`,
       tag,
       scope: read,
-      summary: 'Retrieve what became of a notice',
+      summary: 'Retrieve a delivery',
       params: deliveryIdSchema,
       responses: { 200: deliverySchema },
       handler: async (request) => {
@@ -245,13 +245,14 @@ function deliveryRoutes({ db }: NoticeRouteDeps, { path, read, write, ownerOf }:
   ];
 }
 
-const urlNeeded = 'expected an address such as https://hooks.example.com/T0/B0, without user and password';
+const urlNeeded = 'expected a URL such as https://hooks.example.com/T0/B0, without user and password';
 
 /** @throws ApiError */
 function newAddress({ kind, url, to, secret }: DestinationCreate): Address {
   const given = addressOf(kind, { url, to, secret });
   if (kind === 'email') {
-    if (given.to === undefined) throw new ApiError('required', 'An e-mail needs recipients.', { attr: 'to' });
+    if (given.to === undefined)
+      throw new ApiError('required', 'This field is required: recipients of the e-mail.', { attr: 'to' });
     return given;
   }
   if (given.url === undefined) throw new ApiError('required', `This field is required: ${urlNeeded}.`, { attr: 'url' });
@@ -268,12 +269,12 @@ const fieldsOf = { webhook: ['url', 'secret'], slack: ['url'], email: ['to'] } a
   readonly (keyof Address)[]
 >;
 
-/** What is given, checked: fields that the kind does not have are refused. */
+/** Validates the given fields: those that the kind does not have are refused. */
 function addressOf(kind: DestinationKind, given: Readonly<Record<keyof Address, unknown>>): Address {
   const fields: readonly string[] = fieldsOf[kind];
   for (const [field, value] of Object.entries(given)) {
     if (value === undefined || fields.includes(field)) continue;
-    throw new ApiError('invalid_input', `A destination of the kind ${kind} has none.`, { attr: field });
+    throw new ApiError('invalid_input', `A destination of kind ${kind} does not have this field.`, { attr: field });
   }
   // Sound: the schemas have checked the types.
   const { url, to, secret } = given as Address;
@@ -293,7 +294,7 @@ function isPostable(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }
 
-/** One address and nothing around it: no header can be made of it. */
+/** Whether it is exactly one address, so that no headers can be injected. */
 function isMailAddress(text: string): boolean {
   return /^[^\s@<>,;:"()[\]\\\p{Cc}]+@[^\s@<>,;:"()[\]\\\p{Cc}]+$/u.test(text);
 }

@@ -6,16 +6,16 @@ import type { Described } from './openapi-schema.ts';
 
 const tag = 'Capture';
 
-/** What is answered with 200 to a batch. */
+/** Response to an accepted batch. */
 export const answerSchema = {
   type: 'object',
   required: ['status'],
   properties: {
-    status: { type: 'string', const: 'Ok', description: 'Every event but the rejected ones is on disk.' },
+    status: { type: 'string', const: 'Ok', description: 'Every event that is not rejected is on disk.' },
     rejected: {
       type: 'array',
       maxItems: listedRejectionsMax,
-      description: 'Events that were not taken; each is kept as a dead letter. Absent when there are none.',
+      description: 'Rejected events; each is kept as a dead letter. Absent if all were accepted.',
       items: {
         type: 'object',
         required: ['index', 'code', 'detail', 'attr'],
@@ -23,11 +23,11 @@ export const answerSchema = {
           index: { type: 'integer', minimum: 0, description: 'Position in the batch.' },
           code: { type: 'string', enum: Object.keys(ingestionWarnings) },
           detail: { type: 'string' },
-          attr: { type: ['string', 'null'], description: 'The field at fault, e.g. `batch[3].distinct_id`.' },
+          attr: { type: ['string', 'null'], description: 'The invalid field, e.g. `batch[3].distinct_id`.' },
         },
       },
     },
-    rejected_total: { type: 'integer', description: 'How many were rejected, when `rejected` does not list them all.' },
+    rejected_total: { type: 'integer', description: 'Number of rejected events, when `rejected` does not list all.' },
   },
 } as const;
 
@@ -37,7 +37,7 @@ export const v1AnswerSchema = {
   properties: {
     results: {
       type: 'object',
-      description: 'What became of each event, by its uuid.',
+      description: 'Result of each event by uuid.',
       additionalProperties: {
         type: 'object',
         required: ['result'],
@@ -69,11 +69,11 @@ function batchOperation(path: string): Readonly<Record<string, unknown>> {
   return {
     operationId: `capture${path.replaceAll('/', '_')}`,
     tags: [tag],
-    summary: path === '/batch' ? 'Send events' : 'Send events; another name of /batch/',
+    summary: path === '/batch' ? 'Send events' : 'Send events (alias of /batch/)',
     description:
-      'An answer 200 means that every event but the rejected ones survives a kill at any later moment. Sending again is safe: ' +
-      'an event with the same uuid is stored once. The body may be compressed with gzip, and may be a single event or an array of events ' +
-      'that each carry `api_key` or `token`. Older forms (base64, lz64, forms, `data` in the query of a GET) are taken, too.',
+      'A 200 response means that every event that is not rejected survives a kill at any later moment. Retrying is safe: an event ' +
+      'with the same uuid is stored once. The body may be compressed with gzip, and may be a single event or an array of events that ' +
+      'each contain `api_key` or `token`. Older forms (base64, lz64, forms, `data` in the query of a GET) are also accepted.',
     security: [],
     parameters: [
       {
@@ -81,7 +81,7 @@ function batchOperation(path: string): Readonly<Record<string, unknown>> {
         in: 'header',
         required: false,
         schema: { type: 'string', examples: ['handling=strict'] },
-        description: '`handling=strict`: all or nothing. One bad event refuses the request.',
+        description: '`handling=strict` refuses the whole request if one event is invalid.',
       },
     ],
     requestBody: { required: true, content: jsonOf(named('CaptureBatch')) },
@@ -97,13 +97,19 @@ const headers: Readonly<Record<string, { readonly text: string; readonly schema:
     text: 'The client library.',
     schema: { type: 'string', pattern: '^[^/\\s]+/\\S+$', examples: ['my-app/1.0.0'] },
   },
-  'PostHog-Attempt': { text: 'From 1.', schema: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', examples: ['1'] } },
+  'PostHog-Attempt': {
+    text: 'Number of the attempt, from 1.',
+    schema: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', examples: ['1'] },
+  },
   'PostHog-Request-Id': {
-    text: 'Comes back in the answer.',
+    text: 'Returned in the response.',
     schema: v1BodySchema.properties.batch.items.properties.uuid,
   },
-  'PostHog-Request-Timestamp': { text: 'When the client sent it.', schema: v1BodySchema.properties.created_at },
-  'User-Agent': { text: 'Anything but nothing.', schema: { type: 'string', minLength: 1, examples: ['my-app'] } },
+  'PostHog-Request-Timestamp': {
+    text: 'Time at which the client sent the request.',
+    schema: v1BodySchema.properties.created_at,
+  },
+  'User-Agent': { text: 'Must not be empty.', schema: { type: 'string', minLength: 1, examples: ['my-app'] } },
 };
 
 function v1Operation(): Readonly<Record<string, unknown>> {
@@ -116,7 +122,7 @@ function v1Operation(): Readonly<Record<string, unknown>> {
   return {
     operationId: 'capture_v1',
     tags: [tag],
-    summary: 'Send events; the answer has a result for each',
+    summary: 'Send events and receive a result for each',
     description: 'The body may be compressed: Content-Encoding gzip, deflate, br or zstd.',
     security: [{ projectApiKey: [] }],
     parameters: Object.entries(headers).map(([name, { text, schema }]) => ({
@@ -128,13 +134,13 @@ function v1Operation(): Readonly<Record<string, unknown>> {
     })),
     requestBody: { required: true, content: jsonOf(v1BodySchema) },
     responses: {
-      200: { description: 'Every event with the result ok is on disk.', content: jsonOf(v1AnswerSchema) },
+      200: { description: 'Every event with result `ok` is on disk.', content: jsonOf(v1AnswerSchema) },
       ...Object.fromEntries(refusals),
     },
   };
 }
 
-/** The paths that events go to, which are no routes of the management API, for the same document. */
+/** Capture paths, which are not routes of the management API, for the same document. */
 export const describedCapture: Described = {
   tags: [tag],
   paths: {

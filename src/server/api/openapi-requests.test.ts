@@ -62,7 +62,7 @@ const askMore = new Set([
   'post /api/projects/{project_id}/pipeline_transformation_configs/test',
   'post /api/projects/{project_id}/sample_events',
   'patch /api/projects/{project_id}/sample_events/{id}',
-  // Each kind of destination has fields of its own.
+  // Each kind of destination has different fields.
   'post /api/projects/{project_id}/notice_destinations',
   'post /api/notice_destinations',
   // Of two times the one before the other.
@@ -238,7 +238,7 @@ function objectOf(schema: Schema): fc.Arbitrary<object> {
     return fc.dictionary(fc.nat(1000).map(String), valueOf(value), { minKeys: minProperties, maxKeys: 5 });
   }
   const named = new Set(groups.flatMap((group) => group.required ?? []));
-  // A field whose value is made up by nobody is left out.
+  // Opaque values are omitted, since clients do not make them up.
   const made = Object.entries(properties).filter(([, field]) => field.format !== 'cursor');
   return fc.oneof(
     ...groups.map((group) => {

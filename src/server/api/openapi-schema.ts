@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What is described beside the routes of the management API. */
+/** Additional paths and schemas besides the routes of the management API. */
 export interface Described {
   readonly tags: readonly string[];
   readonly paths: Readonly<Record<string, Record<string, Json>>>;
@@ -10,7 +10,7 @@ export interface Described {
   readonly schemas: Json;
 }
 
-/** JSON Schema as far as the OpenAPI builder reads it. */
+/** The parts of JSON Schema that the OpenAPI builder reads. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -26,7 +26,7 @@ export interface JsonSchema {
   readonly minimum?: number;
 }
 
-/** The schema as JSON, without what the schema library hangs onto it; what is only stated stands among the rest. */
+/** Returns the schema as plain JSON, with `stated` keywords merged in. */
 export function plainSchema(schema: TSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('stated' in value)) return value;
@@ -44,7 +44,7 @@ const byFormat: Readonly<Record<string, string>> = {
   'iana-time-zone': 'Europe/Paris',
 };
 
-/** A value that fits the schema: its own example or default where it has one. */
+/** Returns a valid value: the schema's example or default if present. */
 export function exampleOf(schema: JsonSchema): unknown {
   if (schema.examples?.[0] !== undefined) return schema.examples[0];
   if (schema.default !== undefined) return schema.default;

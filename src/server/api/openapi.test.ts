@@ -73,7 +73,7 @@ describe('buildOpenApi', () => {
     expect(() => buildOpenApi([list, list])).toThrow('things_list');
   });
 
-  it('an action on many and the same on one have ids of their own', () => {
+  it('an action on many and the same on one have different ids', () => {
     const many = route({ path: '/api/things/replay', method: 'POST' });
     const one = route({ path: '/api/things/:id/replay', method: 'POST' });
     const { paths } = JSON.parse(JSON.stringify(buildOpenApi([many, one])));

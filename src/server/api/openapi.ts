@@ -13,7 +13,7 @@ const description = `Capture and management API of Millrace. Paths work with and
 Every answer carries X-Request-Id; every error has the shape of the Error schema, but for those of the v1 endpoint of
 capture.`;
 
-/** GET /api/openapi.json: the description of these routes, for anybody. */
+/** GET /api/openapi.json: public description of these routes. */
 export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
   let built: object | undefined;
   return [
@@ -31,7 +31,7 @@ export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
 
 const nothing: Described = { tags: [], paths: {}, securitySchemes: {}, schemas: {} };
 
-/** OpenAPI 3.1 of a route table. Pure: the same table gives the same document. */
+/** Builds OpenAPI 3.1 from a route table. Pure: the same table gives the same document. */
 export function buildOpenApi(routes: readonly ApiRoute[], beside: Described = nothing): object {
   const paths: Record<string, Record<string, Json>> = { ...beside.paths };
   const ids = new Set<string>();
@@ -56,7 +56,7 @@ export function buildOpenApi(routes: readonly ApiRoute[], beside: Described = no
           scheme: 'bearer',
           description: `A personal API key (phx_…). Scopes: ${Object.keys(scopeObjects)
             .map((object) => `${object}:read`)
-            .join(', ')}; each also as :write, which implies :read; * is all of them.`,
+            .join(', ')}; each also with :write, which implies :read; * includes all.`,
         },
         ...beside.securitySchemes,
       },
@@ -97,7 +97,7 @@ function operationIdOf(route: ApiRoute): string {
   return [...names, route.method === 'GET' ? readVerb(route) : verbs[route.method]].join('_');
 }
 
-/** Of an action on all records and the same on one of them (`…/replay` and `…/:id/replay`) the second gets a number. */
+/** Where an action exists for all records and for one (`…/replay` and `…/:id/replay`), the second id gets a number. */
 function freeId(id: string, taken: ReadonlySet<string>): string {
   let free = id;
   for (let number = 2; taken.has(free); number += 1) free = `${id}_${number}`;
@@ -112,7 +112,7 @@ function readVerb(route: ApiRoute): 'list' | 'retrieve' {
 function parametersOf(route: ApiRoute): Json[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']): Json => {
     const own = route.params && plainSchema(route.params).properties?.[name];
-    // An empty one would be another path.
+    // An empty value would be another path.
     const schema = own?.type === 'string' || own === undefined ? { minLength: 1, ...own, type: 'string' } : own;
     const text = name === 'project_id' ? 'Id of the project, or `@current`.' : own?.description;
     return { name, in: 'path', required: true, schema, description: text };
@@ -153,7 +153,7 @@ function successResponses(route: ApiRoute): Json {
   );
   const headers = described.length === 0 ? {} : { headers: Object.fromEntries(described) };
   const entries = Object.entries(route.responses).map(([status, schema]): readonly [string, Json] => {
-    const text = status === '201' ? 'Created.' : status === '204' ? 'Done; no body.' : 'Success.';
+    const text = status === '201' ? 'Created.' : status === '204' ? 'No content.' : 'Success.';
     if (schema === null) return [status, { description: text, ...headers }];
     const plain = plainSchema(schema);
     const media = { schema: plain, example: exampleOf(plain) };
@@ -166,7 +166,7 @@ function successResponses(route: ApiRoute): Json {
   return Object.fromEntries(entries);
 }
 
-/** The same rules for every operation: what its kind can be refused with. */
+/** Lists the errors of an operation by the same rules for all. */
 function errorReferences({ method, path, scope }: ApiRoute): Json {
   const takesBody = method !== 'GET';
   const statuses = [
@@ -189,8 +189,8 @@ function errorReferences({ method, path, scope }: ApiRoute): Json {
 
 const fieldErrorProperties = {
   code: { type: 'string', enum: Object.keys(apiErrors), description: 'Stable; match on this.' },
-  detail: { type: 'string', description: 'One sentence for a person.' },
-  attr: { type: ['string', 'null'], description: 'The field at fault, nested names joined by __.' },
+  detail: { type: 'string', description: 'One sentence for users.' },
+  attr: { type: ['string', 'null'], description: 'The invalid field, nested names joined by __.' },
 } as const;
 
 const errorSchema = {
@@ -201,12 +201,12 @@ const errorSchema = {
     ...fieldErrorProperties,
     errors: {
       type: 'array',
-      description: 'Every field error, when there are several; of capture the events that were not taken, by `index`.',
+      description: 'All field errors if there are several, or the events rejected by capture, by `index`.',
       items: {
         type: 'object',
         required: ['code', 'detail', 'attr'],
         properties: {
-          index: { type: 'integer', minimum: 0, description: 'Of capture: position of the event in the batch.' },
+          index: { type: 'integer', minimum: 0, description: 'Position of the event in the batch (capture only).' },
           ...fieldErrorProperties,
           code: { type: 'string', enum: [...Object.keys(apiErrors), ...Object.keys(ingestionWarnings)] },
         },
@@ -215,7 +215,7 @@ const errorSchema = {
   },
 } as const;
 
-/** One response per status, with an example of each of its codes. */
+/** Returns one response per status, with an example of each of its codes. */
 function errorResponses(): Json {
   const codesByStatus = Object.groupBy(Object.keys(apiErrors) as ApiErrorCode[], (code) =>
     String(apiErrors[code].status),

@@ -141,7 +141,7 @@ describe('personal API keys', () => {
     expect((await app.inject({ url: `${keys}${id}`, headers })).statusCode).toBe(404);
   });
 
-  it('rolls and deletes own keys, and finds nobody else’s', async () => {
+  it('rolls and deletes own keys, and does not find those of others', async () => {
     const { id, value } = (await create({ label: 'x', scopes: ['*'] })).json();
     const rolled = await app.inject({ method: 'POST', url: `${keys}${id}/roll/`, headers });
     expect([rolled.statusCode, rolled.json().id]).toEqual([200, id]);

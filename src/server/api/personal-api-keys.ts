@@ -28,7 +28,7 @@ import { checkNotMoreThanOwn } from './key-rights.ts';
 export interface PersonalApiKeyRouteDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Called after a key was rolled or deleted, so that the old value stops at once. */
+  /** Called after a key was rolled or deleted, so that the old value stops working immediately. */
   readonly forgetKey: (keyId: string) => void;
 }
 
@@ -47,7 +47,7 @@ function readRoutes({ db }: PersonalApiKeyRouteDeps): ApiRoute[] {
       scope: 'personal_api_key:read',
       tag,
       summary: 'List your personal API keys, newest first',
-      description: 'A bare list, without pages: a user has at most ten keys.',
+      description: 'Returns a list without pagination: a user has at most ten keys.',
       responses: { 200: Type.Array(personalApiKeySchema) },
       handler: async ({ principal }) => ({
         status: 200,
@@ -59,7 +59,7 @@ function readRoutes({ db }: PersonalApiKeyRouteDeps): ApiRoute[] {
       path: `${keys}/@current`,
       scope: 'any-key',
       tag,
-      summary: 'The key that this request is made with',
+      summary: 'Retrieve the key of this request',
       responses: { 200: personalApiKeySchema },
       handler: async ({ principal }) => {
         if (principal.kind !== 'key') throw new ApiError('not_found', 'Not found.');
@@ -90,7 +90,7 @@ function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
     role: 'viewer',
     tag,
     summary: 'Create a personal API key',
-    description: 'The answer shows the value once. A key can only create keys that may do no more than itself.',
+    description: 'Returns the value once. A key can only create keys with at most its own rights.',
     body: personalApiKeyCreateSchema,
     namesUnknownFields: true,
     responses: { 201: personalApiKeyWithValueSchema },
@@ -120,8 +120,8 @@ function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
       scope: 'personal_api_key:write',
       role: 'viewer',
       tag,
-      summary: 'Give a personal API key a new value',
-      description: 'The old value stops at once. The answer shows the new one, once.',
+      summary: 'Roll a personal API key',
+      description: 'Revokes the old value immediately and returns the new one once.',
       params: personalApiKeyParamsSchema,
       body: Type.Object({}),
       namesUnknownFields: true,
@@ -129,7 +129,7 @@ function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
       handler: async (request) => {
         const { principal, params } = request;
         const before = await ownKey(db, principal, params.id);
-        // Whoever rolls a key holds it: the same rule as for making one.
+        // Rolling reveals the key: the same rule as for creating one.
         await checkNotMoreThanOwn(db, principal, before);
         const now = clock.now();
         const rolled = await db.transaction().execute(async (tx) => {
@@ -148,7 +148,7 @@ function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
       role: 'viewer',
       tag,
       summary: 'Delete a personal API key',
-      description: 'A key can only delete itself and keys that may do no more than itself.',
+      description: 'Deletes the key. A key can only delete itself and keys with at most its own rights.',
       params: personalApiKeyParamsSchema,
       responses: { 204: null },
       handler: async (request) => deleteKey(deps, request, { userId: request.principal.userId, id: request.params.id }),
@@ -156,7 +156,7 @@ function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
   ];
 }
 
-/** @throws ApiError not_found, permission_denied for a key that may do more than the one that asks */
+/** @throws ApiError not_found, or permission_denied for a key with more rights than the requesting one */
 export async function deleteKey(
   { db, clock, forgetKey }: PersonalApiKeyRouteDeps,
   request: Pick<ApiRequest, 'principal' | 'requestId'>,
@@ -191,7 +191,7 @@ async function checkProjectsExist(db: Metadata, principal: Principal, ids: reado
   }
 }
 
-/** A time without a zone is UTC. */
+/** A time without a zone is in UTC. */
 function futureTime(given: string, now: number): string {
   const time = Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(given) ? given : `${given}Z`);
   if (time > now) return isoMicros(time);

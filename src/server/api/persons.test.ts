@@ -78,7 +78,7 @@ const first = {
 };
 
 describe('who may read', () => {
-  it('nobody without the right key, scope and project', async () => {
+  it('only with the right key, scope and project', async () => {
     expect(await wrongAnswers(app, routes)).toEqual([]);
   });
 
@@ -133,14 +133,14 @@ describe('persons', () => {
     const forms = ['single', 'grouped'] as const;
     const persons = forms.map((form, at) => ({
       project_id: app.project.id,
-      uuid: `odd ${form}`,
+      uuid: `hostile ${form}`,
       created_at_micros: 9 - at,
       is_identified: 0,
       registers: formatRegisters(said, form),
     }));
     await app.db.insertInto('persons').values(persons).execute();
     const { body } = await get(`persons/?email=${encodeURIComponent(email)}`);
-    expect(body.results.map((each: { id: string }) => each.id)).toEqual(['odd single', 'odd grouped']);
+    expect(body.results.map((each: { id: string }) => each.id)).toEqual(['hostile single', 'hostile grouped']);
   });
 
   it('retrieves by uuid, and not from another project', async () => {

@@ -17,7 +17,7 @@ import {
 
 const common = { method: 'GET', scope: 'person:read', tag: 'Persons' } as const;
 
-/** People, as their events tell. */
+/** Routes of persons. */
 export function personRoutes(deps: { readonly db: Metadata; readonly clock: Clock }): ApiRoute[] {
   const { db } = deps;
   const counts = createPersonCounts(deps);
@@ -25,8 +25,8 @@ export function personRoutes(deps: { readonly db: Metadata; readonly clock: Cloc
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/persons',
-      summary: 'List persons, newest first, or find those of an id, its beginning or an email address',
-      description: 'Of 20,000 persons and more `count` may be ten seconds old.',
+      summary: 'List persons, newest first, or find them by id, id prefix or email address',
+      description: 'With 20,000 or more persons, `count` may be ten seconds old.',
       query: personQuerySchema,
       responses: { 200: personPageSchema },
       handler: async (request) => {

@@ -13,7 +13,7 @@ import { restoreConfig } from '../../plugins/configs/restore-config.ts';
 import { saveChange } from '../../plugins/configs/save-changes.ts';
 import { changingConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
-/** A config becomes again what it was: see `…/activity?at=`. */
+/** Route that restores an earlier state of a config; see `…/activity?at=`. */
 export function pluginConfigRestoreRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
   return [
     apiRoute({
@@ -21,10 +21,10 @@ export function pluginConfigRestoreRoutes(deps: PluginConfigDeps, family: Family
       path: `/api/projects/:project_id/${familyPaths[family]}/:id/restore`,
       scope: 'plugin:write',
       tag: family === 'transformation' ? 'Transformation configs' : 'Import app configs',
-      summary: 'Restore a config as it stood at a time',
+      summary: 'Restore a config to an earlier state',
       description:
-        'Settings, name, description, plugin with its version, enabled and deleted, or `fields` of these. The order stays; ' +
-        'secrets and files that were set then keep their present value. Honours Idempotency-Key.',
+        'Restores settings, name, description, plugin with version, enabled and deleted, or only `fields` of these. The order is kept, ' +
+        'and secrets and files keep their current value if they were set at that time. Honours Idempotency-Key.',
       params: pluginConfigIdSchema,
       body: pluginConfigRestoreSchema,
       responses: { 200: pluginConfigSchema },

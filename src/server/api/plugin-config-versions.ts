@@ -7,10 +7,10 @@ import { toRecord } from '../../plugins/configs/config-record.ts';
 import { changingConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
 const upgradeSchema = Type.Object({
-  version: Type.Optional(Type.String({ maxLength: 200, description: 'One that is kept here. Default: the latest.' })),
+  version: Type.Optional(Type.String({ maxLength: 200, description: 'A kept version. Default is the latest.' })),
 });
 
-/** A config runs the version that it was made with until it is told otherwise. */
+/** Routes that change the version of a config's plugin, which otherwise stays that of its creation. */
 export function pluginConfigVersionRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
   const base = `/api/projects/:project_id/${familyPaths[family]}/:id`;
   const common = {
@@ -24,9 +24,9 @@ export function pluginConfigVersionRoutes(deps: PluginConfigDeps, family: Family
     apiRoute({
       ...common,
       path: `${base}/upgrade`,
-      summary: 'Run another version of the plugin',
+      summary: "Change the version of a config's plugin",
       description:
-        'The one named, else the latest. Settings that it does not take are kept aside; those that it would refuse go. ' +
+        'Changes to `version` or the latest. Settings that it does not have are kept aside; those that it would refuse are removed. ' +
         'Honours Idempotency-Key.',
       body: upgradeSchema,
       handler: changingConfig(deps, family, async (work, config, { body }) => ({
@@ -37,8 +37,8 @@ export function pluginConfigVersionRoutes(deps: PluginConfigDeps, family: Family
     apiRoute({
       ...common,
       path: `${base}/rollback`,
-      summary: 'Run the version from before the last change of version',
-      description: 'Doing it twice leads back to where it began. Honours Idempotency-Key.',
+      summary: 'Revert the last change of version',
+      description: 'Swaps back on a second call. Honours Idempotency-Key.',
       handler: changingConfig(deps, family, async (work, config) => ({
         status: 200,
         body: toRecord(await rollBackConfig(work, config)),

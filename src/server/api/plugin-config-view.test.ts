@@ -268,7 +268,7 @@ describe('the metrics of a config', () => {
 });
 
 describe('the failures of a config', () => {
-  it('come by kind, with samples; their events only to whom may read events', async () => {
+  it('are grouped by kind, with samples; events are only shown with permission to read them', async () => {
     const failure = (n: number, more: object = {}) => ({
       configId,
       projectId: app.project.id,

@@ -48,7 +48,7 @@ const tags = { 'import-app': 'Import app configs', transformation: 'Transformati
 const familyWords = { 'import-app': 'import app configs', transformation: 'transformation configs' } as const;
 const words = { 'import-app': 'an import app config', transformation: 'a transformation config' } as const;
 
-/** What configs do, in view: the same for both families. */
+/** Routes of logs, metrics and errors of configs, the same for both families. */
 export function pluginConfigViewRoutes(deps: PluginConfigViewDeps): ApiRoute[] {
   const parts = [logRoute, metricsListRoute, metricsRoute, errorsRoute];
   return pluginFamilies.flatMap((family) => parts.map((route) => route(deps, family)));
@@ -65,7 +65,8 @@ function logRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
     ...route,
     path: `${base}/logs`,
     summary: `Log of ${words[family]}`,
-    description: 'Newest first. Kept for the days that the service is set to. Follow `next` for older lines.',
+    description:
+      'Returns the newest lines first. They are kept for the configured number of days. Follow `next` for older lines.',
     query: pluginLogQuerySchema,
     responses: { 200: pluginLogPageSchema },
     handler: async (request) => {
@@ -86,7 +87,7 @@ function metricsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
     ...route,
     path: `${base}/metrics`,
     summary: `Metrics of ${words[family]}`,
-    description: 'What passed through it, by hour or day, and the metrics of the plugin itself.',
+    description: 'Returns event counts by hour or day, and the metrics defined by the plugin.',
     query: pluginMetricsQuerySchema,
     responses: { 200: pluginMetricsSchema },
     handler: async (request) => {
@@ -102,8 +103,8 @@ function metricsListRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute 
     scope: 'plugin:read',
     tag: tags[family],
     path: `/api/projects/:project_id/${familyPaths[family]}/metrics`,
-    summary: `Metrics of every one of the ${familyWords[family]}`,
-    description: 'What passed through them, by hour or day: a list with its sparklines in one call.',
+    summary: `List the metrics of all ${familyWords[family]}`,
+    description: 'Returns event counts by hour or day for a list with sparklines in one call.',
     query: pluginMetricsQuerySchema,
     responses: { 200: pluginMetricsListSchema },
     handler: async (request) => {
@@ -143,7 +144,7 @@ function errorsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
     ...route,
     path: `${base}/errors`,
     summary: `Failures of ${words[family]}`,
-    description: 'By kind, the latest first: how often, since when, and samples with the events that did it.',
+    description: 'Returns errors by kind, most recent first: count, first occurrence, and samples with their events.',
     responses: { 200: pluginErrorListSchema },
     handler: async (request) => {
       const errors = await listErrors(deps.db, await configOf(deps, family, request));
@@ -181,7 +182,7 @@ async function metricsOf(
   };
 }
 
-/** A range that has too many points, as the API says it. */
+/** Converts a range with too many points to an API error. */
 async function inRange<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -199,7 +200,7 @@ function toCounts({ succeeded, failed, dropped, skipped, micros }: MetricCounts)
   return { succeeded, failed, dropped, skipped, time_ms: micros / 1000 };
 }
 
-/** By name; a metric whose kind has changed shows as two. */
+/** Groups values by name; a metric whose kind has changed is listed twice. */
 function toOwnMetrics(stored: readonly StoredOwnMetric[], interval: MetricInterval): PluginMetricsRecord['own'] {
   const groups = Map.groupBy(stored, ({ name, kind }) => `${kind} ${name}`);
   return [...groups.values()].flatMap((rows) => {
@@ -253,7 +254,7 @@ function msOf(text: string | undefined, attr: string): number | undefined {
   return iso === undefined ? undefined : Date.parse(iso);
 }
 
-/** Items between commas, in any case. */
+/** Parses comma-separated items, ignoring case. */
 function listOf<T extends string>(text: string, known: readonly T[], attr: string): T[] {
   return text.split(',').map((part) => {
     const found = known.find((each) => each === part.trim().toUpperCase());

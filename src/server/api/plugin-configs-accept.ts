@@ -1,4 +1,4 @@
-/** Forms in which a config's front end can be asked for. */
+/** Representations of a config's front end. */
 export type FrontendForm = 'record' | 'module' | 'page';
 
 const forms: Readonly<Record<string, FrontendForm>> = {
@@ -8,7 +8,7 @@ const forms: Readonly<Record<string, FrontendForm>> = {
   'text/html': 'page',
 };
 
-/** What an Accept header prefers: the named type of highest q, the earlier one of equals. The record when it names none. */
+/** Returns the preferred representation of an Accept header: highest q, then first. Defaults to the record. */
 export function frontendForm(accept: string | string[] | undefined): FrontendForm {
   let best: FrontendForm = 'record';
   let bestQuality = 0;

@@ -16,13 +16,13 @@ export interface PluginConfigDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly registry: Pick<PluginRegistry, 'get'>;
-  /** What a built-in finds when its settings are tried. */
+  /** Used by built-in plugins when settings are tested. */
   readonly trials?: { readonly geoip: GeoIpState };
 }
 
 export type IdParams = { readonly id: number };
 
-/** A handler that changes configs: one transaction, no other change beside it, `Idempotency-Key` honoured. */
+/** Wraps a handler that changes configs: in one transaction, without concurrent changes, honouring `Idempotency-Key`. */
 export function changing<P, Q, B>(
   { db, clock, registry, trials }: PluginConfigDeps,
   act: (work: Work, request: ApiRequest<P, Q, B>) => Promise<ApiReply>,
@@ -40,8 +40,8 @@ export async function requireConfig(db: Queries, at: ConfigPlace & { readonly id
 }
 
 /**
- * As `changing`, of the config that the path names. With `If-Match` only while its `updated_at` is the one named, so that nobody
- * writes over what they have not seen. @throws ApiError not_found, precondition_failed
+ * Like `changing`, for the config in the path. With `If-Match`, only if `updated_at` is unchanged, so that a client does not
+ * overwrite changes that it has not read. @throws ApiError not_found, precondition_failed
  */
 export function changingConfig<P extends IdParams, Q, B>(
   deps: PluginConfigDeps,

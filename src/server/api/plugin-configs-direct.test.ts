@@ -68,11 +68,11 @@ const usual: readonly (readonly [string, number, Ask])[] = [
   ['a list under environments', 200, path(({ own }) => `/api/environments/${own.app.project.id}/${family}/`)],
   ['a page, with links to the others', 200, path(({ base }) => `${base}?limit=1&offset=1`)],
   ['a repeated parameter', 200, path(({ base }) => `${base}?limit=1&limit=2`)],
-  ['parameters nobody knows', 200, path(({ base }) => `${base}?a+b&=&c=1=2&__proto__=1`)],
+  ['unknown parameters', 200, path(({ base }) => `${base}?a+b&=&c=1=2&__proto__=1`)],
   ['an empty query', 200, path(({ base }) => `${base}?`)],
   ['those that fail', 200, path(({ base }) => `${base}?failing=true`)],
   ['a search', 200, path(({ base }) => `${base}?search=gr`)],
-  ['a limit that is none', 400, path(({ base }) => `${base}?limit=x`)],
+  ['an invalid limit', 400, path(({ base }) => `${base}?limit=x`)],
   ['a key in the query', 200, ({ base, key }) => ({ path: `${base}?limit=1&personal_api_key=${key}` })],
   ['an unknown config', 404, path(({ base }) => `${base}999999/`)],
   [
@@ -188,11 +188,11 @@ it('the limit of requests counts those that are answered directly, and says so o
   await using _app = limited.own;
   const asked: Asked = { method: 'GET', path: limited.base, headers: bearer(limited.key) };
   const ways = [() => askOverHttp(limited.port, asked), () => askFramework(limited.own.app, asked)] as const;
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   for (const index of [0, 1, 0, 1, 0, 1, 0, 1]) {
     const { status, headers: given } = await (ways[index] ?? ways[0])();
-    heard.push([status, given['ratelimit-limit'], given['ratelimit-remaining'], given['retry-after']]);
+    received.push([status, given['ratelimit-limit'], given['ratelimit-remaining'], given['retry-after']]);
   }
   const answered = ['5', '4', '3', '2', '1', '0'].map((left) => [200, '6', left, undefined]);
-  expect(heard).toEqual([...answered, [429, '6', '0', '60'], [429, '6', '0', '60']]);
+  expect(received).toEqual([...answered, [429, '6', '0', '60'], [429, '6', '0', '60']]);
 });

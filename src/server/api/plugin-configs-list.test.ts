@@ -59,7 +59,7 @@ describe.each(pluginFamilies)('list of %s configs', (family) => {
 });
 
 describe('change of plugin', () => {
-  it('keeps the settings that the new schema has, and shows no secret under a field that is none', async () => {
+  it('keeps the settings that the new schema has, and shows no secret under a field that is not secret', async () => {
     await using own = await startConfigsApp();
     const id = await own.create('transformation');
     const values = { bucket: 'kept', token: 'secret-token-1', region: 'us', table: { a: 1 } };

@@ -5,7 +5,7 @@ import { pluginFamilies } from '../../wire/contract/plugins.ts';
 import { setConfigError } from '../../plugins/configs/set-config-error.ts';
 import { startConfigsApp, type ConfigsApp } from '../../../test/support/configs-app.ts';
 
-describe.each(pluginFamilies)('an answer about %s configs is kept, and made anew when', (family) => {
+describe.each(pluginFamilies)('a cached response about %s configs is rebuilt when', (family) => {
   const read = async (own: ConfigsApp, id: number) => {
     const bodyOf = async (path: string) => (await own.call('GET', family, path)).body;
     const [one, list, again] = [await bodyOf(`/${id}/`), await bodyOf('/'), await bodyOf('/')];

@@ -119,7 +119,7 @@ const scenarios: readonly Scenario[] = [
     activity: null,
   },
   {
-    does: 'replace puts back to defaults what is left out, but the order stays',
+    does: 'replace resets omitted fields to defaults, except the order',
     method: 'PUT',
     path: '/:id/',
     payload: { plugin: ':plugin', enabled: true },
@@ -193,7 +193,7 @@ describe.each(pluginFamilies)('%s configs', (family) => {
     expect(await configs.activity(id)).toHaveLength(1);
   });
 
-  it('without a name of its own a config shows the name and description of the plugin', async () => {
+  it('without a name, a config shows the name and description of the plugin', async () => {
     const id = await configs.create(family, { name: '', description: '' });
     const { body } = await configs.call('GET', family, `/${id}/`);
     const info = JSON.parse(String(body['plugin_info'])) as Record<string, unknown>;
@@ -249,7 +249,7 @@ describe.each(pluginFamilies)('%s configs', (family) => {
     }
   });
 
-  it('delete is for good, the last state stays in the log', async () => {
+  it('delete is permanent, the last state is kept in the log', async () => {
     const id = await configs.create(family, { name: 'short-lived' });
     const gone = await configs.call('DELETE', family, `/${id}/`);
     expect([gone.status, gone.text]).toEqual([204, '']);

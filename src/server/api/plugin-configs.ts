@@ -35,10 +35,10 @@ import { frontendForm } from './plugin-configs-accept.ts';
 import { changing, changingConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 import { pluginSettingsRoutes } from './plugin-settings.ts';
 
-/** What a module says for a plugin that brings no front end of its own. */
+/** Module for a plugin without a front end. */
 const noFrontendModule = 'export function getFrontendApp () { return {"no_frontend": true} }';
 
-/** The same operations for both families: the table is written once. */
+/** Declares the operations of both families. */
 export function pluginConfigRoutes(given: PluginConfigDeps): ApiRoute[] {
   const readPlugin = createPluginReader();
   const deps = {
@@ -73,7 +73,7 @@ const words = {
   transformation: 'transformation config',
 } as const satisfies Record<Family, string>;
 const atQuerySchema = Type.Object({
-  at: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: the record as it stood then.' })),
+  at: Type.Optional(Type.String({ ...stated.time, description: "ISO 8601 time of the record's state." })),
 });
 
 function common(family: Family) {
@@ -89,7 +89,7 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:read',
       tag,
       summary: `List ${word}s`,
-      description: 'By order, then id. Those in the bin are left out, unless they are asked for.',
+      description: 'Returns configs by order, then id. Configs in the bin are only included on request.',
       query: pluginConfigListQuerySchema,
       responses: { 200: pluginConfigPageSchema },
       isReadOften: true,
@@ -102,7 +102,7 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
           const { count, configs } = await searchConfigs(deps.db, of, filter, page, deps.readPlugin);
           return { configs, body: toPage(request.url, request.rawQuery, page, count, configs.map(toRecord)) };
         };
-        // Which configs fail can change without those of the page.
+        // The failing configs can change without changing those of the page.
         if (failing !== undefined) return { status: 200, body: (await render()).body };
         const key = `${of.projectId} ${family} ${request.url}?${request.rawQuery}`;
         return rendered(await deps.rendered.through(key, of.now, render));
@@ -115,7 +115,7 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       tag,
       summary: `Create ${article(word)}`,
       description:
-        'Without an order it comes last. Settings follow at …/settings: a `config` in the body is ignored, which `X-Warning` says. Honours Idempotency-Key.',
+        'Appends the config if `order` is omitted. Settings are set at …/settings: a `config` in the body is ignored, which `X-Warning` reports. Honours Idempotency-Key.',
       body: pluginConfigCreateSchema,
       responses: { 201: pluginConfigSchema },
       responseHeaders: warningHeader,
@@ -132,8 +132,8 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       tag,
       summary: `Rearrange ${word}s`,
       description:
-        'Moves one config to the position `order`: the one of that `id`, else the only one of that `plugin`. Or several ' +
-        'with `orders`: {id: position}. The family is numbered 0..n-1 anew. Other fields given are applied as an update.',
+        'Moves a config to the position `order`: the one with `id`, or the only one of `plugin`. Moves several with `orders`: ' +
+        '{id: position}. The family is renumbered 0..n-1. Other fields are applied as an update.',
       body: pluginConfigRearrangeSchema,
       responses: { 200: pluginConfigSchema },
       responseHeaders: warningHeader,
@@ -167,8 +167,8 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:write',
       summary: `Update ${article(word)}`,
       description:
-        '`deleted: true` moves it to the bin and disables it; `deleted: false` restores it. This and all else that changes a config ' +
-        'honours If-Match: `"<updated_at>"`, as it was read, has the change refused (412) when somebody was faster.',
+        '`deleted: true` moves the config to the bin and disables it; `deleted: false` restores it. Like all changes of a config, it ' +
+        'honours If-Match with the `updated_at` that was read: `"<updated_at>"`. It is refused (412) if the config has changed since.',
       body: pluginConfigUpdateSchema,
       responseHeaders: warningHeader,
       handler: changingConfig(deps, family, async (work, config, request) =>
@@ -180,7 +180,7 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       method: 'PUT',
       scope: 'plugin:write',
       summary: `Replace ${article(word)}`,
-      description: 'Fields left out go back to their defaults; only the position and the settings stay.',
+      description: 'Resets omitted fields to their defaults, except position and settings.',
       body: pluginConfigCreateSchema,
       responseHeaders: warningHeader,
       handler: changingConfig(deps, family, async (work, config, request) =>
@@ -192,7 +192,8 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       method: 'DELETE',
       scope: 'plugin:write',
       summary: `Delete ${article(word)}`,
-      description: 'For good. The last state stays in the activity log. For the bin: update with `deleted: true`.',
+      description:
+        'Deletes the config permanently. Its last state is kept in the activity log. To move it to the bin, update with `deleted: true`.',
       responses: { 204: null },
       handler: changingConfig(deps, family, async (work, config) => {
         await deleteConfig(work, config);
@@ -212,8 +213,8 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       method: 'GET',
       path: `${base}/:id/activity`,
       scope: 'plugin:read',
-      summary: `${capital(word)} now, or at a time`,
-      description: 'The Link header leads to the log of changes.',
+      summary: `Retrieve ${article(word)} at a time`,
+      description: 'Returns the current record, or the one `at` a time. The Link header refers to the activity log.',
       query: atQuerySchema,
       handler: async (request) => {
         const headers = { link: `<${activityLogUrl(request)}>; rel="version-history"` };
@@ -227,8 +228,8 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:read',
       summary: `Front end of ${article(word)}`,
       description:
-        'The record; with `Accept: text/javascript` a module; with `Accept: text/html` a redirect to the page of the ' +
-        'config in the console.',
+        'Returns the record; with `Accept: text/javascript` a module; with `Accept: text/html` a redirect to the console page of the ' +
+        'config.',
       handler: async (request) => frontend(deps, request, await configOf(deps, family, request)),
     }),
     apiRoute({
@@ -238,9 +239,9 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:write',
       summary: `Start a job of ${article(word)}`,
       description:
-        'Applies the fields given, then starts `job`, or the default job of the plugin, enabled or not. ' +
-        '`X-Job-Id` names the job; see /api/projects/:project_id/jobs. The jobs of an import source (run, check, pause, ' +
-        'resume, cancel, verify) steer its runs and are done at once; see …/runs. Honours Idempotency-Key.',
+        'Applies the given fields, then starts `job` or the default job of the plugin, whether or not the config is enabled. `X-Job-Id` ' +
+        'contains the job; see /api/projects/:project_id/jobs. The jobs of an import source (run, check, pause, resume, cancel, ' +
+        'verify) control its runs and are completed immediately; see …/runs. Honours Idempotency-Key.',
       body: pluginConfigJobSchema,
       responseHeaders: warningHeader,
       handler: changingConfig(deps, family, async (work, config, request) => {
@@ -263,7 +264,7 @@ function answer(config: StoredConfig): ApiReply {
   return { status: 200, body: toRecord(config) };
 }
 
-/** After a change that a client asked for. */
+/** Response to a change requested by a client. */
 function changed(config: StoredConfig, request: ApiRequest<unknown, unknown, object>): ApiReply {
   const record = toRecord(config);
   return { status: 200, body: record, headers: ignoredConfigHeaders(request.body, record, recordUrl(config, request)) };
@@ -320,7 +321,7 @@ async function moduleOf({ db }: PluginConfigDeps, { plugin }: StoredConfig): Pro
   return plugin.versionId === null ? null : frontendModule(db, plugin.versionId);
 }
 
-/** Address of the service as the client of this request sees it, without a slash at the end. */
+/** Address of the service as seen by the client, without a trailing slash. */
 function serviceUrl(requestUrl: string): string {
   return requestUrl.slice(0, requestUrl.lastIndexOf('/api/'));
 }
@@ -329,20 +330,16 @@ function article(word: string): string {
   return /^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`;
 }
 
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
-}
-
-/** Header of every answer to a change of a config, as OpenAPI describes it. */
+/** Header of responses to changes of a config, for OpenAPI. */
 const warningHeader = {
   'X-Warning':
-    'Present when the body held a `config` that differs from the record: the field is read-only and was ignored. Names the address ' +
+    'Present if the body contained a `config` that differs from the record: the field is read-only and was ignored. Contains the address ' +
     'that takes settings.',
 } as const;
 
 /**
- * Settings have a resource of their own, and a record that was read can be sent back: a `config` in a body changes nothing. Where it
- * says something else than the record, its sender expected a change.
+ * Settings have their own resource, and a record can be sent back as read: a `config` in a body changes nothing. If it differs
+ * from the record, the client is warned.
  */
 function ignoredConfigHeaders(body: object, record: PluginConfigRecord, recordUrl: string): Record<string, string> {
   const config = 'config' in body ? body.config : undefined;

@@ -32,7 +32,7 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
   const call = (method: Method, id: number, payload?: object | string, headers = {}): Promise<Answer> =>
     configs.call(method, family, `/${id}/settings/`, payload, headers);
 
-  it('PUT replaces the whole, PATCH merges, secrets left out keep', async () => {
+  it('PUT replaces everything, PATCH merges, omitted secrets are kept', async () => {
     const id = await configs.create(family);
     const put = await call('PUT', id, { bucket: 'b', token: secret, region: 'us', table: { a: [1] } });
     expect(put.status).toBe(200);
@@ -75,7 +75,7 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
     ['text that is no JSON', { bucket: 'b', table: '{' }, 'invalid_input', 'settings.table'],
     ['the mask', { bucket: 'b', token: secretMask }, 'invalid_input', 'settings.token'],
     ['a file as text', { bucket: 'b', map: 'x' }, 'invalid_input', 'settings.map'],
-    ['a required one left out', { region: 'eu' }, 'required', 'settings.bucket'],
+    ['a required one is missing', { region: 'eu' }, 'required', 'settings.bucket'],
     ['a required one emptied', { bucket: '' }, 'required', 'settings.bucket'],
     ['a list', [], 'invalid_input', null],
   ])('PUT refuses %s and stores nothing', async (_name, payload, code, attr) => {
@@ -173,7 +173,7 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
     expect(await configs.revision()).toBe(revision);
   });
 
-  it('with If-Match nobody writes over what they have not seen', async () => {
+  it('with If-Match, a client cannot overwrite changes that it has not read', async () => {
     const id = await configs.create(family);
     const seen = async (): Promise<Record<string, string>> => {
       const { body } = await configs.call('GET', family, `/${id}/`);

@@ -20,13 +20,13 @@ import type { SettingValues } from '../../plugins/fields.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { changingConfig, requireConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
-/** Comparisons of secrets with other values, of one config in an hour. */
+/** Maximum of comparisons per config and hour that contain a wrong secret. */
 const wrongSecretsMax = 5;
 const attachmentName = /^(add|remove)_attachment\[(.+)\]$/;
 
 type SettingsRequest = ApiRequest<IdParams, unknown, Record<string, unknown>>;
 
-/** Settings have a resource of their own, since `config` of the record is response only. */
+/** Routes of settings, which have their own resource since `config` of the record is response-only. */
 export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
   const common = {
     path: `/api/projects/:project_id/${familyPaths[family]}/:id/settings`,
@@ -49,7 +49,7 @@ export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): Ap
       method: 'GET',
       scope: 'plugin:read',
       summary: 'Read the settings',
-      description: 'Secrets that are set show as a mask.',
+      description: 'Returns settings, with set secrets masked.',
       handler: async (request) => {
         const at = { projectId: request.project().id, family, id: request.params.id, now: deps.clock.now() };
         return { status: 200, body: shownSettings(await requireConfig(deps.db, at)) };
@@ -59,25 +59,26 @@ export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): Ap
       ...writing('replace'),
       method: 'PUT',
       summary: 'Replace the settings',
-      description: 'Keys left out are removed; secrets left out keep their value. Files go up as multipart/form-data.',
+      description:
+        'Removes omitted keys, except secrets, which keep their value. Files are uploaded as multipart/form-data.',
     }),
     apiRoute({
       ...writing('merge'),
       method: 'PATCH',
       summary: 'Change some settings',
-      description: 'Keys left out keep their value; "" clears. Files go up as multipart/form-data.',
+      description: 'Keeps the values of omitted keys; "" clears a value. Files are uploaded as multipart/form-data.',
     }),
     apiRoute({
       ...common,
       method: 'POST',
       path: `${common.path}/compare`,
-      // Who may read may not try values.
+      // Reading does not imply trying values.
       scope: 'plugin:write',
-      summary: 'Compare settings with those stored',
+      summary: 'Compare settings with stored ones',
       description:
-        'Which of the settings given are stored just so, secrets and files included; nothing is changed. "" stands for what ' +
-        'is not set. Files go up as multipart/form-data. Of one config at most five comparisons an hour may name another secret ' +
-        'than the stored one: each is in the activity log, and further ones get 429.',
+        'Returns which of the given settings equal the stored ones, including secrets and files, and changes nothing. "" represents an ' +
+        'unset value. Files are uploaded as multipart/form-data. At most five comparisons per config and hour may contain a wrong ' +
+        'secret: each is recorded in the activity log, and further ones return 429.',
       body: pluginSettingsSchema,
       responses: { 200: comparedSettingsSchema },
       handler: changingConfig(deps, family, async (work, config, request: SettingsRequest) => {
@@ -88,7 +89,7 @@ export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): Ap
   ];
 }
 
-/** A secret cannot be found by trying: after a few wrong values no secret is compared for an hour. @throws ApiError throttled */
+/** Prevents guessing secrets: after a few wrong values, none is compared for an hour. @throws ApiError throttled */
 async function compare(work: Work, config: StoredConfig, input: SettingsInput): Promise<ComparedSettings> {
   const compared = compareSettings(config, await loadFiles(work.tx, config.id), input);
   const isSecret = (key: string): boolean =>
@@ -105,7 +106,7 @@ async function compare(work: Work, config: StoredConfig, input: SettingsInput): 
   return compared;
 }
 
-/** Files under the setting's own key, or as the existing service names them: `add_attachment[KEY]`, `remove_attachment[KEY]`. */
+/** Files under the setting's key, or named as in the existing service: `add_attachment[KEY]`, `remove_attachment[KEY]`. */
 function settingsInput(body: Record<string, unknown>, files: ReadonlyMap<string, UploadedFile>): SettingsInput {
   const values = Object.entries(body).map(([name, value]): [string, JsonValue] => {
     const [, action, key] = attachmentName.exec(name) ?? [];

@@ -30,20 +30,20 @@ const path = '/api/projects/:project_id/plugins';
 const params = Type.Object({ id: Type.Integer({ description: 'Id of the plugin.' }) });
 const common = { scope: 'plugin:write', tag: 'Plugins' } as const;
 const ways =
-  'As JSON with `files`, `url` or `npm`; or as multipart/form-data with a file `archive` (.zip, .tgz). Several files and ' +
-  'imports between them are made into one. ';
+  'Accepts JSON with `files`, `url` or `npm`, or multipart/form-data with a file `archive` (.zip, .tgz). Several files and imports ' +
+  'between them are bundled. ';
 
 export interface PluginDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** What installing needs: where packages come from, and where they are tried. */
+  /** Dependencies of installing: sources of packages and the sandbox that tests them. */
   readonly packages: PrepareDeps;
 }
 
 type InstallRequest = ApiRequest<unknown, unknown, PluginInstall>;
 type UpdateRequest = ApiRequest<IdParams, unknown, PluginInstall>;
 
-/** Installing, updating and removing. A plugin belongs to the organisation: all of its projects can use it. */
+/** Routes that install, update and remove plugins. A plugin belongs to the organisation: all of its projects can use it. */
 export function pluginChangeRoutes(deps: PluginDeps): ApiRoute[] {
   const prepare = createPreparing(deps);
   return [installRoute(deps, prepare), updateRoute(deps, prepare), deleteRoute(deps)];
@@ -61,7 +61,7 @@ function installRoute(deps: PluginDeps, prepare: Prepare): ApiRoute {
     method: 'POST',
     path,
     summary: 'Install a plugin',
-    description: `${ways}Nothing is stored of a plugin that cannot be loaded. Honours Idempotency-Key.`,
+    description: `${ways}A plugin that cannot be loaded is not stored. Honours Idempotency-Key.`,
     body: pluginInstallSchema,
     responses: { 201: pluginSchema },
     handler: idempotentAfter(deps.db, deps.clock, prepare, store),
@@ -88,9 +88,9 @@ function updateRoute(deps: PluginDeps, prepare: Prepare): ApiRoute {
     path: `${path}/:id`,
     summary: 'Update a plugin',
     description:
-      `${ways}What comes is kept as a new version and becomes the latest. With \`version\` alone a version that is kept ` +
-      'becomes the latest. Configs keep the version that they run until they are upgraded. A key that is limited to projects ' +
-      'may change what no other project uses. Honours Idempotency-Key.',
+      `${ways}The code is kept as a new version and becomes the latest. With only \`version\`, a kept version becomes the latest. ` +
+      'Configs keep their version until they are upgraded. A key limited to projects may only change plugins that no other project ' +
+      'uses. Honours Idempotency-Key.',
     params,
     body: pluginUpdateSchema,
     responses: { 200: pluginSchema },
@@ -104,7 +104,7 @@ function deleteRoute(deps: PluginDeps): ApiRoute {
     method: 'DELETE',
     path: `${path}/:id`,
     summary: 'Remove a plugin',
-    description: 'With all its versions. Refused while a config uses it, and for those built in.',
+    description: 'Deletes the plugin with all its versions. Refused while a config uses it, and for built-in plugins.',
     params,
     responses: { 204: null },
     handler: idempotent(deps.db, deps.clock, async (request: ApiRequest<IdParams>, tx) => {
@@ -115,7 +115,7 @@ function deleteRoute(deps: PluginDeps): ApiRoute {
   });
 }
 
-/** A plugin belongs to the organisation: who changes it changes every project that uses it. @throws ApiError permission_denied */
+/** A plugin belongs to the organisation: a change affects every project that uses it. @throws ApiError permission_denied */
 async function requireProjectsOf(
   tx: Transaction<Database>,
   { principal }: Pick<ApiRequest, 'principal'>,
@@ -132,7 +132,7 @@ async function requireProjectsOf(
   const others = rows.map((row) => row.project_id).filter((project) => !principal.projectIds?.includes(project));
   if (others.length === 0) return;
   const detail =
-    `This key may not change the plugin: projects ${others.slice(0, 20).join(', ')} use it, configs in the bin included, ` +
+    `This key must not change the plugin: projects ${others.slice(0, 20).join(', ')} use it, configs in the bin included, ` +
     'and the key is limited to others. Use a key that may access them, or install another plugin.';
   throw new ApiError('permission_denied', detail);
 }
@@ -145,10 +145,10 @@ function workOf({ clock }: PluginDeps, request: ApiRequest, tx: Transaction<Data
   return beginWork({ tx, actor: actorOf(request), now: clock.now() });
 }
 
-/** Undefined: the request brings no plugin. Throws ApiError. */
+/** Returns `undefined` if the request contains no plugin. @throws ApiError */
 type Prepare = (request: InstallRequest) => Promise<PreparedPlugin | undefined>;
 
-/** Each may take some 100 MB while it is unpacked and made into one. */
+/** Each may take some 100 MB while it is unpacked and bundled. */
 const atOnceMax = 4;
 
 function createPreparing({ packages }: PluginDeps): Prepare {
@@ -157,7 +157,7 @@ function createPreparing({ packages }: PluginDeps): Prepare {
     const source = sourceOf(request);
     if (source === undefined) return undefined;
     if (underWay >= atOnceMax) {
-      const detail = `${atOnceMax} plugins are being installed at the moment. Send it again when one is done.`;
+      const detail = `${atOnceMax} plugins are being installed. Retry when one is done.`;
       throw new ApiError('unavailable', detail, { headers: { 'retry-after': '5' } });
     }
     underWay += 1;

@@ -287,7 +287,7 @@ describe('updating a plugin', () => {
     expect(unknown).toMatchObject({ status: 400, body: { code: 'does_not_exist', attr: 'version' } });
   });
 
-  it('another build of a version that is there is told apart', async () => {
+  it('another build of an existing version is distinguished', async () => {
     const versioned = (code: string) => ({
       files: { ...filesOf('Built', code), 'package.json': '{"version": "0.0.7"}' },
     });

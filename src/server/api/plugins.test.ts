@@ -87,7 +87,7 @@ describe('jobs', () => {
     expect(body).toMatchObject({ type: 'run', operation: 'start', state: 'queued' });
   });
 
-  it('the default of a transformation is `restart`, done at once: the record changes, every worker makes it anew', async () => {
+  it('the default of a transformation is `restart`, done immediately: the record changes, every worker restarts it', async () => {
     const id = await configs.create('transformation');
     const { updated_at: before } = (await configs.call('GET', 'transformation', `/${id}/`)).body;
     const revision = await configs.revision();

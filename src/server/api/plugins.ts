@@ -18,7 +18,7 @@ import { pluginChangeRoutes, type PluginDeps } from './plugins-change.ts';
 const path = '/api/projects/:project_id/plugins';
 const params = Type.Object({ id: Type.Integer({ description: 'Id of the plugin.' }) });
 
-/** Which plugins a project can use; installing others and keeping them up to date. */
+/** Routes of a project's plugins: list, install, upgrade. */
 export function pluginRoutes(deps: PluginDeps): ApiRoute[] {
   return [...readRoutes(deps), ...versionRoutes(deps), ...pluginChangeRoutes(deps)];
 }
@@ -30,7 +30,7 @@ function readRoutes({ db }: PluginDeps): ApiRoute[] {
       ...common,
       path,
       summary: 'List plugins',
-      description: 'Those built in and those that the organisation has installed.',
+      description: 'Returns built-in plugins and those that the organisation has installed.',
       query: pluginQuerySchema,
       responses: { 200: pageSchema(pluginSchema) },
       handler: async (request) => {
@@ -58,7 +58,7 @@ function versionRoutes({ db }: PluginDeps): ApiRoute[] {
       ...common,
       path: `${path}/:id/versions`,
       summary: 'List versions of a plugin',
-      description: 'Newest first. Built-in plugins keep none.',
+      description: 'Returns versions newest first. Built-in plugins have no versions.',
       params,
       query: pageQuerySchema,
       responses: { 200: pageSchema(pluginVersionSchema) },
@@ -72,7 +72,7 @@ function versionRoutes({ db }: PluginDeps): ApiRoute[] {
     apiRoute({
       ...common,
       path: `${path}/:id/versions/:version/source`,
-      summary: 'Read the source of a version',
+      summary: 'Retrieve the source of a version',
       params: Type.Object({ ...params.properties, version: Type.String({ description: 'E.g. `1.0.0`.' }) }),
       responses: { 200: pluginSourceSchema },
       handler: async (request) => {

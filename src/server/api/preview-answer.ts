@@ -10,16 +10,16 @@ import { withoutSecrets } from '../../plugins/mask-secrets.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 
 export type PreviewAnswer =
-  /** The body of the answer, as JSON: this thread does not parse what a source holds. */
+  /** The response body as JSON: this thread does not parse content of a source. */
   | { readonly kind: 'found'; readonly json: string }
-  /** Against the source, the format or the transform; `setting`: the one to change. */
+  /** An error in the source, the format or the transform; `setting` is the one to change. */
   | { readonly kind: 'refused'; readonly reason: string; readonly setting?: string | undefined }
-  /** Waiting may help. */
+  /** A retry may succeed. */
   | { readonly kind: 'busy'; readonly reason: string };
 
 const refusals = [SourceError, SettingsError, FormatOptionsError, RunFailedError, TransformError];
 
-/** What the source, the format or the transform says against it; undefined: the error is a fault of the program. */
+/** Converts errors of source, format or transform. Returns `undefined` for a fault of the program. */
 export function previewRefusal(error: unknown): PreviewAnswer | undefined {
   if (error instanceof SourceWaitError) return { kind: 'busy', reason: error.message };
   if (!(error instanceof Error) || !refusals.some((kind) => error instanceof kind)) return undefined;
@@ -31,12 +31,12 @@ interface Asked {
   readonly gone?: ApiRequest['gone'] | undefined;
 }
 
-/** Aborted when the service stops or the client disconnects: then the preview has no reader. */
+/** Aborted when the service stops or the client disconnects, since the result then has no reader. */
 export function previewSignal({ stopping, gone }: Asked): AbortSignal {
   return AbortSignal.any([stopping, gone?.()].filter((signal) => signal !== undefined));
 }
 
-/** Without the secrets of the config. @throws ApiError invalid_input, unavailable */
+/** Removes secrets of the config from errors. @throws ApiError invalid_input, unavailable */
 export function previewReply(
   answer: PreviewAnswer,
   { plugin, settings }: Pick<StoredConfig, 'plugin' | 'settings'>,

@@ -130,7 +130,7 @@ describe('a project that is spread over slots', () => {
       .values(Array.from({ length: count - 1 }, (_, n) => ({ slot: n + 1, epoch: 0, owner: null, lease_until: 0 })))
       .execute();
 
-  it('is spread over as many slots as there are, which capture hears of with what held before', async () => {
+  it('is spread over at most the existing slots, and capture learns the old and new values', async () => {
     await addSlots(8);
     expect((await spread(4)).json()).toMatchObject({ id: app.project.id, spread: 4 });
     expect(await readSpread(app.db, app.project.id)).toMatchObject({ spread: 4, before: 1 });
@@ -144,7 +144,7 @@ describe('a project that is spread over slots', () => {
     const refused = await spread(2);
     expect([refused.statusCode, refused.json().attr, refused.json().code]).toEqual([409, 'spread', 'conflict']);
     expect(refused.json().detail).toContain('only a cluster spreads projects');
-    for (const odd of [0, -1, 1.5, 'four', null]) expect((await spread(odd)).statusCode).toBe(400);
+    for (const invalid of [0, -1, 1.5, 'four', null]) expect((await spread(invalid)).statusCode).toBe(400);
   });
 
   it.each([

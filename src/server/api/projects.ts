@@ -29,7 +29,7 @@ import { spreadProject, SpreadRefusedError } from '../../stores/metadata/spread-
 export interface ProjectRouteDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Called after a project was changed or deleted, so that no cache serves the old one. */
+  /** Called after a project was changed or deleted, so that no cache returns the old one. */
   readonly forgetProject: (projectId: number) => void;
 }
 
@@ -47,7 +47,7 @@ function collectionRoutes({ db, clock }: ProjectRouteDeps): ApiRoute[] {
       ...common,
       method: 'GET',
       scope: 'project:read',
-      summary: 'List the projects that the key may see',
+      summary: 'List the projects that the key can access',
       query: pageQuerySchema,
       responses: { 200: pageSchema(projectSchema) },
       handler: async ({ principal, query, url, rawQuery }) => {
@@ -63,13 +63,13 @@ function collectionRoutes({ db, clock }: ProjectRouteDeps): ApiRoute[] {
       scope: 'project:write',
       role: 'admin',
       summary: 'Create a project',
-      description: 'Makes the project and its key. A key that is limited to projects may not create one.',
+      description: 'Creates the project and its key. A key limited to projects cannot create one.',
       body: projectCreateSchema,
       responses: { 201: projectSchema },
       handler: async (request) => {
         const { principal, body, url } = request;
         if (allowedProjects(principal) !== null) {
-          throw new ApiError('permission_denied', 'API keys with scoped projects may not create projects.');
+          throw new ApiError('permission_denied', 'API keys limited to projects must not create projects.');
         }
         const timezone = timezoneOf(body.timezone) ?? 'UTC';
         const input = { organizationId: principal.organizationId, name: nameOf(body.name), timezone };
@@ -135,7 +135,7 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
       scope: 'project:write',
       role: 'admin',
       summary: 'Delete a project with its configs, persons and keys',
-      description: 'For good. Events that are stored already stay in the event store.',
+      description: 'Deletes the project permanently. Stored events are kept in the event store.',
       responses: { 204: null },
       handler: async (request) => {
         const { id } = request.project();
@@ -143,7 +143,7 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
         const deleted = before !== undefined && (await deleteProject(db, id));
         forgetProject(id);
         if (!deleted) throw notFound();
-        // Behind it: a deletion is done in pieces, and takes the log of the project along.
+        // Recorded last: the deletion is done in pieces and includes the project's log.
         await recordProject(db, actorOf(request), { activity: 'deleted', before, now: clock.now() });
         return { status: 204 };
       },
@@ -172,8 +172,8 @@ function tokenRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[]
       scope: 'project:write',
       role: 'admin',
       tag: 'Projects',
-      summary: 'Give a project a new key',
-      description: 'The old key stops at once: events sent with it are refused.',
+      summary: 'Rotate the key of a project',
+      description: 'Revokes the old key immediately: events sent with it are refused.',
       body: Type.Object({}),
       responses: { 200: projectSchema },
       handler: rotate,
@@ -181,7 +181,7 @@ function tokenRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[]
   );
 }
 
-/** A project can be deleted between the check of access and the query. */
+/** The project may be deleted between the access check and the query. */
 function found(row: Project | undefined): ApiReply {
   if (row === undefined) throw notFound();
   return { status: 200, body: toRecord(row) };
@@ -215,11 +215,11 @@ async function spreadAs(tx: Queries, id: number, spread = 1, now: number): Promi
 
 function nameOf(name: string): string {
   const trimmed = name.trim();
-  if (trimmed === '') throw new ApiError('blank', 'This field may not be blank.', { attr: 'name' });
+  if (trimmed === '') throw new ApiError('blank', 'This field must not be blank.', { attr: 'name' });
   return trimmed;
 }
 
-/** The zone as the tz database spells it; offsets such as +01:00 are no zones. */
+/** Returns the zone's spelling in the tz database; offsets such as +01:00 are not zones. */
 function timezoneOf(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const known = knownZone(given);
@@ -227,6 +227,6 @@ function timezoneOf(given: string | undefined): string | undefined {
     const detail = `"${given}" is not a valid choice. Expected an IANA time zone such as "Europe/Paris" or "UTC".`;
     throw new ApiError('invalid_input', detail, { attr: 'timezone' });
   }
-  // Old names resolve to their successors; only the spelling is corrected.
+  // Old names resolve to their successors, so only the spelling is corrected.
   return known.toLowerCase() === given.toLowerCase() ? known : given;
 }

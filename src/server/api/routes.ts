@@ -68,14 +68,14 @@ import { listPersonalApiKeys } from '../../stores/metadata/personal-api-keys.ts'
 interface UserKeyRouteDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Called after a key was deleted, so that it stops at once. */
+  /** Called after a key was deleted, so that it stops working immediately. */
   readonly forgetKey: (keyId: string) => void;
 }
 
 const path = '/api/users/:user_id/personal_api_keys';
 const tag = 'Personal API keys';
 
-/** Personal keys of every user, for admins: seen and revoked, never made or read. */
+/** Routes for admins to list and revoke personal keys of every user, without their values. */
 export function userKeyRoutes(deps: UserKeyRouteDeps): ApiRoute[] {
   return [
     apiRoute({
@@ -99,7 +99,7 @@ export function userKeyRoutes(deps: UserKeyRouteDeps): ApiRoute[] {
       role: 'admin',
       tag,
       summary: 'Revoke a personal API key of a user',
-      description: 'It stops at once. A key can only revoke keys that may do no more than itself.',
+      description: 'Revokes the key immediately. A key can only revoke keys with at most its own rights.',
       params: Type.Object({ ...userParamsSchema.properties, ...personalApiKeyParamsSchema.properties }),
       responses: { 204: null },
       handler: async (request) => {
@@ -116,17 +116,17 @@ export interface ApiDeps {
   readonly store: EventStore;
   readonly ingest: Ingest;
   readonly clock: Clock;
-  /** Where readers of the live stream ask. */
+  /** Connects readers of the live stream. */
   readonly live: LiveHub;
   readonly status: StatusSource;
   readonly registry: PluginRegistry;
-  /** What installing plugins needs. */
+  /** Dependencies of installing plugins. */
   readonly packages: PrepareDeps;
-  /** Where the files of imports lie. Undefined: this process has none; what needs them answers 503. */
+  /** Storage for files of imports. `undefined` if this process has none; requests that need it return 503. */
   readonly imports?: ImportPlaces | undefined;
-  /** What trying transformations needs. */
+  /** Dependencies of testing transformations. */
   readonly trials: TrialSource;
-  /** Largest event that the pipeline takes, in bytes of JSON. */
+  /** Maximum size of an event in the pipeline, in bytes of JSON. */
   readonly eventBytesMax: number;
   readonly forgetKey: (keyId: string) => void;
   readonly agreementMode: AgreementMode;
@@ -139,7 +139,7 @@ async function countActive({ db, clock }: Pick<ApiDeps, 'db' | 'clock'>, project
   return configs.filter(({ enabled }) => enabled).length;
 }
 
-/** Every operation of the management API, its own description included. */
+/** Every operation of the management API, including its description. */
 export function apiRoutes(deps: ApiDeps): ApiRoute[] {
   const { db, store } = deps;
   const trials = serviceTrialDeps(db, deps.trials);
@@ -188,7 +188,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
   return [...routes, ...openApiRoutes(routes)];
 }
 
-/** What keys and users can be given. */
+/** Routes of scopes and roles. */
 export function scopeCatalogueRoutes(): ApiRoute[] {
   return [
     apiRoute({
@@ -196,8 +196,8 @@ export function scopeCatalogueRoutes(): ApiRoute[] {
       path: '/api/scopes',
       scope: 'any-key',
       tag: 'Personal API keys',
-      summary: 'List the scopes, presets of them, and the roles of users',
-      description: 'A key may do what its scopes say, and never more than the role of its user permits.',
+      summary: 'List scopes, scope presets and user roles',
+      description: "Returns scopes and roles. A key has the permissions of its scopes, limited by its user's role.",
       responses: { 200: scopeCatalogueSchema },
       handler: async () => ({ status: 200, body: scopeCatalogue }),
     }),
@@ -208,7 +208,7 @@ interface FlatEventDeps extends EventRouteDeps {
   readonly db: Metadata;
 }
 
-/** `/api/event`, by which PostHog's older scripts read events: those of the project that `@current` means. */
+/** `/api/event`, used by older PostHog scripts to read events of the project that `@current` refers to. */
 export function flatEventRoutes({ db, ...deps }: FlatEventDeps): ApiRoute[] {
   const routes = eventRoutes(deps).filter(({ path }) => !path.endsWith('/counts'));
   return routes.map((route) => flatRoute(db, route));
@@ -218,7 +218,7 @@ function flatRoute(db: Metadata, route: ApiRoute): ApiRoute {
   return {
     ...route,
     path: route.path.replace('/api/projects/:project_id/events', '/api/event'),
-    summary: `${route.summary} of the project that \`@current\` means`,
+    summary: `${route.summary} of the current project`,
     handler: async (request) => {
       const project = await findFirstProject(db, request.principal);
       if (project === undefined) throw new ApiError('not_found', 'Project not found.');
@@ -227,7 +227,7 @@ function flatRoute(db: Metadata, route: ApiRoute): ApiRoute {
   };
 }
 
-/** Events received per day: standard ones, which count, and those of historical imports, which are free, apart. */
+/** Events received per day: standard ones, and those of historical imports, which are free, separately. */
 export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute[] {
   const kept = new KeptCounts(store);
   return [
@@ -236,10 +236,10 @@ export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute
       path: '/api/projects/:project_id/usage',
       scope: 'project:read',
       tag: 'Projects',
-      summary: 'Events received per day',
+      summary: 'Count events received per day',
       description:
-        'Each event counts once, on the day it first arrived (UTC). Days without events are left out. Historical ' +
-        'events are not billed.',
+        'Counts each event once, on the day of its first arrival (UTC). Days without events are omitted. Historical events are not ' +
+        'billed.',
       query: usageQuerySchema,
       responses: { 200: usageSchema },
       handler: async (request) => {
@@ -266,7 +266,7 @@ function readDay(text: string | undefined, attr: string): bigint | undefined {
 
 const common = { method: 'GET', scope: 'group:read', tag: 'Groups' } as const;
 
-/** Groups (companies, teams …), as their events tell. */
+/** Routes of groups (companies, teams …). */
 export function groupRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
   return [
     apiRoute({
@@ -285,7 +285,7 @@ export function groupRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/groups/find',
-      summary: 'Find a group by its key',
+      summary: 'Retrieve a group by key',
       query: groupFindSchema,
       responses: { 200: groupSchema },
       handler: async (request) => {
@@ -303,7 +303,7 @@ export function groupRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
   ];
 }
 
-/** There is one organisation, that of the caller: any other is as if it were not there. */
+/** There is one organisation, that of the caller: any other returns 404. */
 export function organizationRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
   return [
     apiRoute({
@@ -311,8 +311,8 @@ export function organizationRoutes({ db }: { readonly db: Metadata }): ApiRoute[
       path: '/api/organizations/:organization_id',
       scope: 'organization:read',
       tag: 'Users',
-      summary: 'The organisation of the caller',
-      params: Type.Object({ organization_id: Type.String({ description: 'Its id, or `@current`.' }) }),
+      summary: "Retrieve the caller's organisation",
+      params: Type.Object({ organization_id: Type.String({ description: 'Id of the organisation, or `@current`.' }) }),
       responses: { 200: organizationSchema },
       handler: async ({ principal, params }) => {
         const { organization_id: id } = params;

@@ -45,7 +45,7 @@ describe('sample events', () => {
     expect(await names('')).toEqual(['b: Über']);
   });
 
-  it('have names of their own, are events, and belong to one project', async () => {
+  it('have unique names, are events, and belong to one project', async () => {
     const { body } = await call('POST', '', { name: 'taken', event });
     const other = (await call('POST', '', { name: 'other', event })).body;
     expect((await call('POST', '', { name: 'taken', event })).body).toMatchObject({ code: 'unique', attr: 'name' });

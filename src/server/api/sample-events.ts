@@ -34,11 +34,11 @@ export interface SampleEventDeps {
 const path = '/api/projects/:project_id/sample_events';
 const tag = 'Sample events';
 const one = { path: `${path}/:id`, tag, params: sampleEventIdSchema } as const;
-/** Of one project. */
+/** Per project. */
 const samplesMax = 500;
 const eventCharsMax = 1_000_000;
 
-/** Events that people keep to try transformations with. */
+/** Routes of sample events that users keep to test transformations. */
 export function sampleEventRoutes(deps: SampleEventDeps): ApiRoute[] {
   return [listRoute(deps), createRoute(deps), retrieveRoute(deps), updateRoute(deps), deleteRoute(deps)];
 }
@@ -49,7 +49,7 @@ function listRoute({ db }: SampleEventDeps): ApiRoute {
     path,
     scope: 'plugin:read',
     tag,
-    summary: 'List sample events, by name',
+    summary: 'List sample events by name',
     query: sampleEventQuerySchema,
     responses: { 200: sampleEventPageSchema },
     handler: async (request) => {
@@ -67,8 +67,8 @@ function createRoute({ db, clock }: SampleEventDeps): ApiRoute {
     path,
     scope: 'plugin:write',
     tag,
-    summary: 'Keep a sample event',
-    description: 'To try transformations with: `sample_id` of their tests.',
+    summary: 'Create a sample event',
+    description: 'Stores an event for tests of transformations, which refer to it by `sample_id`.',
     body: sampleEventCreateSchema,
     responses: { 201: sampleEventSchema },
     handler: async (request) => {
@@ -77,7 +77,7 @@ function createRoute({ db, clock }: SampleEventDeps): ApiRoute {
       const sample = await db.transaction().execute(async (tx) => {
         await refuseTaken(tx, projectId, request.body.name);
         if ((await countSamples(tx, projectId)) >= samplesMax) {
-          throw new ApiError('conflict', `The project keeps ${samplesMax} sample events; delete some first.`);
+          throw new ApiError('conflict', `The project already has ${samplesMax} sample events; delete some first.`);
         }
         const { name } = request.body;
         return insertSample(tx, { projectId, name, event, createdBy: request.principal.userId, now: clock.now() });
@@ -107,7 +107,7 @@ function updateRoute({ db, clock }: SampleEventDeps): ApiRoute {
     ...one,
     method: 'PATCH',
     scope: 'plugin:write',
-    summary: 'Change a sample event',
+    summary: 'Update a sample event',
     body: sampleEventUpdateSchema,
     responses: { 200: sampleEventSchema },
     handler: async ({ project, params: { id }, body }) => {
@@ -137,7 +137,7 @@ function deleteRoute({ db }: SampleEventDeps): ApiRoute {
   });
 }
 
-/** What a test would refuse is not kept. @throws ApiError */
+/** An event that a test would refuse is not stored. @throws ApiError */
 function checkedEvent(event: JsonObject, now: number): JsonObject {
   if (JSON.stringify(event).length > eventCharsMax) {
     throw new ApiError('max_length', `Expected an event of at most ${eventCharsMax} characters.`, { attr: 'event' });
@@ -155,7 +155,7 @@ function checkedEvent(event: JsonObject, now: number): JsonObject {
 async function refuseTaken(db: Parameters<typeof sampleNamed>[0], projectId: number, name: string, own?: number) {
   const taken = await sampleNamed(db, projectId, name);
   if (taken === undefined || taken === own) return;
-  throw new ApiError('unique', `There is a sample event "${name}" already.`, { attr: 'name' });
+  throw new ApiError('unique', `A sample event "${name}" already exists.`, { attr: 'name' });
 }
 
 function toRecord({ id, name, event, createdBy, createdAt, updatedAt }: SampleEvent): SampleEventRecord {

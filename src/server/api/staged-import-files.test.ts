@@ -21,7 +21,7 @@ import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.
 import { createStagedImportFiles } from './staged-import-files.ts';
 import type { ImportFiles } from './import-upload-rules.ts';
 
-// Two processes of the service: each has a connection of its own to the metadata store and to the bucket.
+// Two processes of the service: each has its own connection to the metadata store and to the bucket.
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 let projectId: number;
 let store: TempMetadata;
@@ -85,11 +85,11 @@ function halting(first: Buffer, last: Buffer) {
 }
 
 describe('uploads in a bucket', () => {
-  it('a file that was begun on one process goes on on another, and any process reads it whole', async () => {
+  it('a file started on one process is continued on another, and any process reads it whole', async () => {
     const content = randomBytes(60_000);
     await one.files.write('a.bin', 0, chunks(content.subarray(0, 10_000), content.subarray(10_000, 20_000)));
     const wrong = other.files.write('a.bin', 10_000, chunks(content.subarray(10_000)));
-    await expect(wrong).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('begin at 20000') });
+    await expect(wrong).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('start at 20000') });
     await other.files.write('a.bin', 20_000, chunks(content.subarray(20_000, 50_000)));
     const last = await one.files.write('a.bin', 50_000, chunks(content.subarray(50_000)));
     expect(last).toMatchObject({ name: 'a.bin', bytes: 60_000 });
@@ -100,8 +100,8 @@ describe('uploads in a bucket', () => {
   it('what is replaced or removed leaves nothing in the bucket', async () => {
     await one.files.write('a.bin', 0, chunks(Buffer.from('first')));
     await one.files.write('a.bin', 5, chunks(Buffer.from(' piece')));
-    await other.files.write('a.bin', 0, chunks(Buffer.from('anew')));
-    expect((await contentOf(one, 'a.bin')).toString()).toBe('anew');
+    await other.files.write('a.bin', 0, chunks(Buffer.from('next')));
+    expect((await contentOf(one, 'a.bin')).toString()).toBe('next');
     expect([...bucket.objects.keys()]).toHaveLength(1);
     expect([await one.files.remove('a.bin'), await other.files.remove('a.bin')]).toEqual([true, false]);
     expect([...bucket.objects.keys()]).toEqual([]);

@@ -32,10 +32,10 @@ interface StagedPlace extends UploadLimits {
   readonly projectId: number;
 }
 
-/** Without a sign of life for so long another process may write the file. */
+/** Without a renewal for this time, another process may write the file. */
 const leaseMs = 30_000;
 
-/** Files of one project in staging, whichever process takes which piece of them. */
+/** Uploaded files of a project in staging; any process may receive any piece. */
 export function createStagedImportFiles(place: StagedPlace): ImportFiles {
   const { db, staging, projectId } = place;
   const discard = async (keys: readonly string[]): Promise<void> => {
@@ -57,7 +57,7 @@ export function createStagedImportFiles(place: StagedPlace): ImportFiles {
           });
         await discard(replaced);
         const file = await findUpload(db, projectId, name);
-        if (file === undefined) throw new ApiError('conflict', `"${name}" was removed while it was uploaded.`);
+        if (file === undefined) throw new ApiError('conflict', `"${name}" was removed during the upload.`);
         return { ...toStored(file), sha256: hash.digest('hex') };
       }),
     rename: (name, to) =>
@@ -74,7 +74,7 @@ export function createStagedImportFiles(place: StagedPlace): ImportFiles {
   };
 }
 
-/** One request at a time writes a file, in whichever process. */
+/** Allows one writer per file at a time, across processes. */
 async function whileHeld<T>(
   { db, projectId }: StagedPlace,
   name: string,
@@ -82,10 +82,10 @@ async function whileHeld<T>(
 ): Promise<T> {
   const lease = { name: `upload ${projectId}/${name}`, owner: newId() };
   const ignore = (): void => undefined;
-  // What becomes of the lease is seen in the transaction that needs it.
+  // A lost lease is detected in the transaction that needs it.
   const deps = { db, clock: createDatabaseClock(db), leaseMs, onLost: ignore, onTrouble: ignore };
   const release = await holdLease(deps, lease);
-  if (release === undefined) throw new ApiError('conflict', `"${name}" is being uploaded at the moment; come later.`);
+  if (release === undefined) throw new ApiError('conflict', `"${name}" is being uploaded; retry later.`);
   try {
     return await work(lease);
   } finally {
@@ -102,7 +102,7 @@ async function preparePiece(
   return { room, key: newPieceKey(place.projectId, await createDatabaseClock(place.db).now()) };
 }
 
-/** Also refuses what has no place. */
+/** Also refuses a file that does not fit. */
 async function roomFor(db: Queries, place: StagedPlace, name: string, offset: number): Promise<Room> {
   const files = await listUploads(db, place.projectId);
   const bytes = files.find((file) => file.name === name)?.bytes;
@@ -120,13 +120,13 @@ interface NewPiece {
 
 async function commitPiece(tx: Queries, place: StagedPlace, { name, start, piece, lease }: NewPiece) {
   const { projectId } = place;
-  // Files of one project one after the other: what two see as room is there once.
+  // One file of a project at a time, so that two cannot use the same free space.
   const project = tx.selectFrom('projects').select('id').where('id', '=', projectId);
   const found = await (hasStoreAlone(tx) ? project : project.forNoKeyUpdate()).executeTakeFirst();
   if (found === undefined) throw new ApiError('not_found', 'Not found.');
   const now = await createDatabaseClock(tx).now();
   if (!(await renewLease(tx, lease, now, leaseMs))) {
-    throw new ApiError('conflict', `The upload of "${name}" took a break of more than 30 s; send the piece again.`);
+    throw new ApiError('conflict', `The upload of "${name}" was interrupted for more than 30 s; send the piece again.`);
   }
   refuseTooLarge(piece.bytes, await roomFor(tx, place, name, start));
   return addPiece(tx, projectId, { name, start, piece, now });

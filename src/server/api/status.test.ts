@@ -157,7 +157,7 @@ describe('the status of a project', () => {
 });
 
 describe('the status of the service', () => {
-  it('is for whoever may see the organisation', async () => {
+  it('requires access to the organisation', async () => {
     const { app } = await start();
     await using _ = app;
     expect((await get(app, '/api/status/', 'project:read')).status).toBe(403);

@@ -11,14 +11,14 @@ import { runFigures } from '../../imports/run/run-figures.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { needsAttention } from './needs-attention.ts';
 
-/** What the service knows of itself; the rest of its status is in the metadata store. */
+/** State of the running process; the rest of its status is in the metadata store. */
 export interface StatusSource {
   readonly lanes: () => Promise<Readonly<Record<'live' | 'historical', LaneStatus>>>;
-  /** Events per second, mean of the last minute. */
+  /** Events per second, averaged over the last minute. */
   readonly received: (projectId: number) => Promise<{ readonly live: number; readonly historical: number }>;
   readonly parts: () => Promise<Readonly<Record<string, HealthResult>>>;
   readonly processes: () => Promise<ServiceStatus['processes']>;
-  /** Whether what lasts lies on this machine's disk. */
+  /** Whether data is stored on this machine's disk. */
   readonly keepsData: boolean;
   readonly disk: () => Promise<ServiceStatus['disk']>;
   readonly process: () => Promise<
@@ -45,7 +45,7 @@ export interface StatusRouteDeps {
 
 const tag = 'Status';
 
-/** How the service is, and what waits for a person. */
+/** Routes of the status and of what needs attention. */
 export function statusRoutes(deps: StatusRouteDeps): ApiRoute[] {
   return [projectRoute(deps), serviceRoute(deps)];
 }
@@ -56,7 +56,7 @@ function projectRoute({ db, clock, status }: StatusRouteDeps): ApiRoute {
     path: '/api/projects/:project_id/status',
     scope: 'project:read',
     tag,
-    summary: 'What flows now, and what needs attention',
+    summary: 'Retrieve event rates and what needs attention',
     responses: { 200: projectStatusSchema },
     handler: async (request) => {
       const { id: projectId } = request.project();
@@ -81,8 +81,8 @@ function serviceRoute({ db, clock, status }: StatusRouteDeps): ApiRoute {
     role: 'admin',
     scope: 'organization:read',
     tag,
-    summary: 'How the service is',
-    description: 'For whoever runs it: its parts, processes, stores, disk and errors.',
+    summary: 'Retrieve the status of the service',
+    description: 'Returns components, processes, stores, disk and errors, for operators.',
     responses: { 200: serviceStatusSchema },
     handler: async () => {
       const [lanes, parts, processes, disk, process, runs] = await Promise.all([

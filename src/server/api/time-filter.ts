@@ -2,10 +2,10 @@ import { parseTimestamp } from '../../wire/batch/timestamps.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { isoOfMicros } from '../../base/clock.ts';
 
-/** A time of a query as the metadata store writes it, ISO 8601 UTC with microseconds; undefined stays. */
+/** Converts a query time to the format of the metadata store, ISO 8601 UTC with microseconds. Keeps `undefined`. */
 export function timeFilter(text: string | undefined, attr: string): string | undefined {
   if (text === undefined) return undefined;
-  // A plus sign that nobody encoded arrives as a space.
+  // An unencoded plus sign arrives as a space.
   const micros = parseTimestamp(text.replace(/ (\d\d:?\d\d)$/, '+$1'));
   if (micros !== undefined && Math.abs(micros) < 8.64e18) {
     const time = isoOfMicros(micros);

@@ -15,44 +15,44 @@ import type { TrialConfig, TrialProgram } from '../../pipeline/transform/trial-r
 
 export interface DraftDeps {
   readonly db: Metadata;
-  /** Where code that is not installed is made into a program. */
+  /** Builds programs from code that is not installed. */
   readonly packages: PrepareDeps;
 }
 
-/** What may differ from what is stored; see the contract. */
+/** Differences from the stored config; see the contract. */
 export type DraftChanges = Pick<DraftStep, 'settings' | 'files' | 'version'>;
 
-/** A config as it is to be tried. */
+/** A config to be tested. */
 export interface Draft {
   readonly config: TrialConfig;
-  /** Of code that is not installed; `config.pluginVersionId` stands for it. */
+  /** Program of code that is not installed, identified by `config.pluginVersionId`. */
   readonly program: TrialProgram | undefined;
-  /** The stored config whose secrets it uses; undefined: it uses none. */
+  /** The stored config whose secrets it uses, if any. */
   readonly secretsOf: StoredConfig | undefined;
 }
 
 interface DraftPlace {
   readonly projectId: number;
   readonly organizationId: string;
-  /** Its place in the chain, from 0. */
+  /** Position in the chain, from 0. */
   readonly index: number;
 }
 
-/** What a draft is made from. */
+/** Base of a draft. */
 interface Base {
-  /** 0: not stored yet. */
+  /** 0 if not stored yet. */
   readonly id: number;
-  /** Empty: as the plugin is called. */
+  /** Empty for the plugin's name. */
   readonly name: string;
-  /** Undefined: code alone. */
+  /** `undefined` for code only. */
   readonly plugin: StoredPlugin | undefined;
   readonly settings: SettingValues;
   readonly attached: ReadonlySet<string>;
-  /** Undefined: not stored yet. */
+  /** `undefined` if not stored yet. */
   readonly stored?: StoredConfig;
 }
 
-/** A stored config, changed. @throws ApiError naming what is refused */
+/** Returns a stored config with changes. @throws ApiError naming what is refused */
 export function draftOfConfig(
   deps: DraftDeps,
   place: DraftPlace,
@@ -68,7 +68,7 @@ export function draftOfConfig(
   );
 }
 
-/** A config that is not stored: of a plugin, or of code alone. @throws ApiError naming what is refused */
+/** Returns a config that is not stored: of a plugin, or of code only. @throws ApiError naming what is refused */
 export async function draftOfPlugin(
   deps: DraftDeps,
   place: DraftPlace,
@@ -81,7 +81,7 @@ export async function draftOfPlugin(
   return draftOf(deps, place, { id: 0, name: '', plugin, settings: {}, attached: new Set() }, changes);
 }
 
-/** The transformations of a project as events go through them. */
+/** Returns the enabled transformations of a project in order. */
 export async function enabledChain(
   deps: DraftDeps & { readonly clock: Clock },
   { id: projectId, organizationId }: { readonly id: number; readonly organizationId: string },
@@ -102,7 +102,7 @@ async function draftOf(deps: DraftDeps, place: DraftPlace, base: Base, changes: 
   const isForeign = code !== undefined || !(await isSameSource(deps.db, base.plugin?.versionId, plugin?.versionId));
   const own = isForeign ? withoutStoredSecrets(base, fields) : base;
   const { settings, attached } = draftSettings(own, fields, given);
-  // Programs that are not stored have ids of their own, below those of the store.
+  // Programs that are not stored have negative ids.
   const pluginVersionId = code === undefined ? (plugin?.versionId ?? null) : -1 - place.index;
   const methods = code?.methods ?? plugin?.capabilities.methods ?? [];
   const pluginName = plugin?.name ?? code?.program.pluginName ?? '';
@@ -148,13 +148,13 @@ async function prepare({ packages }: DraftDeps, files: Readonly<Record<string, s
   }
 }
 
-/** What is stored as a secret stays one, whatever the code that is tried says of it. */
+/** A stored secret stays one, whatever the tested code declares. */
 function keepingSecrets(fields: readonly PluginField[], stored: readonly PluginField[]): readonly PluginField[] {
   const secrets = new Set(stored.filter(({ secret }) => secret === true).map(({ key }) => key));
   return fields.map((field) => (secrets.has(field.key) ? { ...field, secret: true } : field));
 }
 
-/** The error of one step of a chain, with the place of the step before the field: `steps__2__settings.name`. */
+/** Prefixes the field of an error with the step's position: `steps__2__settings.name`. */
 export async function inStep<T>(index: number, work: Promise<T>): Promise<T> {
   const prefixed = (attr: string | null): string => `steps__${index}${attr === null ? '' : `__${attr}`}`;
   try {

@@ -28,7 +28,7 @@ exports.processEvent = async (event, { storage, config, jobs }) => {
 exports.jobs = { later: () => {} };`;
 const fields = [{ key: 'token', name: 'Token', type: 'string', secret: true }];
 const down = async (): Promise<never> => {
-  throw new StoreUnavailableError('expected nobody to get this far');
+  throw new StoreUnavailableError('expected no request to get this far');
 };
 
 let app: TestApp;

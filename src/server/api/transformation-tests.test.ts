@@ -247,7 +247,7 @@ describe('testing a chain that is not saved', () => {
   const pluginOf = async (slug: string): Promise<number> =>
     (await app.db.selectFrom('plugins').select('id').where('slug', '=', slug).executeTakeFirstOrThrow()).id;
 
-  it('runs stored, changed and new steps in the order given, leaves out those switched off, and stores nothing', async () => {
+  it('runs stored, changed and new steps in the order given, skips disabled ones, and stores nothing', async () => {
     const before = await app.db.selectFrom('plugin_configs').selectAll().orderBy('id').execute();
     const answer = await post('test/', {
       event: rename.example.before,
@@ -266,7 +266,7 @@ describe('testing a chain that is not saved', () => {
     expect(await app.db.selectFrom('plugin_configs').selectAll().orderBy('id').execute()).toEqual(before);
   });
 
-  it('uses the stored secret where the field is left out or null, and shows it nowhere', async () => {
+  it('uses the stored secret where the field is omitted or null, and never shows it', async () => {
     for (const given of [{ bucket: 'closed' }, { bucket: 'closed', token: null }]) {
       const answer = await post('test/', { event: sent, steps: [{ config_id: ids[2], settings: given }] });
       expect(JSON.stringify(answer.body)).toContain('bucket is closed for');
@@ -279,7 +279,7 @@ describe('testing a chain that is not saved', () => {
     ['a step of two things', { config_id: 1, plugin: 1 }, 'steps__0', 'got: both'],
     ['a config that is not there', { config_id: 999 }, 'steps', 'no transformation config 999'],
     ['a plugin that is not there', { plugin: 999_999 }, 'steps__0__plugin', 'does not exist'],
-    ['code that is none', { files: { 'index.js': 'a b c' } }, 'steps__0__files', 'index.js'],
+    ['invalid code', { files: { 'index.js': 'a b c' } }, 'steps__0__files', 'index.js'],
     ['a version of what is built in', { config_id: 1, version: '9' }, 'steps__0__version', 'no version "9"'],
   ])('refuses %s, naming the step', async (_name, step, attr, detail) => {
     const { status, body } = await post('test/', { event: sent, steps: [step] });

@@ -49,15 +49,15 @@ export interface TransformationTestDeps {
 const family = 'transformation';
 const base = `/api/projects/:project_id/${familyPaths[family]}`;
 const common = { method: 'POST', scope: 'plugin:write', tag: 'Transformation configs' } as const;
-/** Tests at once; each may keep a plugin busy for as long as a task may take. */
+/** Concurrent tests; each may occupy a plugin for as long as a task may take. */
 const atOnceMax = 4;
 const nothingLasts =
-  'Nothing of it lasts: what it stores, captures and starts is shown and forgotten. Requests of a plugin to other ' +
-  'servers are really made, unless `requests` refuses them. Stored secrets are used where none is given, but never for code that is not ' +
-  'installed, of another source, or for another address; they are shown nowhere, and the activity log says who used them.';
-const needsRead = 'Without `event` and `sample_id` the key must also have the scope `query:read`.';
+  'Nothing is kept: what plugins store, capture and start is only shown. Requests of plugins to other servers are sent, unless ' +
+  '`requests` refuses them. Stored secrets are used where none is given, but never for code that is not installed, of another ' +
+  'source, or for another address; they are never returned, and the activity log records their use.';
+const needsRead = 'Without `event` and `sample_id` the key also needs the scope `query:read`.';
 
-/** Trying transformations before they touch anything. */
+/** Routes that test transformations without storing anything. */
 export function transformationTestRoutes(deps: TransformationTestDeps): ApiRoute[] {
   const limited = atMost(atOnceMax);
   return [
@@ -65,7 +65,7 @@ export function transformationTestRoutes(deps: TransformationTestDeps): ApiRoute
       ...common,
       path: `${base}/:id/test`,
       summary: 'Test a transformation config',
-      description: `Runs this config alone on the event, enabled or not, as stored or with other settings, code or version. ${nothingLasts} ${needsRead}`,
+      description: `Runs only this config on the event, enabled or not, as stored or with other settings, code or version. ${nothingLasts} ${needsRead}`,
       params: pluginConfigIdSchema,
       body: configTestSchema,
       responses: { 200: configTestResultSchema },
@@ -120,10 +120,10 @@ async function noteSecrets(
   await noteUse({ tx: db, actor: actorOf(request), now: clock.now() }, configs, 'tested');
 }
 
-/** `places`: where the steps are in the request; default: in the order of the chain. */
+/** `places` are the positions of the steps in the request, by default in the order of the chain. */
 export function shownChain(result: TrialResult, places: readonly { readonly index: number }[] = []) {
   const record = toTrialRecord(result);
-  // Steps come in the order of the chain, each of them once, up to the one that drops.
+  // Steps are in the order of the chain, each once, up to the one that drops the event.
   const steps = record.steps.map(({ config_id: id, ...step }, at) => ({
     config_id: id === 0 ? null : id,
     index: places[at]?.index ?? at,
@@ -147,7 +147,7 @@ function trialsOf(
 
 type Chain = readonly (Draft & { readonly index: number })[];
 
-/** The chain that is to be tried, without what is left out of it. @throws ApiError */
+/** Returns the chain to test, without excluded steps. @throws ApiError */
 async function chainOf(deps: TransformationTestDeps, request: ApiRequest<unknown, unknown, ChainTest>): Promise<Chain> {
   const { id: projectId, organizationId } = request.project();
   const { steps, config_ids: ids, include_disabled: all = false } = request.body;
@@ -174,11 +174,11 @@ async function chainOf(deps: TransformationTestDeps, request: ApiRequest<unknown
   const chosen = ids ?? stored.filter(({ enabled }) => enabled || all).map(({ id }) => id);
   requireKnown(byId, chosen, 'config_ids');
   const chain = await inTurn(chosen, (id, index) => stepOf({ config_id: id }, index));
-  // Those that only look on are no part of the chain, unless they are asked for.
+  // Plugins that only observe events are not part of the chain, unless requested.
   return ids === undefined ? chain.filter(({ config }) => config.isStep) : chain;
 }
 
-/** One after the other: making code into a program takes memory. */
+/** Sequentially, since building programs takes memory. */
 async function inTurn<T, R>(items: readonly T[], work: (item: T, index: number) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (const [index, item] of items.entries()) results.push(await work(item, index));
@@ -214,7 +214,7 @@ async function subjectOf(
   const { event, event_id: uuid, sample_id: sampleId, match = {} } = request.body;
   if (event !== undefined) return givenEvent(event as JsonObject, clock.now());
   if (sampleId !== undefined) return sampleEvent(deps, request.project().id, sampleId);
-  // Whoever may not read stored events is not shown one here either.
+  // Without permission to read stored events, none is shown here either.
   checkScope(request.principal, 'query:read');
   const project = request.project().id;
   if (uuid !== undefined) {

@@ -16,7 +16,7 @@ import { userOf } from './users.ts';
 export interface UserSessionRouteDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Called after sessions of a user were ended, so that they stop at once. */
+  /** Called after sessions of a user were ended, so that they stop working immediately. */
   readonly forgetUser: (userId: number) => void;
 }
 
@@ -24,7 +24,7 @@ const tag = 'Sessions';
 const own = '/api/users/@me/sessions';
 const ofUser = '/api/users/:user_id/sessions';
 
-/** Console sessions: everybody sees and ends their own, admins those of every user. */
+/** Routes of console sessions: users list and end their own, admins those of every user. */
 export function userSessionRoutes(deps: UserSessionRouteDeps): ApiRoute[] {
   return [...ownRoutes(deps), ...adminRoutes(deps)];
 }
@@ -51,7 +51,7 @@ function ownRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[] 
       tag,
       summary: 'Sign out everywhere',
       description:
-        'Ends all of your console sessions at once, and sign-in links that were not opened yet; with `keep_current` all but the session that asks.',
+        'Ends all of your console sessions immediately, and unused sign-in links; with `keep_current`, all except the session of this request.',
       query: endSessionsQuerySchema,
       responses: { 204: null },
       handler: async ({ principal, query }) => {
@@ -103,7 +103,7 @@ function adminRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[
       scope: 'organization:write',
       tag,
       summary: 'Sign a user out everywhere',
-      description: 'Ends all of their console sessions at once, and sign-in links that were not opened yet.',
+      description: 'Ends all of their console sessions immediately, and unused sign-in links.',
       params: userParamsSchema,
       responses: { 204: null },
       handler: async ({ principal, params }) => {

@@ -102,7 +102,7 @@ describe('users', () => {
   });
 
   it.each([
-    [{ ...bob, email: 'nobody' }, 'email'],
+    [{ ...bob, email: 'not-an-address' }, 'email'],
     [{ ...bob, role: 'owner' }, 'role'],
     [{ ...bob, first_name: ' ' }, 'first_name'],
     [{ first_name: 'Bob', role: 'viewer' }, 'email'],
@@ -303,7 +303,7 @@ describe('sessions', () => {
     }
   });
 
-  it('are ended only by a request of our own pages', async () => {
+  it('are only ended by a request of our pages', async () => {
     const cookie = await app.session();
     const forged = { cookie, 'sec-fetch-site': 'cross-site' };
     expect((await ask('DELETE', '/@me/sessions', undefined, forged)).statusCode).toBe(403);

@@ -34,7 +34,7 @@ import { checkHasAllRights } from './key-rights.ts';
 export interface UserRouteDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Called after what a user may do has changed, so that it counts at once. */
+  /** Called after a user's permissions have changed, so that the change applies immediately. */
   readonly forgetUser: (userId: number) => void;
 }
 
@@ -42,7 +42,7 @@ const path = '/api/users';
 const onePath = `${path}/:user_id`;
 const tag = 'Users';
 
-/** The users of the organisation. Its admins invite, change and delete them; everybody sees who is there. */
+/** Routes of the organisation's users. Admins invite, change and delete them; every user can list them. */
 export function userRoutes(deps: UserRouteDeps): ApiRoute[] {
   return [...readRoutes(deps), inviteRoute(deps), linkRoute(deps), ...changeRoutes(deps)];
 }
@@ -55,7 +55,7 @@ function readRoutes({ db, clock }: UserRouteDeps): ApiRoute[] {
       scope: 'organization:read',
       tag,
       summary: 'List the users of the organisation, oldest first',
-      description: 'A bare list, without pages.',
+      description: 'Returns a list without pagination.',
       responses: { 200: userListSchema },
       handler: async ({ principal }) => {
         const users = await listUsers(db, principal.organizationId);
@@ -87,8 +87,8 @@ function inviteRoute({ db, clock }: UserRouteDeps): ApiRoute {
     tag,
     summary: 'Invite a user',
     description:
-      'Makes the user and a link that signs in once, for 72 hours: hand it over yourself, nothing is sent. A key that invites ' +
-      'has scope `*`, all projects and no end.',
+      'Creates the user and a link that signs in once, within 72 hours: pass it on yourself, since nothing is sent. A key that invites ' +
+      'needs scope `*`, all projects and no expiry.',
     body: userCreateSchema,
     namesUnknownFields: true,
     responses: { 201: invitedUserSchema },
@@ -118,9 +118,9 @@ function linkRoute({ db, clock }: UserRouteDeps): ApiRoute {
     path: `${onePath}/sign_in_link`,
     scope: 'organization:write',
     tag,
-    summary: 'Make a new one-time link for a user',
+    summary: 'Create a one-time sign-in link for a user',
     description:
-      'It signs in once, for 72 hours. Links made before still work. The same rule for keys as for an invitation.',
+      'Creates a link that signs in once, within 72 hours. Earlier links stay valid. Keys need the same rights as for an invitation.',
     params: userParamsSchema,
     responses: { 201: signInLinkSchema },
     handler: async (request) => {
@@ -129,11 +129,11 @@ function linkRoute({ db, clock }: UserRouteDeps): ApiRoute {
       const link = await db.transaction().execute(async (tx) => {
         const user = await userOf(tx, request.principal.organizationId, request.params.user_id);
         if (user.deactivatedAt !== null) {
-          throw new ApiError('conflict', 'The user is deactivated: let the user in again first (is_active: true).');
+          throw new ApiError('conflict', 'The user is deactivated: activate the user first (is_active: true).');
         }
         const activity = 'sign_in_link_created';
         await recordUser(tx, actorOf(request), { user, before: user, after: user, activity, now });
-        // A link that is printed on a terminal is opened right away.
+        // A link printed on a terminal is opened right away.
         const lifetimeMs = request.principal.kind === 'operator' ? loginLinkMs : invitationMs;
         return newLink(tx, request, { userId: user.id, now, lifetimeMs });
       });
@@ -148,8 +148,9 @@ function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
     apiRoute({
       ...common,
       method: 'PATCH',
-      summary: 'Change role, name or address of a user, shut one out or let one in',
-      description: 'The last admin stays one. The same rule for keys as for an invitation.',
+      summary: 'Update role, name or address of a user, or deactivate one',
+      description:
+        'Updates the given fields. The last admin must stay one. Keys need the same rights as for an invitation.',
       body: userUpdateSchema,
       namesUnknownFields: true,
       responses: { 200: userSchema },
@@ -173,15 +174,16 @@ function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
     apiRoute({
       ...common,
       method: 'DELETE',
-      summary: 'Delete a user with the sessions and keys of that user',
-      description: 'For good. What the user did stays in the activity log. The last admin stays.',
+      summary: 'Delete a user with their sessions and keys',
+      description:
+        'Deletes the user permanently. Their actions are kept in the activity log. The last admin cannot be deleted.',
       responses: { 204: null },
       handler: async (request) => {
         const { principal, params } = request;
         await checkHasAllRights(db, principal);
         await guarded(() =>
           db.transaction().execute(async (tx) => {
-            // Before the row goes: an admin may delete oneself, and is named by it then.
+            // Read before the row is deleted: an admin may delete themselves, and is named in the log.
             const before = await userOf(tx, principal.organizationId, params.user_id);
             await recordUser(tx, actorOf(request), { user: before, before, now: clock.now() });
             orNotFound(await deleteUser(tx, principal.organizationId, params.user_id));
@@ -200,13 +202,13 @@ export async function userOf(db: Queries, organizationId: string, id: number): P
   return orNotFound(user?.organizationId === organizationId ? user : undefined);
 }
 
-/** @throws ApiError for what users must not become */
+/** @throws ApiError if the change is not allowed */
 async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof LastAdminError) {
-      throw new ApiError('conflict', 'The last admin must stay one: make somebody else an admin first.', {
+      throw new ApiError('conflict', 'The last admin must stay one: make another user an admin first.', {
         cause: error,
       });
     }
@@ -239,14 +241,14 @@ function changesOf({ first_name: firstName, email, role, is_active: isActive }: 
     ...(firstName !== undefined && { firstName: nameOf(firstName) }),
     ...(email !== undefined && { email }),
     ...(role !== undefined && { role }),
-    // Shut out twice: since the first time.
+    // If deactivated twice, the first time counts.
     ...(isActive !== undefined && { deactivatedAt: isActive ? null : (before.deactivatedAt ?? isoMicros(now)) }),
   };
 }
 
 function nameOf(text: string): string {
   const name = text.trim();
-  if (name === '') throw new ApiError('blank', 'This field may not be blank.', { attr: 'first_name' });
+  if (name === '') throw new ApiError('blank', 'This field must not be blank.', { attr: 'first_name' });
   return name;
 }
 

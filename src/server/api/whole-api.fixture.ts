@@ -10,10 +10,10 @@ export interface WholeApi {
   readonly routes: ApiRoute[];
 }
 
-/** Every route of the service, for what holds on all of them. The event store is down and no plugin can run. */
+/** Every route of the service, for tests of all routes. The event store is down and no plugin can run. */
 export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi> {
   const down = async (): Promise<never> => {
-    throw new StoreUnavailableError('expected nobody to get this far');
+    throw new StoreUnavailableError('expected no request to get this far');
   };
   let routes: ApiRoute[] = [];
   const app = await startTestApp((db, { auth: { forgetKey, forgetUser, forgetProject }, clock }) => {
