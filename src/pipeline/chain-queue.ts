@@ -1,15 +1,15 @@
 import type { ChainEvent } from './transform/chain-event.ts';
 import type { TransformChains } from './transform/transform-chains.ts';
 
-/** So much work is put together, ms: a window must end soon after it began, for changes of configuration to count. */
+/** Work that one run takes, ms: a window must end soon after it began, so that changes of configuration take effect. */
 const workMsMax = 400;
 const eventsFirst = 500;
 const eventsMin = 20;
 const eventsMax = 20_000;
 
 /**
- * Events in front of their project's chain. Chains that only compute are run at once; the others take many events together, of all
- * projects side by side, so that a slow one costs the others as little as may be.
+ * Queues events for their project's chain. Chains that only compute run immediately; the others get many events at a time, with all
+ * projects in parallel, so that a slow one delays the others as little as possible.
  */
 export class ChainQueue {
   readonly #chains: TransformChains;
@@ -28,7 +28,7 @@ export class ChainQueue {
     this.#size += 1;
   }
 
-  /** Runs the project's chain if nothing in it has to be waited for. */
+  /** Runs the project's chain unless it contains an asynchronous step. */
   runNow(projectId: number): void {
     const events = this.#byProject.get(projectId);
     if (events === undefined || this.#chains.mustWait(projectId)) return;
@@ -41,19 +41,19 @@ export class ChainQueue {
     return this.#size === 0;
   }
 
-  /** As many as can be done in a moment. */
+  /** True when one run's worth of events is queued. */
   get isFull(): boolean {
     return this.#size >= this.#limit;
   }
 
-  /** Runs all that wait. */
+  /** Runs the chains of all queued events. */
   async run(): Promise<void> {
     const waiting = this.#byProject;
     const size = this.#size;
     this.clear();
     const startedAt = performance.now();
     await Promise.all([...waiting].map(([projectId, events]) => this.#chains.run(projectId, events)));
-    this.#learn(size, performance.now() - startedAt);
+    this.#adjustLimit(size, performance.now() - startedAt);
   }
 
   clear(): void {
@@ -61,7 +61,7 @@ export class ChainQueue {
     this.#size = 0;
   }
 
-  #learn(events: number, ms: number): void {
+  #adjustLimit(events: number, ms: number): void {
     const fitting = Math.floor((events * workMsMax) / Math.max(ms, 1));
     this.#limit = Math.min(Math.max(Math.min(fitting, this.#limit * 2), eventsMin), eventsMax);
   }

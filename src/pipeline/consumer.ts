@@ -32,9 +32,9 @@ import { countError, countWindow } from './window-metrics.ts';
 import type { Window } from './window.ts';
 
 export interface PipelineDeps {
-  /** Of one slot. */
+  /** Reads one slot. */
   readonly reader: EventLogReader;
-  /** Of the same slot. */
+  /** Holds the same slot. */
   readonly hold: SlotHold;
   readonly store: EventStore;
   readonly db: Metadata;
@@ -45,64 +45,64 @@ export interface PipelineDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly clock: Clock;
-  /** Turns an enabled config into something that runs. */
+  /** Creates the runnable step of an enabled config. */
   readonly makeStep: MakeStep;
   /** Writes a transformation's failure into its log. */
   readonly logFailure?: (config: TransformConfig, message: string) => void;
-  /** What those keep. */
+  /** Storage of the plugins. */
   readonly pluginStorage: WindowStorage;
   readonly failpoint: Failpoint;
-  /** Readers of the live stream. Default: there are none. */
+  /** Readers of the live stream. Default: none. */
   readonly live?: LiveReaders;
   /** Stops the pipeline when aborted, as stop() does. */
   readonly signal?: AbortSignal;
-  /** Least time between two small inserts of a lane, ms. Default 100. */
+  /** Minimum time between two small inserts of a lane, ms. Default 100. */
   readonly gapMs?: number;
-  /** How long events wait for a plugin that sets itself up, ms. Default 5,000. */
+  /** How long events wait for a plugin's setup, ms. Default 5,000. */
   readonly readyMs?: number;
-  /** How often to look whether persons are to be made anew, ms. Default 1,000. */
+  /** Poll interval for persons to rebuild, ms. Default 1,000. */
   readonly rebuildPollMs?: number;
-  /** What it shares with the consumers of other slots in its process. Default: it is alone. */
-  readonly fellows?: Fellows;
-  /** What capture hands on of the records of its slot. Default: nothing. */
+  /** State shared with the consumers of other slots in this process. Default: there are no others. */
+  readonly siblings?: Siblings;
+  /** Scans that capture forwards for records of this slot. Default: none. */
   readonly scans?: Pick<ScanReceiver, 'take'> | undefined;
 }
 
-export interface Fellows {
-  /** How many consumers there are, with this one. */
+export interface Siblings {
+  /** Number of consumers, including this one. */
   readonly count: () => number;
   readonly rowMemory: RowMemory;
-  /** Projects of the slot: here their persons are made anew, and one that is spread has its first part. */
+  /** Whether the project belongs to the slot, which then rebuilds its persons. Of a spread project the slot has the first part. */
   readonly owns: (projectId: number) => boolean;
-  /** Projects of which the slot has events. */
+  /** Whether the slot has events of the project. */
   readonly serves: (project: SpreadProject) => boolean;
   readonly configs: ConfigReads;
   readonly dueRebuilds: () => ReturnType<typeof dueRebuilds>;
   readonly failures: FailureLogs;
-  /** A window could not be stored: what it holds that others wait for is free. */
+  /** Releases what other consumers wait for, after a window failed to be stored. */
   readonly release: () => void;
-  /** How far the lane lags behind, s; the process shows the worst of its slots. */
-  readonly lags: (lane: Lane, seconds: number) => void;
+  /** Reports the lag of a lane in seconds; the process publishes the maximum over its slots. */
+  readonly reportLag: (lane: Lane, seconds: number) => void;
 }
 
 export interface LiveReaders {
   readonly tap: Tap;
-  /** What they are to be shown of a window that is stored. */
+  /** Sends what readers may see of a stored window. */
   readonly publish: (sightings: Sightings) => void;
 }
 
 export interface PipelineStatus {
   readonly running: boolean;
-  /** Why it cannot go on for now, as one sentence; empty when all is well. */
+  /** Why the pipeline is stalled, as one sentence; empty: it is not. */
   readonly failure: string;
-  /** Last seq stored, by lane. */
+  /** Last stored seq by lane. */
   readonly stored: Readonly<Record<Lane, number>>;
 }
 
 export interface Pipeline {
   /** Resolves once it has stopped. */
   readonly done: Promise<void>;
-  /** Finishes the window being stored, if the stores allow, and stops. */
+  /** Finishes the window being stored, if the stores are available, and stops. */
   stop(): Promise<void>;
   status(): PipelineStatus;
 }
@@ -115,8 +115,8 @@ const retryFirstMs = 50;
 const retryMaxMs = 5000;
 
 /**
- * Moves events from the log into the stores, each exactly once, for ever: live events first, then historical ones. While
- * one window is being stored the next one is computed. Whatever fails, the work starts again from the committed cursors.
+ * Moves events from the log into the stores until stopped, each exactly once: live events first, then historical ones. While
+ * one window is being stored the next one is computed. After any failure the work restarts from the committed cursors.
  */
 export function startPipeline(deps: PipelineDeps): Pipeline {
   const consumer = new Consumer(deps);
@@ -131,7 +131,7 @@ export function startPipeline(deps: PipelineDeps): Pipeline {
 }
 
 interface LanePosition {
-  /** Last seq of the windows computed so far. */
+  /** Last seq that is part of a computed window. */
   seq: number;
   /** Ends of ranges that must be read again exactly. */
   pending: number[];
@@ -157,7 +157,7 @@ class Consumer {
   #smallInsertAt: Record<Lane, number> = { live: -Infinity, historical: -Infinity };
 
   constructor(deps: PipelineDeps) {
-    const { db, hold, reader, clock, settings, failpoint, fellows } = deps;
+    const { db, hold, reader, clock, settings, failpoint, siblings } = deps;
     this.#deps = deps;
     this.#chains = new TransformChains({
       db,
@@ -168,7 +168,7 @@ class Consumer {
       signal: this.#stopping.signal,
       ...(deps.readyMs && { readyMs: deps.readyMs }),
       ...(deps.logFailure && { logFailure: deps.logFailure }),
-      ...(fellows && { reads: fellows.configs, serves: fellows.serves }),
+      ...(siblings && { reads: siblings.configs, serves: siblings.serves }),
     });
     const limits = {
       scan: scanLimits(settings.captureEventBytesMax),
@@ -186,16 +186,16 @@ class Consumer {
       personCacheBytes: settings.personCacheBytes,
       tap,
       scans: deps.scans,
-      ...(fellows && { builders: fellows.count, rowMemory: fellows.rowMemory }),
+      ...(siblings && { builders: siblings.count, rowMemory: siblings.rowMemory }),
     });
     this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());
-    this.#failureLog = (fellows?.failures ?? createFailureLogs(deps.log, clock)).of(hold.slot);
+    this.#failureLog = (siblings?.failures ?? createFailureLogs(deps.log, clock)).of(hold.slot);
     this.#inserts = insertsOf(reader, deps.store);
     this.#poison = createPoisonSearch({ db, hold, reader, store: this.#inserts, builder: this.#builder, clock });
     this.#rebuilder = new ProfileRebuilder({
       ...deps,
       ...(deps.rebuildPollMs && { pollMs: deps.rebuildPollMs }),
-      ...(fellows && { dueRebuilds: fellows.dueRebuilds, owns: fellows.owns }),
+      ...(siblings && { dueRebuilds: siblings.dueRebuilds, owns: siblings.owns }),
     });
     const onConflict = (): void => deps.metrics.count('millrace_profile_conflicts_total', {});
     this.#storeDeps = { db, hold, reader, clock, failpoint, onConflict, insert: (window) => this.#insert(window) };
@@ -225,14 +225,14 @@ class Consumer {
     return this.#stopping.signal.aborted;
   }
 
-  /** From the committed cursors until stopped. Throws at the first failure. */
+  /** Works from the committed cursors until stopped. Throws at the first failure. */
   async #work(): Promise<void> {
     this.#builder.reset();
     for (const lane of lanes) {
       const { seq, pending } = await readCursor(this.#deps.db, { slot: this.#deps.hold.slot, lane });
       this.#positions[lane] = { seq, pending: [...pending] };
       this.#stored[lane] = seq;
-      // Again, in case the last time ended between the commit and this.
+      // Repeated in case the previous process ended between the transaction and this call.
       this.#deps.reader.commit(lane, seq);
     }
     let storing: Promise<void> = Promise.resolve();
@@ -247,14 +247,14 @@ class Consumer {
       }
       await storing;
     } finally {
-      // When computing has failed: the window being stored must be settled before anything is computed again.
+      // After a failed computation the window being stored must complete or fail before anything is computed again.
       await storing.catch(() => {});
     }
   }
 
-  /** A piece of it between two windows; events get their turn between two pieces. True: there was something to do. */
+  /** Does one piece of a rebuild between two windows, so that events are not blocked. Returns whether there was one. */
   async #rebuild(storing: Promise<void>): Promise<boolean> {
-    // A range that was begun before is stored first, so that its events are looked at whole.
+    // A range in progress is stored first, so that the rebuild sees all of its events.
     if (lanes.some((lane) => this.#positions[lane].pending.length > 0)) return false;
     const rebuild = await this.#rebuilder.next();
     if (rebuild === undefined) return false;
@@ -264,10 +264,10 @@ class Consumer {
     return true;
   }
 
-  /** The promise is awaited after the next window is computed; until then its failure must not count as unhandled. */
+  /** Its promise is awaited after the next window is computed; until then a rejection must not count as unhandled. */
   #startStoring(window: Window): Promise<void> {
     const storing = this.#store(window);
-    storing.catch(() => this.#deps.fellows?.release());
+    storing.catch(() => this.#deps.siblings?.release());
     return storing;
   }
 
@@ -277,19 +277,20 @@ class Consumer {
       await this.#sleep(Math.min(...restMs));
       return;
     }
-    // Nothing waits, so nothing lags.
-    for (const lane of lanes) this.#lags(lane, 0);
+    // Without waiting events there is no lag.
+    for (const lane of lanes) this.#reportLag(lane, 0);
     await this.#builder.refresh();
-    await this.#untilStopped(this.#deps.reader.waitForAppend(idleMsMax));
+    await this.#waitUnlessStopped(this.#deps.reader.waitForAppend(idleMsMax));
   }
 
   /**
-   * A range that was begun comes before everything else: it was computed from what is stored now. Then live events; but once
-   * live has caught up, history gets its turn, so that a steady trickle of live events does not hold it up for ever.
+   * Computes a range in progress first, because it was computed from what is stored now. Then live events; but once the live lane
+   * has caught up, history gets its turn, so that a steady trickle of live events cannot block it permanently.
    */
   async #nextWindow(): Promise<Window | undefined> {
-    const isHistoryBegun = this.#positions.live.pending.length === 0 && this.#positions.historical.pending.length > 0;
-    const order: readonly Lane[] = isHistoryBegun || this.#liveHasCaughtUp ? ['historical', 'live'] : lanes;
+    const isHistoryInProgress =
+      this.#positions.live.pending.length === 0 && this.#positions.historical.pending.length > 0;
+    const order: readonly Lane[] = isHistoryInProgress || this.#liveHasCaughtUp ? ['historical', 'live'] : lanes;
     this.#liveHasCaughtUp = false;
     for (const lane of order) {
       if (this.#restMs(lane) > 0) continue;
@@ -311,10 +312,10 @@ class Consumer {
       ...limits,
       events: eventsMax ?? limits.events,
     });
-    // It may have had to wait for its turn.
+    // The read may have waited for its turn.
     if (this.#isStopping) return undefined;
     if (records.length === 0) {
-      // A range that was begun and is gone from the log: there is nothing to repeat.
+      // The range is no longer in the log: there is nothing to repeat.
       if (exactEnd !== undefined) position.pending.shift();
       return undefined;
     }
@@ -336,7 +337,7 @@ class Consumer {
     );
     position.seq = window.to;
     position.pending = position.pending.filter((end) => end > window.to);
-    this.#limits.took(lane, window.counts.events, performance.now() - startedAt);
+    this.#limits.record(lane, window.counts.events, performance.now() - startedAt);
     return known === undefined ? window : { ...window, token: `${window.token}:${known.name}` };
   }
 
@@ -349,15 +350,16 @@ class Consumer {
     this.#stored[window.lane] = window.to;
     this.#failures = 0;
     this.#failureLog.recovered();
-    this.#limits.took(window.lane, window.counts.events, performance.now() - startedAt);
+    this.#limits.record(window.lane, window.counts.events, performance.now() - startedAt);
     countWindow(metrics, window);
     const { oldestReceivedAt } = window;
-    if (oldestReceivedAt !== undefined) this.#lags(window.lane, Math.max(0, clock.now() - oldestReceivedAt) / 1000);
+    if (oldestReceivedAt !== undefined)
+      this.#reportLag(window.lane, Math.max(0, clock.now() - oldestReceivedAt) / 1000);
     if (window.live.seen.length + window.live.skipped.length > 0) this.#deps.live?.publish(window.live);
     if (window.rows.rows < smallWindowEvents) this.#smallInsertAt[window.lane] = startedAt;
   }
 
-  /** Waits for a store that is away, with the window in hand; any other failure goes up. */
+  /** Inserts the window, retrying while the store is unavailable; other failures propagate. */
   async #insert(window: Window): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const startedAt = performance.now();
@@ -376,7 +378,7 @@ class Consumer {
     }
   }
 
-  /** An insert that never ends would otherwise stop a lane without a word. */
+  /** Logs a slow insert: one that never ends would otherwise stall a lane silently. */
   async #warnWhileSlow(lane: Lane, insert: Promise<void>): Promise<void> {
     const startedAt = performance.now();
     const { log, hold } = this.#deps;
@@ -392,7 +394,7 @@ class Consumer {
   }
 
   async #recover(error: unknown): Promise<void> {
-    if (error instanceof SlotLostError) return this.#lose(error);
+    if (error instanceof SlotLostError) return this.#stopAfterLoss(error);
     countError(this.#deps.metrics, error);
     this.#failureLog.failed(error);
     await this.#sleep(backoffMs(this.#failures, retryFirstMs, retryMaxMs));
@@ -401,27 +403,27 @@ class Consumer {
     try {
       await this.#poison.search(this.#deps.log);
     } catch (searchError) {
-      if (searchError instanceof SlotLostError) return this.#lose(searchError);
+      if (searchError instanceof SlotLostError) return this.#stopAfterLoss(searchError);
       this.#failureLog.failed(searchError);
     }
   }
 
-  /** The end of this consumer: nothing that it holds in memory is true any more. */
-  #lose(error: SlotLostError): void {
-    this.#deps.log.warn({ slot: this.#deps.hold.slot, err: error }, 'another worker has taken the slot');
+  /** Stops this consumer: its state in memory is no longer valid. */
+  #stopAfterLoss(error: SlotLostError): void {
+    this.#deps.log.warn({ slot: this.#deps.hold.slot, err: error }, 'slot lost to another worker');
     this.stop();
   }
 
-  /** A lane rests after a small insert, so that events gather: every insert costs the store a part. */
+  /** Returns how long the lane pauses after a small insert so that events accumulate: every insert costs the store a part. */
   #restMs(lane: Lane): number {
     const { gapMs = gapMsDefault } = this.#deps;
     return this.#smallInsertAt[lane] + gapMs - performance.now();
   }
 
-  #lags(lane: Lane, seconds: number): void {
-    const { fellows, metrics } = this.#deps;
-    if (fellows === undefined) metrics.set('millrace_source_lag_seconds', { lane }, seconds);
-    else fellows.lags(lane, seconds);
+  #reportLag(lane: Lane, seconds: number): void {
+    const { siblings, metrics } = this.#deps;
+    if (siblings === undefined) metrics.set('millrace_source_lag_seconds', { lane }, seconds);
+    else siblings.reportLag(lane, seconds);
   }
 
   /** Ends early when stopped. */
@@ -431,8 +433,8 @@ class Consumer {
     });
   }
 
-  /** Waits for something that cannot be called off, but not beyond stop(). */
-  async #untilStopped(wait: Promise<unknown>): Promise<void> {
+  /** Awaits a promise that cannot be cancelled, but not beyond stop(). */
+  async #waitUnlessStopped(wait: Promise<unknown>): Promise<void> {
     const { signal } = this.#stopping;
     if (signal.aborted) return;
     const stopped = Promise.withResolvers<void>();
@@ -447,8 +449,8 @@ class Consumer {
 }
 
 /**
- * Tokens name a range of a log, so they carry the log's identity: the store may have outlived another log, whose ranges
- * had the same numbers, and would take new events for a repetition.
+ * Adds the log's identity to tokens, which name a range of a log: the store may have outlived another log whose ranges had the
+ * same numbers, and would treat new events as a repetition.
  */
 function insertsOf(reader: EventLogReader, store: EventStore): Pick<EventStore, 'insertBatch'> {
   return { insertBatch: (rows, token) => store.insertBatch(rows, `${reader.id}:${token}`) };

@@ -3,11 +3,11 @@ import type { Metadata } from '../stores/metadata/database.ts';
 import { hasStoreAlone, type Queries } from '../stores/metadata/queries.ts';
 import { holdSlot, type SlotHold } from '../stores/metadata/slots.ts';
 
-/** How far a lane of a slot has come. */
+/** Progress of a lane of a slot. */
 export interface Cursor {
   /** Everything up to and including this is stored. */
   readonly seq: number;
-  /** Ends of ranges that may have been inserted already; each is read again exactly so. Ascending, all above seq. */
+  /** Ends of ranges that may have been inserted already; each is read again with the same end. Ascending, all above seq. */
   readonly pending: readonly number[];
 }
 
@@ -20,14 +20,14 @@ export async function readCursor(db: Queries, place: LanePlace): Promise<Cursor>
   return toCursor(await cursorRow(db, place).executeTakeFirst());
 }
 
-/** The last seq that is stored, by lane and slot; slots without a cursor are at 0. */
+/** Returns the last stored seq by lane and slot; slots without a cursor are at 0. */
 export async function readCursors(db: Queries): Promise<Readonly<Record<Lane, ReadonlyMap<number, number>>>> {
   const rows = await db.selectFrom('log_cursors').select(['slot', 'lane', 'seq']).execute();
   const of = (lane: Lane) => new Map(rows.filter((row) => row.lane === lane).map(({ slot, seq }) => [slot, seq]));
   return { live: of('live'), historical: of('historical') };
 }
 
-/** Puts on record that the range up to `end` is about to be inserted. Errors: SlotLostError. */
+/** Records that the range up to `end` is about to be inserted. @throws SlotLostError */
 export async function notePending(db: Metadata, hold: SlotHold, lane: Lane, end: number): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await holdSlot(tx, hold);
@@ -43,14 +43,15 @@ export async function notePending(db: Metadata, hold: SlotHold, lane: Lane, end:
   });
 }
 
-/** The cursor is not where the window started. What was computed must not be committed. */
+/** The cursor is not where the window started, so the window must not be committed. */
 export class CursorMovedError extends Error {
   override name = 'CursorMovedError';
 }
 
 /**
- * Moves the cursor from where the window started, and only from there. Belongs into the transaction of the window, which holds
- * the slot. Errors: CursorMovedError.
+ * Moves the cursor if it is still where the window started. Belongs in the transaction of the window, which holds the slot.
+ *
+ * @throws CursorMovedError
  */
 export async function advanceCursor(tx: Queries, place: LanePlace, from: number, to: number): Promise<void> {
   const { slot, lane } = place;
@@ -65,7 +66,7 @@ export async function advanceCursor(tx: Queries, place: LanePlace, from: number,
     .execute();
   if (moved.length === 1) return;
   throw new CursorMovedError(
-    `expected the cursor of the ${lane} lane of slot ${slot} at ${from}, got: another place; the window is computed again`,
+    `expected the cursor of the ${lane} lane of slot ${slot} at ${from}, got: another position; the window is computed again`,
   );
 }
 
@@ -75,7 +76,7 @@ function cursorRow(db: Queries, { slot, lane }: LanePlace) {
   return db.selectFrom('log_cursors').select(['seq', 'pending']).where('slot', '=', slot).where('lane', '=', lane);
 }
 
-/** Nobody else changes it until the transaction ends. */
+/** Locks the cursor until the transaction ends. */
 async function lockCursor(tx: Queries, place: LanePlace): Promise<Cursor> {
   const query = cursorRow(tx, place);
   return toCursor(await (hasStoreAlone(tx) ? query : query.forUpdate()).executeTakeFirst());

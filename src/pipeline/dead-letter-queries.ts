@@ -57,18 +57,18 @@ export async function countDeadLetters(db: Queries, projectId: number, filter: D
   return Number(count);
 }
 
-/** How many there are of one reason, and under which names of events. */
+/** Dead letters of one reason, counted by event name. */
 export interface DeadLetterGroup {
   readonly reason: string;
   readonly count: number;
   /** ISO 8601, of arrival. */
   readonly oldest: string;
   readonly newest: string;
-  /** The most frequent ones; null: without a name. */
+  /** The most frequent names; null: events without a name. */
   readonly events: readonly { readonly event: string | null; readonly count: number }[];
 }
 
-/** Names of events that are shown of all reasons together. */
+/** Event names returned for all reasons together. */
 const groupedEventsMax = 500;
 
 /** By reason, the most frequent first. */
@@ -103,14 +103,14 @@ export async function groupDeadLetters(
   });
 }
 
-/** Whole, with the original bytes. */
+/** Finds a dead letter, including its original bytes. */
 export async function findDeadLetter(db: Queries, projectId: number, id: string): Promise<DeadLetter | undefined> {
   return matchingDeadLetters(db, projectId, { ids: [id] })
     .selectAll()
     .executeTakeFirst();
 }
 
-/** Ids of the open ones, oldest first. */
+/** Returns the ids of open dead letters, oldest first. */
 export async function openDeadLetterIds(
   db: Queries,
   projectId: number,
@@ -126,7 +126,7 @@ export async function openDeadLetterIds(
   return rows.map((row) => row.id);
 }
 
-/** Only open ones change. Returns how many did. `now` in ms. */
+/** Sets the state of open dead letters and returns how many changed. `now` in ms. */
 export async function decideDeadLetters(
   db: Queries,
   projectId: number,

@@ -11,53 +11,53 @@ import { matchingDeadLetters, type DeadLetter, type DeadLetterFilter } from './d
  *
  * | from            | to        | by                                                        |
  * | --------------- | --------- | --------------------------------------------------------- |
- * | –               | queued    | somebody chose dead letters, which are marked as its own  |
- * | queued          | running   | a worker takes it; after a crash another one does         |
- * | running         | done      | the same, when no letter is left                          |
- * | queued, running | cancelled | somebody ends it; letters that were not sent stay open    |
+ * | –               | queued    | a user selects dead letters, which are marked with its id |
+ * | queued          | running   | a worker claims it; after a crash another worker does     |
+ * | running         | done      | the worker, when no letter is left                        |
+ * | queued, running | cancelled | a user; letters that were not sent stay open              |
  *
- * A letter that is sent becomes `replayed`, one that is still not acceptable stays open and is given back: what is open and
- * marked is what is left to do, however often the worker changes.
+ * A letter that is sent becomes `replayed`; one that is still invalid stays open and is unmarked. Open marked letters are
+ * therefore the remaining work, however often the worker changes.
  */
 export const replayStates = ['queued', 'running', 'done', 'cancelled'] as const;
 export type ReplayState = (typeof replayStates)[number];
 
-/** Letters that are still not acceptable, by the reason why. */
+/** Letters that are still invalid, by reason. */
 export interface ReplayFailure {
   readonly code: string;
-  /** Of the first one. */
+  /** Detail of the first letter. */
   readonly detail: string;
   readonly count: number;
-  /** The first ones. */
+  /** Ids of the first letters. */
   readonly ids: readonly string[];
 }
 
 export interface DeadLetterReplay {
   readonly id: string;
   readonly state: ReplayState;
-  /** JSON as it was asked for. */
+  /** The filter as requested, JSON. */
   readonly choice: unknown;
   readonly matched: number;
   readonly replayed: number;
   readonly failures: readonly ReplayFailure[];
-  /** Still to be sent. */
+  /** Letters still to be sent. */
   readonly remaining: number;
   readonly error: string;
   readonly createdAt: string;
   readonly endedAt: string | null;
 }
 
-/** One that a worker holds. */
+/** A replay that a worker holds. */
 export interface HeldReplay extends Lease {
   readonly projectId: number;
   readonly failures: readonly ReplayFailure[];
 }
 
-/** Different reasons that one replay tells apart, and letters that it names of each. */
+/** Distinct reasons that a replay records, and letters that it names for each. */
 const failuresMax = 100;
 const idsPerFailure = 10;
 
-/** Marks what matches, is open and in no other replay. `now` in ms. */
+/** Starts a replay of the open letters that match and are in no other replay. `now` in ms. */
 export async function beginReplay(
   db: Queries,
   { projectId, filter, choice, now }: { projectId: number; filter: DeadLetterFilter; choice: unknown; now: number },
@@ -130,7 +130,7 @@ export async function findReplay(db: Queries, projectId: number, id: string): Pr
   return (await withCounts(db, rows))[0];
 }
 
-/** Ends it; what was not sent stays open. False: it had ended. `now` in ms. */
+/** Cancels a replay; letters that were not sent stay open. Returns false if it had ended. `now` in ms. */
 export async function cancelReplay(db: Queries, projectId: number, id: string, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const { numUpdatedRows } = await tx
@@ -144,7 +144,7 @@ export async function cancelReplay(db: Queries, projectId: number, id: string, n
   });
 }
 
-/** Takes the oldest one that waits, or whose worker died. */
+/** Claims the oldest replay that is queued or whose lease has expired. */
 export async function claimReplay(db: Metadata, now: number, leaseMs: number): Promise<HeldReplay | undefined> {
   return claimNext(
     () =>
@@ -169,17 +169,17 @@ export async function claimReplay(db: Metadata, now: number, leaseMs: number): P
   );
 }
 
-/** False: it is held no more. */
+/** Returns false when the lease is lost. */
 export async function renewReplay(db: Queries, held: Lease, until: number): Promise<boolean> {
   return writeHeld(db, held, { lease_until: isoMicros(until) });
 }
 
-/** Whoever looks next may take it. */
+/** Ends the lease, so that the next worker that polls can claim it. */
 export function expireReplay(db: Queries, held: Lease): Promise<boolean> {
   return writeHeld(db, held, { lease_until: isoMicros(0) });
 }
 
-/** What is left to do, oldest first, whole. */
+/** Returns remaining letters, oldest first, including their bytes. */
 export async function lettersOfReplay(db: Queries, id: string, limit: number): Promise<DeadLetter[]> {
   return db
     .selectFrom('dead_letters')
@@ -192,8 +192,8 @@ export async function lettersOfReplay(db: Queries, id: string, limit: number): P
     .execute();
 }
 
-/** Gives back what is still not acceptable, and says why, or not at all. False: it is held no more. */
-export async function giveBack(
+/** Unmarks letters that are still invalid and records why. Returns undefined, having changed nothing, when the lease is lost. */
+export async function releaseInvalid(
   db: Metadata,
   held: HeldReplay,
   failed: readonly { readonly id: string; readonly code: string; readonly detail: string }[],
@@ -209,7 +209,7 @@ export async function giveBack(
   });
 }
 
-/** Why it waits; empty: it goes on. */
+/** Records why the replay is waiting; empty: it is not. */
 export async function noteReplayError(db: Queries, held: Lease, error: string): Promise<boolean> {
   return writeHeld(db, held, { error: error.slice(0, errorLengthMax) });
 }
@@ -259,7 +259,7 @@ async function withCounts(db: Queries, rows: readonly ReplayRow[]): Promise<Dead
   const countOf = (id: string, state: string): number =>
     Number(counts.find((each) => each.replay_id === id && each.state === state)?.count ?? 0);
   return rows.map((row) => {
-    const isOver = row.state === 'done' || row.state === 'cancelled';
+    const hasEnded = row.state === 'done' || row.state === 'cancelled';
     return {
       id: row.id,
       state: row.state as ReplayState,
@@ -267,7 +267,7 @@ async function withCounts(db: Queries, rows: readonly ReplayRow[]): Promise<Dead
       matched: row.matched,
       replayed: countOf(row.id, 'replayed'),
       failures: JSON.parse(row.failures) as ReplayFailure[],
-      remaining: isOver ? 0 : countOf(row.id, 'open'),
+      remaining: hasEnded ? 0 : countOf(row.id, 'open'),
       error: row.error,
       createdAt: row.created_at,
       endedAt: row.ended_at,

@@ -8,7 +8,7 @@ import type { Lane } from '../log/eventlog.ts';
 import type { Queries } from '../stores/metadata/queries.ts';
 import { storedId } from '../wire/batch/stored-id.ts';
 
-/** An event that could not be stored, with its bytes as they came. */
+/** An event that could not be stored, with its bytes as received. */
 export interface DeadLetterRow {
   readonly id: string;
   readonly project_id: number;
@@ -27,11 +27,11 @@ export interface DeadLetterRow {
 }
 
 export interface DeadLetterPlace {
-  /** Of the reader. */
+  /** Id of the reader's log. */
   readonly logId: string;
   readonly lane: Lane;
   readonly seq: number;
-  /** Event within the record; -1: the record as a whole. */
+  /** Index of the event in the record; -1: the whole record. */
   readonly index: number;
   readonly projectId: number;
   /** ms since the epoch. */
@@ -46,21 +46,21 @@ interface Reason {
   readonly attr: string | null;
 }
 
-/** Project 0 keeps what cannot be attributed to a project. */
+/** Project 0 has the dead letters that cannot be attributed to a project. */
 export const noProject = 0;
 const detailLengthMax = 1000;
 
-/** The same place gives the same id: writing it twice is writing it once. */
+/** Derives the id from the place, so that writing a dead letter twice writes one row. */
 function deadLetterId({ logId, lane, seq, index }: DeadLetterPlace): string {
   return derivedId('dead-letter', logId, lane, String(seq), String(index));
 }
 
-/** A whole record: its bytes are no events. */
+/** Creates the dead letter of a whole record whose bytes cannot be read as events. */
 export function deadRecord(place: DeadLetterPlace, reason: Reason, original: Uint8Array): DeadLetterRow {
   return toRow(place, reason, original, { event: null, distinct_id: null, event_uuid: null });
 }
 
-/** One event of a record. */
+/** Creates the dead letter of one event of a record. */
 export function deadEvent(place: DeadLetterPlace, reason: Reason, scan: ScannedBatch): DeadLetterRow {
   const base = place.index * spanStride;
   const from = scan.spans[base + span.event];
@@ -95,7 +95,7 @@ function toRow(
   };
 }
 
-/** A field for the list of dead letters: at most 200 characters of what there is. */
+/** Returns a field for the list of dead letters: at most 200 characters of its value. */
 function shownText({ json, spans }: ScannedBatch, cell: number): string | null {
   const from = spans[cell] ?? -1;
   const to = spans[cell + 1] ?? -1;
@@ -103,14 +103,14 @@ function shownText({ json, spans }: ScannedBatch, cell: number): string | null {
   return storedId(isStringAt(json, from) ? stringAt(json, from, to) : distinctIdText(json, from, to));
 }
 
-/** PostgreSQL keeps no NUL in a text. */
+/** PostgreSQL text cannot contain NUL. */
 function storable(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed();
 }
 
 const rowsPerInsert = 32;
 
-/** Belongs into the transaction that moves the cursor. */
+/** Belongs in the transaction that moves the cursor. */
 export async function addDeadLetters(tx: Queries, rows: readonly DeadLetterRow[]): Promise<void> {
   for (let from = 0; from < rows.length; from += rowsPerInsert) {
     await tx

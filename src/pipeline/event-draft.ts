@@ -6,26 +6,26 @@ import type { PropertyChanges } from './persons/registers.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ChainEvent } from './transform/chain-event.ts';
 
-/** What the events of one record share. */
+/** Properties shared by the events of one record. */
 export interface RecordContext {
   readonly lane: Lane;
   readonly seq: number;
   readonly projectId: number;
-  /** Of a project that is spread, see RecordHeader; 0: the first, or the only one. */
+  /** Part of a spread project, see RecordHeader; 0: the first, or the only one. */
   readonly part: number;
   /** Arrival, ms since the epoch. */
   readonly receivedAt: number;
-  /** When the sender says that it sent the body, ms since the epoch. */
+  /** Send time of the body according to the sender, ms since the epoch. */
   readonly sentAt: number | undefined;
-  /** `$ip` for events that bring none; live lane only. */
+  /** `$ip` for events without one; live lane only. */
   readonly ip: string | undefined;
-  /** The events have their rows already: only persons, groups or both learn from them. */
+  /** Set when the events already have their rows and only update persons, groups or both. */
   readonly rowsStored: RowsStored | undefined;
-  /** How often the same content has been seen in this record, by its hash. */
+  /** Number of events with the same content in this record, by hash of the content. */
   readonly occurrences: Map<string, number>;
 }
 
-/** An event on its way, as an object: the path for everything that needs a look at the properties. */
+/** An event being processed, as an object: the path of events whose properties have to be read. */
 export interface EventDraft {
   readonly kind: 'draft';
   readonly index: number;
@@ -36,39 +36,39 @@ export interface EventDraft {
   distinctId: string;
   /** µs since the epoch. */
   micros: number;
-  /** Time for the identity, µs since the epoch; no step changes it. */
+  /** Time used in the identity, µs since the epoch; no step changes it. */
   readonly keyMicros: number;
   properties: JsonObject;
-  /** JSON text of the properties while nobody has changed them, so that what was sent is what is stored. */
+  /** JSON text of the properties until they are changed, so that they are stored as they were sent. */
   propertiesText: string | null;
   readonly warnings: WarningOccurrence[];
-  /** While the event is with the project's transformations. */
+  /** Set while the event is in the project's transformations. */
   inChain: ChainEvent | null;
-  /** Null: the event is nobody's ($process_person_profile is false). */
+  /** Null: the event has no person ($process_person_profile is false). */
   person: PersonIntent | null;
   groups: GroupIntent | null;
 }
 
-/** What an event does to persons. */
+/** What an event changes in persons. */
 export interface PersonIntent {
   readonly merge: Pick<MergeRequest, 'otherId' | 'rule'> | null;
   readonly changes: PropertyChanges;
 }
 
-/** What an event does to groups. */
+/** What an event changes in groups. */
 export interface GroupIntent {
-  /** Names of group types that it mentions. */
+  /** Names of the group types in the event. */
   readonly typeNames: readonly string[];
   readonly update: { readonly typeName: string; readonly key: string; readonly set: JsonObject } | null;
 }
 
-/** The properties as they are stored: as they were sent, unless somebody has changed them. */
+/** Formats the properties for storage: as they were sent, unless they have been changed. */
 export function formatProperties(draft: EventDraft): void {
   draft.propertiesText ??= JSON.stringify(draft.properties);
 }
 
-/** What `formatProperties` has made. */
+/** Returns the result of `formatProperties`. */
 export function storedText({ propertiesText }: EventDraft): string {
-  assert(propertiesText !== null, 'the properties to be formatted before somebody takes them as stored');
+  assert(propertiesText !== null, 'the properties to be formatted before they are stored');
   return propertiesText;
 }

@@ -5,7 +5,7 @@ const repeatMs = 60_000;
 
 /** Failures of one slot's consumer. */
 export interface FailureLog {
-  /** The failure as one sentence; empty when all is well. */
+  /** The current failure as one sentence; empty: none. */
   readonly current: string;
   failed(error: unknown): void;
   recovered(): void;
@@ -24,8 +24,8 @@ interface Failing {
 }
 
 /**
- * One log line when a failure begins, one a minute while it lasts and one when the last slot recovers from it, with the slots that
- * it concerns: a server that is away fails all slots of a process in the same way, at every retry.
+ * Logs one line when a failure begins, one a minute while it lasts and one when the last slot recovers, with the affected slots:
+ * an unavailable server fails all slots of a process in the same way, at every retry.
  */
 export function createFailureLogs(log: Log, clock: Clock): FailureLogs {
   const failures = new Map<string, Failing>();

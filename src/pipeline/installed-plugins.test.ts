@@ -230,11 +230,11 @@ describe('an installed plugin in the pipeline', () => {
     expect(await counts()).toMatchObject({ failed: 4 });
   });
 
-  it('that hangs is left out: its error says so, and is over when it is back', async () => {
+  it('that hangs is suspended: its error reports that, and is cleared when it recovers', async () => {
     const error = new SandboxError('time', 'took longer than 250 ms', { method: 'processEvent' });
     play.process = async (events) => events.map(() => ({ kind: 'failed', error }));
     await send(3);
-    expect(await errorOf()).toContain('left out');
+    expect(await errorOf()).toContain('suspended');
     await send(2);
     expect(await counts()).toMatchObject({ failed: 3, skipped: 2 });
     const activities = await bench.db.selectFrom('activity_log').select(['activity', 'is_system']).execute();

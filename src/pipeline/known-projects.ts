@@ -1,11 +1,11 @@
 import type { Queries } from '../stores/metadata/queries.ts';
 
-/** Which projects exist. Creating, deleting and spreading one changes the config revision, which empties the memory. */
+/** Caches which projects exist. Creating, deleting and spreading a project changes the config revision, which clears the cache. */
 export interface KnownProjects {
-  /** Looks up what is not known for this revision. */
+  /** Loads projects that are not cached for this revision. */
   load(revision: number, projectIds: Iterable<number>): Promise<void>;
   has(projectId: number): boolean;
-  /** Whether its persons and groups are changed by several slots: it is spread, or was. */
+  /** Whether several slots change its persons and groups: it is spread, or was. */
   isShared(projectId: number): boolean;
 }
 

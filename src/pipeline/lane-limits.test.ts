@@ -3,7 +3,7 @@ import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
 
 function besideLive(eventsMax: number): LaneLimits {
   const limits = createLaneLimits(eventsMax, () => 1000);
-  limits.took('live', 10, 1);
+  limits.record('live', 10, 1);
   return limits;
 }
 
@@ -11,20 +11,20 @@ describe('how much history is taken at once', () => {
   it('beside live events as much as half a second allows, never so little that inserts get inefficient', () => {
     const limits = besideLive(100_000);
     expect(limits.of('historical').events).toBe(50_000);
-    limits.took('historical', 50_000, 900);
+    limits.record('historical', 50_000, 900);
     expect(limits.of('historical').events).toBe(25_000);
-    limits.took('historical', 25_000, 9000);
+    limits.record('historical', 25_000, 9000);
     expect(limits.of('historical').events).toBe(20_000);
-    for (let i = 0; i < 5; i++) limits.took('historical', limits.of('historical').events, 10);
+    for (let i = 0; i < 5; i++) limits.record('historical', limits.of('historical').events, 10);
     expect(limits.of('historical').events).toBe(100_000);
   });
 
   it('everything while nobody sends live events, and little again as soon as somebody does', () => {
     let now = 0;
     const limits = createLaneLimits(100_000, () => now);
-    limits.took('historical', 100_000, 1500);
+    limits.record('historical', 100_000, 1500);
     expect(limits.of('historical').events).toBe(100_000);
-    limits.took('live', 1, 5);
+    limits.record('live', 1, 5);
     expect(limits.of('historical').events).toBe(30_000);
     now += 30_001;
     expect(limits.of('historical').events).toBe(100_000);
@@ -32,11 +32,11 @@ describe('how much history is taken at once', () => {
 
   it('small windows say nothing, unless they are slow; live ones are not bounded', () => {
     const limits = besideLive(100_000);
-    limits.took('historical', 10, 1);
+    limits.record('historical', 10, 1);
     expect(limits.of('historical').events).toBe(50_000);
-    limits.took('historical', 10, 5000);
+    limits.record('historical', 10, 5000);
     expect(limits.of('historical').events).toBe(20_000);
-    limits.took('live', 100_000, 5000);
+    limits.record('live', 100_000, 5000);
     expect(limits.of('live').events).toBe(100_000);
   });
 
@@ -44,7 +44,7 @@ describe('how much history is taken at once', () => {
     let now = 0;
     const limits = createLaneLimits(100_000, () => now);
     expect([limits.waitedMsMax('live'), limits.waitedMsMax('historical')]).toEqual([800, 5000]);
-    limits.took('live', 1, 5);
+    limits.record('live', 1, 5);
     expect([limits.waitedMsMax('live'), limits.waitedMsMax('historical')]).toEqual([800, 800]);
     now += 30_001;
     expect(limits.waitedMsMax('historical')).toBe(5000);
@@ -52,7 +52,7 @@ describe('how much history is taken at once', () => {
 
   it('never more than the setting', () => {
     const limits = besideLive(7);
-    limits.took('historical', 7, 5000);
+    limits.record('historical', 7, 5000);
     expect([limits.of('historical').events, limits.of('live').events]).toEqual([7, 7]);
   });
 });

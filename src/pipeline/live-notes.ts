@@ -1,7 +1,7 @@
 import { isoMicros, isoOfMicros, type Clock } from '../base/clock.ts';
 import type { LiveStage } from '../wire/contract/live-events.ts';
 import { fieldFrom, fieldTo, stringAt } from '../wire/batch/spans.ts';
-import { showEvent, type Shown, type Snapshot, type Way } from './live/show-event.ts';
+import { showEvent, type Shown, type Snapshot, type Trace } from './live/show-event.ts';
 import type { Tap } from './live/tap.ts';
 import type { Sightings } from './live/watch.ts';
 import type { ChainEvent } from './transform/chain-event.ts';
@@ -14,17 +14,17 @@ import { readEvent, unread } from './read-event.ts';
 
 export interface LiveNotesDeps {
   readonly tap: Tap;
-  readonly chains: Pick<TransformChains, 'follow' | 'wayOf' | 'masked'>;
+  readonly chains: Pick<TransformChains, 'trace' | 'traceOf' | 'masked'>;
   readonly clock: Clock;
 }
 
 /**
- * What readers of the live stream are shown of a window. Nothing is read or kept unless the project is watched, and nothing is
- * told before the window is stored: what is computed again is not seen twice.
+ * Collects what readers of the live stream see of a window. Nothing is read or kept unless the project is watched, and nothing is
+ * published before the window is stored: events that are computed again are not shown twice.
  */
 export class LiveNotes {
   readonly #deps: LiveNotesDeps;
-  #ways = new Map<EventDraft, Way>();
+  #traces = new Map<EventDraft, Trace>();
 
   constructor(deps: LiveNotesDeps) {
     this.#deps = deps;
@@ -34,15 +34,15 @@ export class LiveNotes {
     return this.#deps.tap.isWatched(projectId);
   }
 
-  /** An event on its way into the transformations: it is followed if somebody wants to see how it fares. */
+  /** Traces an event that enters the transformations if a reader wants its steps. */
   entered({ projectId, event, distinctId }: EventDraft, inChain: ChainEvent): void {
-    if (this.#deps.tap.wantsSteps(projectId, event, distinctId)) this.#deps.chains.follow(inChain);
+    if (this.#deps.tap.wantsSteps(projectId, event, distinctId)) this.#deps.chains.trace(inChain);
   }
 
-  /** It is out again, or dropped on the way. */
+  /** Takes the trace of an event that has left the transformations, or was dropped by one. */
   left(draft: EventDraft, inChain: ChainEvent): void {
-    const way = this.#deps.chains.wayOf(inChain);
-    if (way !== undefined) this.#ways.set(draft, way);
+    const trace = this.#deps.chains.traceOf(inChain);
+    if (trace !== undefined) this.#traces.set(draft, trace);
   }
 
   transformed(draft: EventDraft, context: RecordContext): void {
@@ -54,7 +54,7 @@ export class LiveNotes {
     this.#note('stored', context, draft.event, draft.distinctId, () => this.#ofDraft(draft));
   }
 
-  /** The same of one that went there as bytes. */
+  /** An event whose row was copied as bytes. */
   spliced({ context, scan, splicer }: OpenRecord, index: number): void {
     const event = stringAt(scan.json, fieldFrom(scan, index, 'name'), fieldTo(scan, index, 'name'));
     this.#note('stored', context, event, splicer.distinctId(index), () =>
@@ -62,7 +62,7 @@ export class LiveNotes {
     );
   }
 
-  /** `dead`: what is kept of a dead letter. */
+  /** @param dead the row of a dead letter */
   ended(record: OpenRecord, index: number, { kind, reason, detail }: Drop | DeadLetter, dead?: DeadLetterRow): void {
     const { context, states } = record;
     const draft = states[index] === state.draft ? record.drafts.find((each) => each.index === index) : undefined;
@@ -76,13 +76,13 @@ export class LiveNotes {
   }
 
   take(): Sightings {
-    this.#ways = new Map();
+    this.#traces = new Map();
     return this.#deps.tap.take();
   }
 
-  #ofDraft(draft: EventDraft): Snapshot & Pick<Shown, 'way'> {
+  #ofDraft(draft: EventDraft): Snapshot & Pick<Shown, 'trace'> {
     const { uuid, event, distinctId, micros, properties, propertiesText } = draft;
-    // Neither: a transformation failed before anybody read it.
+    // Both are missing when a transformation failed before the properties were read.
     const text = propertiesText ?? (properties === unread ? null : JSON.stringify(properties));
     return {
       uuid,
@@ -90,7 +90,7 @@ export class LiveNotes {
       distinctId,
       timestamp: isoOfMicros(micros),
       propertiesText: text,
-      way: this.#ways.get(draft),
+      trace: this.#traces.get(draft),
     };
   }
 
@@ -99,7 +99,7 @@ export class LiveNotes {
     { projectId, lane, receivedAt }: RecordContext,
     event: string,
     distinctId: string,
-    show: () => Snapshot & Pick<Shown, 'end' | 'way'>,
+    show: () => Snapshot & Pick<Shown, 'end' | 'trace'>,
   ): void {
     const { tap, chains, clock } = this.#deps;
     const watches = tap.readersOf(projectId, stage, event, distinctId);
@@ -115,7 +115,7 @@ export class LiveNotes {
   }
 }
 
-/** An event that nobody could read. */
+/** Shows an event that could not be read. */
 function refused(event: string, distinctId: string, dead: DeadLetterRow | undefined): Snapshot {
   const uuid = dead?.event_uuid ?? null;
   return { uuid, event, distinctId, timestamp: null, propertiesText: null };

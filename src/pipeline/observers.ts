@@ -3,7 +3,7 @@ import { observing, type TransformConfig } from './transform/transform-configs.t
 import { storedText, type EventDraft } from './event-draft.ts';
 import { isoOfMicros } from '../base/clock.ts';
 
-interface Seen extends Omit<Delivery, 'events'> {
+interface Batch extends Omit<Delivery, 'events'> {
   readonly events: DeliveryEvent[];
 }
 
@@ -11,9 +11,9 @@ interface Seen extends Omit<Delivery, 'events'> {
 export class Observers {
   #configs: readonly TransformConfig[] = [];
   #byProject = new Map<number, readonly Omit<Delivery, 'events'>[]>();
-  #seen = new Map<string, Seen>();
+  #seen = new Map<string, Batch>();
 
-  /** Called before each window with what is enabled. */
+  /** Called before each window with the enabled configs. */
   refresh(configs: readonly TransformConfig[]): void {
     if (configs === this.#configs) return;
     this.#configs = configs;
@@ -29,8 +29,8 @@ export class Observers {
     return this.#byProject.has(projectId);
   }
 
-  /** An event as it is stored. `receivedAt` in ms. */
-  saw(draft: EventDraft, receivedAt: number): void {
+  /** Records an event as it is stored. `receivedAt` in ms. */
+  record(draft: EventDraft, receivedAt: number): void {
     for (const subscription of this.#byProject.get(draft.projectId) ?? []) {
       const key = `${subscription.configId} ${subscription.method}`;
       const seen = this.#seen.get(key) ?? { ...subscription, events: [] };

@@ -14,40 +14,40 @@ export interface BodyLimits {
 }
 
 /**
- * Where an event stands. One byte each: on the fast path an event has no object.
+ * State of an event, in one byte: on the fast path an event has no object.
  *
- *     raw ─┬─ nobody looks into it ─▶ spliced ── its person has nothing to learn ─▶ row
- *          ├─ somebody does ────────▶ draft
- *          └─ dropped, a dead letter, or not selected (from a draft too) ─────────▶ ended
+ *     raw ─┬─ its properties need not be read ─▶ spliced ── its person does not change ─▶ row
+ *          ├─ they have to be read ────────────▶ draft
+ *          └─ dropped, a dead letter, or not selected (also from draft) ───────────────▶ ended
  */
 export const state = { raw: 0, spliced: 1, row: 2, draft: 3, ended: 4 } as const;
 
-/** A record on its way, with what is known of its events so far. */
+/** A record being processed, with the state of its events. */
 export interface OpenRecord {
   readonly context: RecordContext;
-  /** Of facts that are drafts at once (open-facts.ts) made when it is asked for. */
+  /** Created on first use for facts, which start as drafts (`openFacts` in window-builder.ts). */
   readonly scan: ScannedBatch;
-  /** Of JSON. */
+  /** Size of its JSON. */
   readonly bytes: number;
-  /** Gives memory back: nobody looks at the record any more. */
+  /** Releases memory: the record is no longer used. */
   free(): void;
-  /** Absent: all events. */
+  /** Absent: all events are processed. */
   readonly selection: Selection | undefined;
-  /** Of each event, one of `state`. */
+  /** For each event, one of `state`. */
   readonly states: Uint8Array;
-  /** Of `raw` and `spliced` events and of a `row`: the bytes. */
+  /** Reads and writes events as bytes: those in state `raw`, `spliced` and `row`. */
   readonly splicer: Splicer;
-  /** Of each event that is a draft, or ended as one; in order. */
+  /** Each event that is a draft, or ended as one, in order. */
   readonly drafts: EventDraft[];
 }
 
-/** The draft of an event, to be asked for in order. */
+/** Returns a lookup of drafts by event, which must be called in order. */
 export function draftsInOrder({ drafts }: OpenRecord): (index: number) => EventDraft {
   let next = 0;
   return (index) => {
     for (;;) {
       const draft = drafts[next++];
-      if (draft === undefined) throw new Error(`expected a draft of event ${index}, got: none`);
+      if (draft === undefined) throw new Error(`expected a draft of event ${index}, got none`);
       if (draft.index === index) return draft;
     }
   };
@@ -55,11 +55,11 @@ export function draftsInOrder({ drafts }: OpenRecord): (index: number) => EventD
 
 export interface OpenOptions {
   readonly selection?: Selection | undefined;
-  /** Of its body, unpacked. Absent: it is made. */
+  /** Scan of the unpacked body. Absent: it is created. */
   readonly scan?: ScannedBatch | undefined;
 }
 
-/** Throws when the body cannot be read, which was checked on arrival. */
+/** @throws when the body cannot be read, although it was checked on arrival */
 export function openRecord(
   lane: Lane,
   record: IntactRecord,
@@ -73,7 +73,7 @@ export function openRecord(
     scan,
     bytes: scan.json.length,
     free: () => {
-      // Not what the log gave.
+      // An identity body belongs to the log.
       if (header.encoding !== 'identity') freeMemory(scan.json);
       freeMemory(scan.spans);
     },

@@ -2,15 +2,15 @@ import { formatProperties } from './event-draft.ts';
 import type { Step, StepDeps } from './step.ts';
 import { createEachDraft, createEachRaw } from './steps/each-event.ts';
 import { dropNotEvents } from './steps/drop-not-events.ts';
-import { keepLearners } from './steps/keep-learners.ts';
+import { keepProfileKind } from './steps/keep-profile-kind.ts';
 import { noteProfiles } from './steps/note-profiles.ts';
 import { readEvents } from './steps/read-events.ts';
 import { readGroups } from './steps/read-groups.ts';
 import { refuseUnknownProject } from './steps/refuse-unknown-project.ts';
 import { selectEvents } from './steps/select-events.ts';
-import { settleProfile } from './steps/settle-profile.ts';
+import { resolveProfile } from './steps/resolve-profile.ts';
 import { spliceEvents } from './steps/splice-events.ts';
-import { tellStored } from './steps/tell-stored.ts';
+import { showStored } from './steps/show-stored.ts';
 import { transformEvents, takeTransformed } from './steps/transform-events.ts';
 import { updateGroups } from './steps/update-groups.ts';
 import { updatePersons } from './steps/update-persons.ts';
@@ -20,22 +20,22 @@ import { warnOfOtherContent } from './steps/warn-of-other-content.ts';
 import { warnOfSkew } from './steps/warn-of-skew.ts';
 import { writeRows } from './steps/write-rows.ts';
 
-/** Steps between which there may be a wait, see window-builder.ts. */
+/** Phases of steps; the window builder may wait between two of them. */
 export interface Order {
   readonly read: readonly Step[];
-  readonly understand: readonly Step[];
+  readonly resolve: readonly Step[];
   readonly store: readonly Step[];
 }
 
 /**
- * The order of an event from the log to its row, from top to bottom. What a step ends (as dropped, or as a dead letter) the
- * later ones do not see. Of the events of a record, each step takes all before the next one begins.
+ * Defines the order of an event from the log to its row, from top to bottom. Later steps do not see an event that a step has ended
+ * (dropped, or a dead letter). Each step processes all events of a record before the next step begins.
  */
 export function createOrder(deps: StepDeps): Order {
   const { observers, projects, results } = deps;
   const eachRaw = createEachRaw(deps);
   const eachDraft = createEachDraft(deps);
-  // Of projects whose persons and groups are this slot's own.
+  // Only for projects whose persons and groups no other slot changes.
   const eachOwn: typeof eachDraft = (act) => {
     const step = eachDraft(act);
     return (record) => (projects.isShared(record.context.projectId) ? undefined : step(record));
@@ -45,46 +45,46 @@ export function createOrder(deps: StepDeps): Order {
       // First: while a range is bisected, an event that is not selected is not even counted.
       selectEvents(deps),
       refuseUnknownProject(deps),
-      // Before anybody looks into an event: the bytes in the log were good on arrival, by the rules of that time.
+      // Before an event is read: its bytes were valid on arrival, by the rules of that time.
       eachRaw(validateEvent),
-      // The fast path: what nobody has to look into is never read. From here it goes on to its person and its row.
+      // The fast path: events whose properties are not needed are never parsed. They continue with their person and row below.
       spliceEvents(deps),
       eachRaw(readEvents(deps)),
-      // Before the transformations, which are for events.
+      // Before the transformations, which apply to events only.
       eachDraft(dropNotEvents),
       unlessStored(transformEvents(deps)),
     ],
-    // Here the events of several records wait for transformations that take their time.
-    understand: [
+    // Before this phase the events of several records wait for asynchronous transformations.
+    resolve: [
       eachDraft(takeTransformed(deps)),
-      // After the transformations: they decide what an event says of persons and groups, and of which. The profile comes first, since it
-      // refuses what must not touch a group.
-      eachDraft((draft, { context }) => keepLearners(draft, context, settleProfile(draft) ?? readGroups(draft))),
+      // After the transformations, which decide which persons and groups an event changes and how. The profile comes first, since it
+      // refuses events that must not change a group.
+      eachDraft((draft, { context }) => keepProfileKind(draft, context, resolveProfile(draft) ?? readGroups(draft))),
       wantForSpliced(deps),
       eachOwn(wantForDraft(deps)),
     ],
-    // Here the persons and groups are loaded that the events of several records want.
+    // Before this phase the persons and groups of several records are loaded.
     store: [
-      // Before anything is changed: an event that cannot be written must not leave traces.
+      // Before anything is changed: an event that cannot be written must have no effects.
       unlessStored(eachDraft(formatProperties)),
       updatePersons(deps),
       eachOwn(updateGroups(deps)),
       noteProfiles(deps),
       unlessStored(
-        // Rows hold no person, so that it does not matter that persons go on changing.
+        // Rows contain no person, so later changes of persons do not matter.
         writeRows(deps),
-        tellStored(deps),
+        showStored(deps),
         warnOfSkew(deps),
         warnOfOtherContent(deps),
-        eachDraft((draft, { context }) => observers.saw(draft, context.receivedAt)),
+        eachDraft((draft, { context }) => observers.record(draft, context.receivedAt)),
       ),
-      // Last: warnings are of events that were stored. The others have a dead letter.
+      // Last: only stored events have warnings. The others have a dead letter.
       eachDraft(({ warnings }, { context }) => results.warn(context, warnings)),
     ],
   };
 }
 
-/** Of events that get their rows here: nothing of others but what concerns persons and groups. */
+/** Skips records whose events already have their rows, and which only update persons and groups. */
 function unlessStored(...steps: readonly Step[]): Step {
   return (record) => {
     if (record.context.rowsStored === undefined) for (const step of steps) step(record);

@@ -1,10 +1,10 @@
 import type { WarningOccurrence, WarningType } from '../wire/contract/warnings.ts';
 
 /**
- * What a step says of an event. A step never throws for what is wrong with data.
- * - undefined: go on with this event
- * - drop: stop, on purpose; counted, nothing kept
- * - dead letter: stop; the original bytes are kept with the reason and can be replayed
+ * Result of a step for an event. A step never throws because of invalid data.
+ * - undefined: continue with this event
+ * - drop: end it on purpose; counted, nothing kept
+ * - dead letter: end it; the original bytes are kept with the reason and can be replayed
  */
 export type Outcome = Drop | DeadLetter | undefined;
 
@@ -12,7 +12,7 @@ export interface Drop {
   readonly kind: 'drop';
   readonly reason: WarningType;
   readonly detail: string;
-  /** Of its warning, besides the detail. */
+  /** Further details of its warning. */
   readonly details?: WarningOccurrence['details'];
 }
 export interface DeadLetter {
@@ -28,7 +28,7 @@ export function drop(reason: WarningType, detail: string, details: WarningOccurr
 export function deadLetter(reason: WarningType, detail: string, attr: string | null = null): DeadLetter {
   return { kind: 'dead-letter', reason, detail, attr };
 }
-/** A fault of ours. */
+/** Creates a dead letter for an unexpected error of the program. */
 export function failure(error: unknown): DeadLetter {
   return deadLetter('processing_failed', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }

@@ -11,7 +11,7 @@ import type { WindowBuilder } from './window-builder.ts';
 import type { Selection, Window } from './window.ts';
 import { ProjectSpreadError } from './window-projects.ts';
 
-/** Failures of one range in a row after which its events are suspected. */
+/** Consecutive failures of a range after which its events are suspects. */
 const failuresMax = 3;
 
 /** A range of the log that fails. */
@@ -28,23 +28,23 @@ interface Place {
 }
 
 /**
- * Keeps a poison event from blocking its lane for ever. A range that fails again and again, with the stores in reach, is
- * bisected until the poison is known; it becomes a dead letter when the range is computed again.
+ * Prevents a poison event from blocking its lane permanently. A range that fails repeatedly while the stores are reachable is
+ * bisected until the poison events are known; they become dead letters when the range is computed again.
  */
 export interface PoisonSearch {
-  /** How to treat the events of a lane while some are known to be poison; `name` tells such content from the whole. */
+  /** Returns how to treat the events of a lane while some are known poison; `name` distinguishes that content from the whole. */
   selection(lane: Lane): { readonly selection: Selection; readonly name: string } | undefined;
   /**
-   * Events to take, and rows to insert at once, at most after `from`; undefined: no bound. A range whose parts go well while
-   * the whole does not (too much memory, say) is stored in halves, and these in halves again. A range is never shorter than
-   * a record, so the rows of a record of many events go in one after the other, before its changes and the cursor.
+   * Returns the maximum of events to take, and of rows per insert, after `from`; `undefined` means no limit. A range whose parts
+   * succeed while the whole fails (out of memory, for example) is stored in halves, and these in halves again. A range is never
+   * shorter than a record, so the rows of a record with many events are inserted in sequence, before its changes and the cursor.
    */
   eventsMax(lane: Lane, from: number): number | undefined;
   /** Runs work on records of a lane; a failure makes their range suspect. */
   watch<T>(lane: Lane, from: number, records: readonly StoredRecord[], work: () => Promise<T>): Promise<T>;
   watchWindow(window: Window, work: () => Promise<void>): Promise<void>;
   stored(window: Window): void;
-  /** Searches the suspect range, if it has failed often enough. Nothing else may be under way. */
+  /** Searches the suspect range, if it has failed often enough. No other work may be in progress. */
   search(log: Log): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export function createPoisonSearch(deps: SearchDeps): PoisonSearch {
     try {
       return await work();
     } catch (error) {
-      if (!(await isOfStores(deps.db, error))) suspectRange(lane, from, to);
+      if (!(await isStoreFailure(deps.db, error))) suspectRange(lane, from, to);
       throw error;
     }
   };
@@ -93,17 +93,14 @@ export function createPoisonSearch(deps: SearchDeps): PoisonSearch {
       if (suspect === undefined) return;
       const { lane, from, to } = suspect;
       const last = halves[lane]?.from === from ? halves[lane].events : undefined;
-      // What has been cut once is cut again at the next failure.
+      // A range that was halved before is halved again at the next failure.
       if (suspect.failures < (last === undefined ? failuresMax : 1)) return;
       const { found, events } = await searchRange(deps, suspect, poison[lane]);
       if (found.length === 0) halves[lane] = { from, events: half(Math.min(events, last ?? events)) };
       for (const place of found) poison[lane].set(keyOf(place.seq, place.index), place);
       suspect = undefined;
       if (found.length > 0) {
-        log.error(
-          { lane, from, to, events: found.length },
-          'events that cannot be stored were set aside as dead letters',
-        );
+        log.error({ lane, from, to, events: found.length }, 'poison events set aside as dead letters');
       }
     },
   };
@@ -137,41 +134,41 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
       await tryWindow(deps, window, `${window.token}:try-${first}-${end}`);
       return true;
     } catch (error) {
-      if (await isOfStores(deps.db, error)) throw error;
+      if (await isStoreFailure(deps.db, error)) throw error;
       return false;
     } finally {
       builder.reset();
     }
   };
   builder.reset();
-  // Processes nothing, but passes every event: bodies may hold more events than were good on arrival.
+  // Processes nothing, but visits every event: bodies may contain more events than were valid on arrival.
   await builder.build({ ...input, selection: note });
   const poison = await bisect(places.length, probe);
   return { found: poison.flatMap((at) => places[at] ?? []), events: places.length };
 }
 
 /**
- * Whether the range, whatever is in it, is not to blame. What a driver says of a connection that it lost has many forms; but right
- * after such a failure the metadata store does not answer.
+ * Returns whether a failure was caused by a store and not by the content of the range. Drivers report a lost connection in many
+ * ways; but right after such a failure the metadata store does not answer.
  */
-async function isOfStores(db: Metadata, error: unknown): Promise<boolean> {
+async function isStoreFailure(db: Metadata, error: unknown): Promise<boolean> {
   const others = [StoreUnavailableError, MetadataUnreadError, SlotLostError, ProfileConflictError, ProjectSpreadError];
-  return others.some((each) => error instanceof each) || !(await isThere(db));
+  return others.some((each) => error instanceof each) || !(await isReachable(db));
 }
 
-async function isThere(db: Metadata): Promise<boolean> {
+async function isReachable(db: Metadata): Promise<boolean> {
   try {
     await db.selectFrom('slots').select('slot').limit(1).execute();
     return true;
   } catch {
-    // Whoever asked has an error of its own to tell.
+    // The caller reports the error that it has.
     return false;
   }
 }
 
 class RolledBack extends Error {}
 
-/** Inserts the rows (under a token of their own; identity removes what is double) and tries the transaction without keeping it. */
+/** Inserts the rows (under a separate token; their identity removes duplicates), tries the transaction and rolls it back. */
 async function tryWindow({ db, hold, store, clock }: SearchDeps, window: Window, token: string): Promise<void> {
   if (window.rows.rows > 0) await store.insertBatch(window.rows, token);
   try {
@@ -189,20 +186,20 @@ const failuresWithoutSuccessMax = 40;
 const probesMax = 2000;
 
 type Part = readonly [from: number, to: number];
-/** Tries events [from, to) without keeping anything. */
+/** Tries events [from, to) without committing anything. */
 type Probe = (from: number, to: number) => Promise<boolean>;
 
-/** It could not be told which events are poison: most likely none is. */
+/** The search could not determine which events are poison: most likely none is. */
 export class InconclusiveError extends Error {
   override name = 'InconclusiveError';
 }
 
 /**
- * Finds the poison events, which make a range fail, by trying ever smaller parts of it. `probe` tries events [from, to) of the range
- * without committing anything and says whether they went well; it throws when the stores are away.
+ * Finds the poison events that make a range fail by trying ever smaller parts of it. `probe` tries events [from, to) of the range
+ * without committing anything and returns whether they succeeded; it throws when the stores are unavailable.
  *
- * An event is poison only when others of the range go well: a store that refuses everything is in trouble itself, and no
- * event may be set aside for that.
+ * An event is poison only when others of the range succeed: a store that refuses everything has a fault itself, and no event may
+ * be set aside because of that.
  */
 export async function bisect(count: number, probe: Probe): Promise<readonly number[]> {
   const suspects: number[] = [];
@@ -226,7 +223,7 @@ export async function bisect(count: number, probe: Probe): Promise<readonly numb
   return confirm(suspects, control, probe, count);
 }
 
-/** Trouble of the stores that came and went must not make an event poison: it fails again, and others go well just then. */
+/** Confirms suspects, so that a temporary fault of a store condemns no event: it has to fail again while others succeed. */
 async function confirm(
   suspects: readonly number[],
   control: Part | undefined,
@@ -244,5 +241,5 @@ async function confirm(
 }
 
 function inconclusive(count: number): InconclusiveError {
-  return new InconclusiveError(`expected some of ${count} events to be stored, got: none; the events wait`);
+  return new InconclusiveError(`expected some of ${count} events to be stored, got none; the events wait`);
 }

@@ -14,8 +14,8 @@ export type Replay =
   | { readonly ok: false; readonly code: WarningType; readonly detail: string };
 
 /**
- * A dead letter as a batch for the door, on its lane and with the time at which it first arrived. What would only come back
- * as a dead letter again is not sent. An event without a uuid gets one from the dead letter, so that replaying it twice
+ * Turns a dead letter into a batch for ingestion, on its lane and with its original time of arrival. An event that would only become
+ * a dead letter again is not sent. An event without a uuid gets one derived from the dead letter, so that replaying it twice
  * stores it once.
  */
 export function prepareReplay(
@@ -32,7 +32,7 @@ export function prepareReplay(
   if (!verdict.ok) return { ok: false, code: verdict.code, detail: verdict.detail };
   const uuidAt = fieldFrom(scan, 0, 'uuid');
   const hasUuid = uuidAt >= 0 && !isNullAt(scan.json, uuidAt) && scan.json[uuidAt + 1] !== 0x22;
-  // Of a repeated key the last one counts, so this one does.
+  // The last of repeated keys counts, so this one does.
   const tail = hasUuid ? '' : `,"uuid":"${derivedId('replay', letter.id)}"`;
   const body = Buffer.concat([
     Buffer.from(`{"historical_migration":${lane === 'historical'},"batch":[`),
@@ -44,7 +44,7 @@ export function prepareReplay(
   return { ok: true, batch: { ...batch, ...(rowsStored === 1 && { rowsStored: true }) } };
 }
 
-/** The event scanned as the only element of a batch, or why it is none. */
+/** Scans the event as the only element of a batch; returns the reason as text if it is not one. */
 function scanOne(event: Buffer, eventBytesMax: number) {
   try {
     const scan = scanBatch(Buffer.concat([Buffer.from('['), event, Buffer.from(']')]), scanLimits(eventBytesMax));

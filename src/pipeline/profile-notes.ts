@@ -1,7 +1,7 @@
 import { noChanges } from './persons/registers.ts';
 import type { EventDraft } from './event-draft.ts';
 
-/** What of an event concerns persons and groups. */
+/** The part of an event that concerns persons and groups. */
 export type ProfileDraft = Pick<
   EventDraft,
   'projectId' | 'distinctId' | 'micros' | 'uuid' | 'person' | 'groups' | 'warnings'
@@ -11,7 +11,7 @@ interface Touch {
   readonly kind: 'touch';
   readonly projectId: number;
   readonly distinctId: string;
-  /** Of the earliest event. */
+  /** Time of the earliest event. */
   micros: number;
 }
 
@@ -25,13 +25,13 @@ interface Change {
 export type ProfileNote = Readonly<Touch> | Change;
 
 /**
- * What the events of a window say of persons and groups that other slots change, too: in projects that are spread. It is done to
- * them in the window's transaction (write-noted-profiles.ts), from what the store has then, so that nothing else of the window has
- * to be done again when another slot was faster.
+ * Collects changes of a window to persons and groups that other slots change as well, in spread projects. They are applied in the
+ * window's transaction (`writeNotedProfiles` in store-window.ts) to what the store contains then, so that nothing else of the window
+ * has to be repeated when another slot was faster.
  */
 export class ProfileNotes {
   #notes: (Touch | Change)[] = [];
-  /** By project and id. That an id is seen once more can only make its person older, wherever in the window it is noted. */
+  /** By project and id. Seeing an id again can only make its person older, wherever in the window it is noted. */
   #touched = new Map<number, Map<string, Touch>>();
 
   touch(projectId: number, distinctId: string, micros: number): void {

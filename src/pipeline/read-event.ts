@@ -19,12 +19,13 @@ import { storedId } from '../wire/batch/stored-id.ts';
 
 export type Parse = (text: string) => JsonValue;
 
-/** Stands for properties that nobody has read yet: their text is all there is. */
+/** Represents properties that have not been parsed: only their text exists. */
 export const unread: JsonObject = Object.freeze({});
 
 /**
- * A valid event as an object: its fields, its time, its uuid, `$ip`, and `$set`/`$set_once` at their one place.
- * `parse`: exact, unless somebody calculates with the values.
+ * Reads a valid event into an object: its fields, time, uuid, `$ip`, and `$set`/`$set_once` inside the properties.
+ *
+ * @param parse keeps every digit, unless the caller calculates with the values
  */
 export function readEvent(
   context: RecordContext,
@@ -82,7 +83,7 @@ function readText(scan: ScannedBatch, index: number, field: Field): string {
   return from >= 0 && isStringAt(scan.json, from) ? stringAt(scan.json, from, fieldTo(scan, index, field)) : '';
 }
 
-/** At most 60 characters of what was sent, for a warning; a text without its quotes. */
+/** Returns at most 60 characters of what was sent, for a warning; strings without their quotes. */
 function readRaw(scan: ScannedBatch, index: number, field: Field): string | null {
   const from = fieldFrom(scan, index, field);
   if (from < 0) return null;
@@ -103,14 +104,14 @@ function readObject(scan: ScannedBatch, index: number, field: Field, parse: Pars
   return parse(textAt(scan.json, from, fieldTo(scan, index, field))) as JsonObject;
 }
 
-/** Text of the properties with `$ip`, of an event in which nothing else has to be looked at; undefined: look. */
+/** Returns the text of the properties with `$ip`; undefined when the properties have to be parsed. */
 function plainText(context: RecordContext, scan: ScannedBatch, index: number): string | undefined {
   const base = index * spanStride;
   const flags = scan.spans[base + span.flags] as number;
   const hasSet = (scan.spans[base + span.set] as number) >= 0 || (scan.spans[base + span.setOnce] as number) >= 0;
   if ((flags & eventFlag.special) !== 0 || hasSet) return undefined;
   const from = fieldFrom(scan, index, 'properties');
-  // What is valid and no object stands for an empty one.
+  // A valid value other than an object counts as an empty object.
   const isEmpty = (flags & eventFlag.emptyProperties) !== 0 || !isObjectAt(scan.json, from);
   const text = isEmpty ? '{}' : textAt(scan.json, from, fieldTo(scan, index, 'properties'));
   if (context.ip === undefined || (flags & eventFlag.hasIp) !== 0) return text;
@@ -123,8 +124,8 @@ function withIp(text: string, ip: string, isEmpty: boolean): string {
 }
 
 /**
- * Properties as they are stored. `$sent_at` is not added: it differs from one delivery of an event to the next, and what
- * is sent again must be the same event.
+ * Reads the properties as they are stored. `$sent_at` is not added: it differs between deliveries of an event, and an event that is
+ * sent again must stay the same.
  */
 function readProperties(
   context: RecordContext,
@@ -145,7 +146,7 @@ function readProperties(
   return { properties, text: set || setOnce ? null : text };
 }
 
-/** Clients may put `$set` beside the properties or among them; among them is where it is stored. The one beside wins. */
+/** Merges a top-level `$set` into the properties, where it is stored. Clients may send either; the top-level one wins. */
 function mergeTopLevel(properties: JsonObject, key: '$set' | '$set_once', top: JsonObject | null): boolean {
   if (top === null) return false;
   const own: JsonValue | undefined = properties[key];

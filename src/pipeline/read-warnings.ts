@@ -12,7 +12,7 @@ export interface WarningSummary {
   readonly hours: { readonly hour: string; readonly count: number }[];
 }
 
-/** Most frequent type first. ISO 8601: `after` the start of an hour, `before` any time. */
+/** Returns the most frequent type first. `after` (start of an hour) and `before` (any time) are ISO 8601. */
 export async function summarizeWarnings(
   db: Queries,
   projectId: number,
@@ -48,7 +48,7 @@ export interface WarningHour {
   readonly samples: readonly Record<string, unknown>[];
 }
 
-/** Newest hour first. ISO 8601: `after` the start of an hour, `before` any time. */
+/** Returns the newest hour first. `after` (start of an hour) and `before` (any time) are ISO 8601. */
 export async function listWarningHours(
   db: Queries,
   { projectId, type }: { readonly projectId: number; readonly type: string },
@@ -76,7 +76,7 @@ export async function listWarningHours(
   }));
 }
 
-/** As the API writes names, whatever the step calls them that gave the warning. */
+/** Converts names to the API's spelling, whatever the step that warned calls them. */
 function readSamples(text: string): Record<string, unknown>[] {
   const samples = JSON.parse(text) as Record<string, unknown>[];
   return samples.map((sample) =>

@@ -2,17 +2,17 @@ import { fieldFrom, fieldTo, isStringAt } from '../wire/batch/spans.ts';
 import type { ScannedBatch } from '../wire/batch/scanned-batch.ts';
 
 /**
- * Remembers of recent events who they are and what they held, as hashes of their bytes: 12 bytes each, in a table where a later event
- * may take the place of an earlier one. What it forgets is not found; nothing else depends on it.
+ * Remembers identity and content of recent events as hashes of their bytes: 12 bytes each, in a table where a later event may
+ * replace an earlier one. A replaced event is not found; nothing else depends on it.
  */
 export interface RecentContents {
-  /** Whether an event of the same project, uuid, name, distinct_id and day came before with another time or other properties. */
+  /** Whether an earlier event had the same project, uuid, name, distinct_id and day, but another time or other properties. */
   isOther(projectId: number, scan: ScannedBatch, index: number): boolean;
 }
 
 const slots = 2 ** 16;
 const wordsPerSlot = 3;
-/** `"2026-11-20` of a text. */
+/** Length of `"2026-11-20`. */
 const dayBytes = 11;
 
 export function createRecentContents(): RecentContents {
@@ -48,7 +48,7 @@ export function createRecentContents(): RecentContents {
 
 type Field = 'uuid' | 'name' | 'distinctId' | 'properties';
 
-/** Four bytes at a time, as MurmurHash3 mixes them; nothing where there is no span. */
+/** Hashes four bytes at a time as MurmurHash3 does; a missing span adds nothing. */
 function hash(view: DataView, from: number, to: number, seed: number): number {
   let state = seed ^ (to - from);
   let at = from;

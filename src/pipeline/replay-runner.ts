@@ -10,7 +10,7 @@ import {
   claimReplay,
   endReplay,
   expireReplay,
-  giveBack,
+  releaseInvalid,
   lettersOfReplay,
   noteReplayError,
   renewReplay,
@@ -22,19 +22,19 @@ export interface ReplayRunnerDeps {
   readonly db: Metadata;
   readonly ingest: Ingest;
   readonly clock: Clock;
-  /** Of leases; default that of `db`. */
+  /** Clock of leases. Default: that of `db`. */
   readonly databaseClock?: DatabaseClock;
   readonly log: Log;
-  /** Largest event that the pipeline takes, in bytes of JSON. */
+  /** Largest event that the pipeline accepts, in bytes of JSON. */
   readonly eventBytesMax: number;
   /** Aborted when the service stops. */
   readonly signal: AbortSignal;
-  /** Between looks for work, ms. */
+  /** Poll interval, ms. */
   readonly pollMs?: number;
   readonly leaseMs?: number;
 }
 
-/** Letters in hand at once: each may have 1 MB. */
+/** Letters held in memory at the same time: each may have 1 MB. */
 const lettersAtOnce = 20;
 const pauseMsMax = 30_000;
 const defaultPollMs = 1000;
@@ -42,7 +42,7 @@ const defaultLeaseMs = 30_000;
 
 type HeldReplayDeps = ReplayRunnerDeps & Required<Pick<ReplayRunnerDeps, 'databaseClock' | 'leaseMs'>>;
 
-/** Does the replays that were asked for, one after the other, until the signal; resolves when it has stopped. */
+/** Runs requested replays one after another until the signal; resolves when it has stopped. */
 export async function runReplays(deps: ReplayRunnerDeps): Promise<void> {
   const { db, log, signal, pollMs = defaultPollMs, leaseMs = defaultLeaseMs } = deps;
   const { databaseClock = createDatabaseClock(db) } = deps;
@@ -51,7 +51,7 @@ export async function runReplays(deps: ReplayRunnerDeps): Promise<void> {
     try {
       held = await claimReplay(db, await databaseClock.now(), leaseMs);
     } catch (err) {
-      log.warn({ err }, 'could not look for replays of dead letters; trying again');
+      log.warn({ err }, 'failed to claim a dead-letter replay; retrying');
     }
     if (held === undefined) await pause(pollMs, signal);
     else await runReplay({ ...deps, databaseClock, leaseMs }, held);
@@ -65,11 +65,11 @@ async function runReplay(deps: HeldReplayDeps, first: HeldReplay): Promise<void>
     leaseMs,
     renew: async () => renewReplay(db, first, (await databaseClock.now()) + leaseMs),
     onLost: () => lost.abort(),
-    onTrouble: (err) => log.warn({ err, replay: first.id }, 'could not renew the lease of a replay of dead letters'),
+    onTrouble: (err) => log.warn({ err, replay: first.id }, 'failed to renew the lease of a dead-letter replay'),
   });
   const stopped = AbortSignal.any([signal, lost.signal]);
   let held: HeldReplay | undefined = first;
-  let troubles = 0;
+  let failures = 0;
   while (held !== undefined && !stopped.aborted) {
     try {
       const letters: DeadLetter[] = await lettersOfReplay(db, held.id, lettersAtOnce);
@@ -78,20 +78,20 @@ async function runReplay(deps: HeldReplayDeps, first: HeldReplay): Promise<void>
         break;
       }
       held = await replayLetters(deps, held, letters);
-      troubles = 0;
+      failures = 0;
     } catch (error) {
-      // The door or the store is away or full: nothing is lost, it goes on when they are back.
-      log.warn({ err: error, replay: first.id }, 'a replay of dead letters waits');
+      // Ingestion or the store is unavailable or full: nothing is lost, and the replay resumes when they are back.
+      log.warn({ err: error, replay: first.id }, 'dead-letter replay stalled, retrying');
       await noteReplayError(db, first, messageOf(error)).catch(() => undefined);
-      await pause(Math.min(1000 * 2 ** troubles++, pauseMsMax), stopped);
+      await pause(Math.min(1000 * 2 ** failures++, pauseMsMax), stopped);
     }
   }
   await release();
-  // Stopped in the middle: the next worker need not wait for the lease to run out.
+  // After a stop the next worker need not wait for the lease to expire.
   if (signal.aborted) await expireReplay(db, first).catch(() => undefined);
 }
 
-/** Undefined: it is held no more. */
+/** Returns undefined when the lease is lost. */
 async function replayLetters(
   { db, ingest, clock, eventBytesMax }: ReplayRunnerDeps,
   held: HeldReplay,
@@ -103,13 +103,13 @@ async function replayLetters(
       const replay = prepareReplay(letter, undefined, { requestId: `replay ${held.id}`, eventBytesMax });
       if (!replay.ok) return void failed.push({ id: letter.id, code: replay.code, detail: replay.detail });
       await ingest.accept(replay.batch);
-      // Accepted first, marked then: a crash between the two replays it again, which stores it once.
+      // Accepted before it is marked: a crash in between replays it again, which stores it once.
       await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
     }),
   );
   const refused = sent.find((each) => each.status === 'rejected');
   if (refused !== undefined) throw refused.reason;
-  return giveBack(db, held, failed);
+  return releaseInvalid(db, held, failed);
 }
 
 function messageOf(error: unknown): string {

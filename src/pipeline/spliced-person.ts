@@ -1,6 +1,6 @@
-/** What an event that is copied as bytes has to do with its person. */
+/** Finds and updates the person of an event that is copied as bytes. */
 import { span, spanStride, type ScannedBatch } from '../wire/batch/scanned-batch.ts';
-import type { Saying } from './persons/pending-changes.ts';
+import type { PropertyOp } from './persons/pending-changes.ts';
 import type { Person } from './persons/person.ts';
 import type { PersonStore } from './persons/person-store.ts';
 import type { OpenRecord } from './open-record.ts';
@@ -8,8 +8,8 @@ import type { OpenRecord } from './open-record.ts';
 const openObject = 0x7b;
 const openArray = 0x5b;
 
-/** Whether the properties say something of a person; a `$set` that is no object says nothing. */
-export function saysOfPerson({ json, spans }: ScannedBatch, index: number): boolean {
+/** Returns whether the properties change a person; a `$set` that is not an object does not. */
+export function changesPerson({ json, spans }: ScannedBatch, index: number): boolean {
   const base = index * spanStride;
   const set = spans[base + span.ownSet] as number;
   if (set >= 0 && json[set] === openObject) return true;
@@ -19,13 +19,13 @@ export function saysOfPerson({ json, spans }: ScannedBatch, index: number): bool
   return unset >= 0 && (json[unset] === openObject || json[unset] === openArray);
 }
 
-/** Whether the event's person is known to be no younger than the event, told without a look at it. False: ask `findPerson`. */
+/** Returns whether the event's person is known to be at least as old as the event, without reading it. False: use `findPerson`. */
 export function hasOlderPerson(persons: PersonStore, { context, scan, splicer }: OpenRecord, index: number): boolean {
   const micros = splicer.micros[index] as number;
   return persons.recent.wasCreatedBy(micros, context.projectId, scan.json, idFrom(scan, index), idTo(scan, index));
 }
 
-/** The event's person, if it is in memory. */
+/** Returns the event's person if it is in memory. */
 export function findPerson(
   persons: PersonStore,
   { context, scan, splicer }: OpenRecord,
@@ -38,7 +38,7 @@ export function findPerson(
   return person;
 }
 
-/** The person of an id that nobody has; its next event finds it without a string of the id. */
+/** Creates the person of an unused id; its next event finds it without creating a string of the id. */
 function createPerson(persons: PersonStore, { context, scan, splicer }: OpenRecord, index: number): Person {
   const person = persons.create(context.projectId, splicer.distinctId(index), splicer.micros[index] as number);
   remember(persons, scan, index, person);
@@ -49,7 +49,7 @@ function remember(persons: PersonStore, scan: ScannedBatch, index: number, perso
   persons.recent.remember(person, scan.json, idFrom(scan, index), idTo(scan, index));
 }
 
-/** The bytes of the id, without its quotes. */
+/** Start of the id's bytes, without the quote. */
 function idFrom({ spans }: ScannedBatch, index: number): number {
   return (spans[index * spanStride + span.distinctId] as number) + 1;
 }
@@ -58,7 +58,7 @@ function idTo({ spans }: ScannedBatch, index: number): number {
   return (spans[index * spanStride + span.distinctId + 1] as number) - 1;
 }
 
-/** Does to its person what the event says. The person was loaded if there is one. */
+/** Applies the event to its person, which has been loaded if it exists. */
 export function updateSpliced(persons: PersonStore, record: OpenRecord, index: number): void {
   const { scan, splicer } = record;
   const micros = splicer.micros[index] as number;
@@ -66,24 +66,24 @@ export function updateSpliced(persons: PersonStore, record: OpenRecord, index: n
   if (known !== undefined && micros < known.createdAt) persons.lowerCreatedAt(known, micros);
   const person = known ?? createPerson(persons, record, index);
   // The order of applyChanges.
-  learn(persons, person, scan, index, 'setOnce', micros);
-  learn(persons, person, scan, index, 'set', micros);
-  learn(persons, person, scan, index, 'unset', micros);
+  stage(persons, person, scan, index, 'setOnce', micros);
+  stage(persons, person, scan, index, 'set', micros);
+  stage(persons, person, scan, index, 'unset', micros);
 }
 
 const spanOf = { setOnce: span.ownSetOnce, set: span.ownSet, unset: span.ownUnset } as const;
 
-function learn(
+function stage(
   persons: PersonStore,
   person: Person,
   { json, spans }: ScannedBatch,
   index: number,
-  saying: Saying,
+  op: PropertyOp,
   micros: number,
 ): void {
-  const cell = index * spanStride + spanOf[saying];
+  const cell = index * spanStride + spanOf[op];
   const from = spans[cell] as number;
   if (from < 0) return;
-  const isSaid = json[from] === openObject || (saying === 'unset' && json[from] === openArray);
-  if (isSaid) persons.learn(person, saying, micros, json, from, spans[cell + 1] as number);
+  const isOp = json[from] === openObject || (op === 'unset' && json[from] === openArray);
+  if (isOp) persons.stage(person, op, micros, json, from, spans[cell + 1] as number);
 }

@@ -12,8 +12,8 @@ import { receivedAt, uuid } from '../../test/support/pipeline.ts';
 import { decodeRows } from '../../test/support/event-store-double.ts';
 import { readEvent } from './read-event.ts';
 import { readGroups } from './steps/read-groups.ts';
-import { saysOfPerson } from './spliced-person.ts';
-import { settleProfile } from './steps/settle-profile.ts';
+import { changesPerson } from './spliced-person.ts';
+import { resolveProfile } from './steps/resolve-profile.ts';
 
 const limits = { scan: scanLimits(100_000), inflatedBytesMax: 1_000_000 };
 const dayMicros = 86_400_000_000;
@@ -49,8 +49,8 @@ function rowsOf(event: string, sender: Sender) {
     fast = { id: splicer.distinctId(0), row: decodeRows(writer.take())[0] };
   }
   const draft = readEvent(context, scan, 0, parseExact);
-  const says = saysOfPerson(scan, 0);
-  if (settleProfile(draft) !== undefined || readGroups(draft) !== undefined)
+  const says = changesPerson(scan, 0);
+  if (resolveProfile(draft) !== undefined || readGroups(draft) !== undefined)
     return { fast, slow: undefined, draft, says };
   writer.write({
     projectId: 7,

@@ -6,16 +6,16 @@ import type { EventRowWriter } from '../stores/events/rows.ts';
 import type { RecordContext } from './event-draft.ts';
 import { distinctIdCharsMax } from '../wire/batch/limits.ts';
 import { notEventNames } from '../wire/batch/not-events.ts';
-import { saysOfPerson } from './spliced-person.ts';
+import { changesPerson } from './spliced-person.ts';
 import { profileEvents, saysNothing } from '../wire/contract/profile-events.ts';
 
 /**
- * The fast path: an event of which nobody needs the properties goes into its row as the bytes that came, without an
- * object of its own. Everything else takes the other path, and both give the same row.
+ * The fast path: an event whose properties are not needed is copied into its row as received, without an object. All others take
+ * the path of drafts, and both produce the same row.
  */
 
-/** Names that mean something beyond being stored. Other `$` names ($pageview, $autocapture) are plain events. */
-const meaningful = new Set([...profileEvents, ...notEventNames]);
+/** Names with an effect beyond being stored. Other `$` names ($pageview, $autocapture) are plain events. */
+const withEffect = new Set([...profileEvents, ...notEventNames]);
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -23,14 +23,13 @@ const dash = 0x2d;
 const openObject = 0x7b;
 const noBytes = new Uint8Array(0);
 
-/** How the rows of one record are spliced. */
+/** Splices the rows of one record. */
 export interface Splicer {
-  /** Whether the event may take the fast path. The other functions are for those that may. */
+  /** Whether the event can take the fast path. The other functions are for those that can. */
   accepts(index: number): boolean;
-  /** Its distinct_id. */
   distinctId(index: number): string;
   write(writer: EventRowWriter, index: number): void;
-  /** Times of the events accepted, µs since the epoch. */
+  /** Times of the accepted events, µs since the epoch. */
   readonly micros: Float64Array;
 }
 
@@ -60,7 +59,7 @@ export function createSplicer(context: RecordContext, scan: ScannedBatch): Splic
   };
   const at = (index: number, field: number): number => spans[index * spanStride + field] as number;
   const needsIp = (flags: number): boolean => ip !== undefined && (flags & eventFlag.hasIp) === 0;
-  /** As resolveTimestamp for the plain case; false: let that one decide. */
+  /** Does what resolveTimestamp does in the plain case; returns false in all others. */
   const readTime = (index: number): boolean => {
     const from = at(index, span.timestamp);
     if (from < 0 || json[from] !== quote) return false;
@@ -99,7 +98,7 @@ export function createSplicer(context: RecordContext, scan: ScannedBatch): Splic
   };
 }
 
-/** Name, id and uuid are texts without escapes, within their limits; properties is an object. The event is known to be valid. */
+/** Returns whether name, id and uuid are strings without escapes, within their limits, and properties is an object. The event is valid. */
 function hasPlainFields(scan: ScannedBatch, index: number, flags: number): boolean {
   const { json, spans } = scan;
   const base = index * spanStride;
@@ -107,7 +106,7 @@ function hasPlainFields(scan: ScannedBatch, index: number, flags: number): boole
   if (props < 0 || json[props] !== openObject) return false;
   const uuid = spans[base + span.uuid] as number;
   if (uuid < 0 || (spans[base + span.uuid + 1] as number) - uuid !== 38 || json[uuid] !== quote) return false;
-  // Of the spellings of a UUID that have 36 characters, the one with dashes.
+  // A UUID has several spellings of 36 characters; only the one with dashes is plain.
   if (json[uuid + 9] !== dash) return false;
   const id = spans[base + span.distinctId] as number;
   const idTo = spans[base + span.distinctId + 1] as number;
@@ -117,7 +116,7 @@ function hasPlainFields(scan: ScannedBatch, index: number, flags: number): boole
   if (!isPlain(json, name + 1, nameTo - 1)) return false;
   if ((flags & eventFlag.dollarName) === 0) return true;
   const text = plainText(json, name + 1, nameTo - 1);
-  return !meaningful.has(text) && !(saysNothing.has(text) && saysOfPerson(scan, index));
+  return !withEffect.has(text) && !(saysNothing.has(text) && changesPerson(scan, index));
 }
 
 function isPlain(json: Buffer, from: number, to: number): boolean {

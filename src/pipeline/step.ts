@@ -10,7 +10,7 @@ import type { ProfileNotes } from './profile-notes.ts';
 import type { WindowResults } from './window-results.ts';
 import type { WindowRows } from './window-rows.ts';
 
-/** What the steps work with. */
+/** Dependencies of the steps. */
 export interface StepDeps {
   readonly projects: KnownProjects;
   readonly chains: TransformChains;
@@ -24,5 +24,5 @@ export interface StepDeps {
   readonly live: LiveNotes;
 }
 
-/** Takes the events of a record one step further: those whose state is the step's business. */
+/** Processes those events of a record whose state the step handles. */
 export type Step = (record: OpenRecord) => void;

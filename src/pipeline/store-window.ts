@@ -28,27 +28,28 @@ import { wantForDraft } from './steps/want-records.ts';
 
 export interface StoreDeps {
   readonly db: Metadata;
-  /** Of the slot that the window is of. */
+  /** Holds the window's slot. */
   readonly hold: SlotHold;
   readonly reader: Pick<EventLogReader, 'commit'>;
   readonly clock: Clock;
   readonly failpoint: Failpoint;
-  /** Inserts, trying again while the store is away. */
+  /** Inserts rows, retrying while the store is unavailable. */
   readonly insert: (window: Window) => Promise<void>;
-  /** Told of each time that another slot had changed the same persons or groups. */
+  /** Called whenever another slot has changed the same persons or groups. */
   readonly onConflict?: () => void;
 }
 
-/** Tries of a transaction beside other slots; the next one has its projects alone. */
+/** Attempts of a transaction concurrent with other slots; the next attempt locks its projects exclusively. */
 const sharedTriesMax = 3;
 
 /**
  * Stores one window so that a crash at any point leaves its events stored once and counted once:
- * 1. the end of the range goes on record, so that a restart reads exactly this range again;
- * 2. the rows go into the event store under a token named after the range, which drops a repetition;
- * 3. everything else goes into the metadata store in one transaction, together with the cursor;
- * 4. the log may forget the range.
- * Errors: SlotLostError, when another worker has the slot; it stores the range, this one stores nothing more.
+ * 1. the end of the range is recorded, so that a restart reads exactly this range again;
+ * 2. the rows are inserted into the event store under a token named after the range, which drops a repetition;
+ * 3. everything else is written to the metadata store in one transaction, together with the cursor;
+ * 4. the log may delete the range.
+ *
+ * @throws SlotLostError when another worker has the slot; that worker stores the range, this one stores nothing more
  */
 export async function storeWindow(deps: StoreDeps, window: Window): Promise<void> {
   const { db, hold, failpoint } = deps;
@@ -62,7 +63,7 @@ export async function storeWindow(deps: StoreDeps, window: Window): Promise<void
   failpoint('after_log_commit');
 }
 
-/** Where another slot has changed persons meanwhile the transaction is done again, and nothing else. */
+/** Repeats only the transaction when another slot has changed the same persons in the meantime. */
 async function commitWindow({ db, hold, clock, onConflict }: StoreDeps, window: Window): Promise<void> {
   for (let tries = 0; ; tries++) {
     const alone = tries >= sharedTriesMax;
@@ -76,7 +77,7 @@ async function commitWindow({ db, hold, clock, onConflict }: StoreDeps, window: 
   }
 }
 
-/** One insert each, under tokens of their own: a part that is inserted again is dropped like a whole window. */
+/** Yields one insert each, with separate tokens: a part that is inserted again is dropped like a whole window. */
 function* rowParts(window: Window): Generator<Window> {
   const { earlierRows, token } = window;
   for (const [at, rows] of earlierRows.entries()) {
@@ -85,7 +86,7 @@ function* rowParts(window: Window): Generator<Window> {
   yield earlierRows.length === 0 ? window : { ...window, token: `${token}:last-of-${earlierRows.length + 1}` };
 }
 
-/** Everything of a window but its rows, without what belongs to projects that are gone. `now` in ms; `alone`: see changesToWrite. */
+/** Writes everything of a window except its rows, without changes of deleted projects. `now` in ms; `alone`: see changesToWrite. */
 export async function writeWindow(
   tx: Queries,
   hold: SlotHold,
@@ -107,7 +108,7 @@ export async function writeWindow(
   await advanceCursor(tx, { slot: hold.slot, lane: window.lane }, window.from, window.to);
 }
 
-/** Events for plugins that want to be told; those of a plugin that is too far behind are counted as skipped. */
+/** Queues events for subscribed plugins; those of a plugin that is too far behind are counted as skipped. */
 async function writeDeliveries(tx: Queries, observed: readonly Delivery[], now: number): Promise<void> {
   if (observed.length === 0) return;
   const projectOf = new Map(observed.map(({ configId, projectId }) => [configId, projectId]));
@@ -127,8 +128,10 @@ async function writeDeliveries(tx: Queries, observed: readonly Delivery[], now: 
 }
 
 /**
- * Does to persons and groups what a window has noted, from what the store has now. Belongs into the transaction that moves the
- * cursor. Returns what the events are warned of. Errors: ProfileConflictError, when another slot has changed what it depends on.
+ * Applies a window's notes to persons and groups as the store contains them now. Belongs in the transaction that moves the cursor.
+ * Returns the warnings of the events.
+ *
+ * @throws ProfileConflictError when another slot has changed what the result depends on
  */
 async function writeNotedProfiles(tx: Queries, notes: readonly ProfileNote[]): Promise<readonly WarningCount[]> {
   if (notes.length === 0) return [];
@@ -138,14 +141,14 @@ async function writeNotedProfiles(tx: Queries, notes: readonly ProfileNote[]): P
   persons.begin(1);
   groups.begin(1);
   await load({ persons, groups }, notes);
-  const toGroups = updateGroups({ groups });
+  const applyToGroups = updateGroups({ groups });
   for (const note of notes) {
     if (note.kind === 'touch') persons.touch(note.projectId, note.distinctId, note.micros);
     else {
       const draft: ProfileDraft = { ...note.draft, warnings: [] };
       consult(persons, draft);
       updatePerson(persons, draft);
-      toGroups(draft);
+      applyToGroups(draft);
       for (const warning of draft.warnings) warnings.add(draft.projectId, note.receivedAt, warning);
     }
   }
@@ -159,7 +162,7 @@ interface Profiles {
   readonly groups: GroupStore;
 }
 
-/** Groups first, which are locked: every slot locks in the same order. */
+/** Loads groups first, which are locked: every slot locks in the same order. */
 async function load(profiles: Profiles, notes: readonly ProfileNote[]): Promise<void> {
   const want = wantForDraft(profiles);
   for (const note of notes) {
@@ -170,7 +173,7 @@ async function load(profiles: Profiles, notes: readonly ProfileNote[]): Promise<
   await profiles.persons.load();
 }
 
-/** Of a person who is only seen again nothing is decided: its id goes on to be known, and its creation can only move back. */
+/** A person that is only seen again decides nothing: its id stays known, and its creation can only move back. */
 function consult(persons: PersonStore, { projectId, distinctId, person }: ProfileDraft): void {
   if (person === null || (person.merge === null && person.changes === noChanges)) return;
   persons.consult(projectId, distinctId);

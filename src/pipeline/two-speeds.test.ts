@@ -8,7 +8,7 @@ import type { Lane } from '../log/eventlog.ts';
 import { bumpConfigRevision } from '../stores/metadata/config-revision.ts';
 import { createProject } from '../stores/metadata/projects.ts';
 import { openRecord } from './open-record.ts';
-import { saysOfPerson } from './spliced-person.ts';
+import { changesPerson } from './spliced-person.ts';
 
 const space = fc.constantFrom('', '', '', ' ', '\n\t');
 const value = fc.constantFrom(
@@ -139,7 +139,7 @@ function countTaught(body: string, { lane, ip }: Delivery): number {
   const { splicer, scan } = openRecord(lane, { seq: 1, header: from, body: Buffer.from(body) }, limits);
   let count = 0;
   for (let index = 0; index < scan.count; index++) {
-    if (splicer.accepts(index) && saysOfPerson(scan, index)) count += 1;
+    if (splicer.accepts(index) && changesPerson(scan, index)) count += 1;
   }
   return count;
 }

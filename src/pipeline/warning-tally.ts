@@ -17,7 +17,7 @@ export interface WarningCount {
   readonly samples: WarningOccurrence['details'][];
 }
 
-/** Counts warnings in memory; a window writes them once. */
+/** Counts warnings in memory; each window writes them once. */
 export interface WarningTally {
   /** `receivedAt` in ms since the epoch. */
   add(projectId: number, receivedAt: number, warning: WarningOccurrence): void;
@@ -45,8 +45,8 @@ export function createWarningTally(): WarningTally {
 }
 
 /**
- * Adds to what is counted; the latest samples stay. Belongs into the transaction that moves the cursor. Other slots may add to the
- * same warnings: in one order for all, so that two transactions cannot deadlock.
+ * Adds to the stored counts and keeps the latest samples. Belongs in the transaction that moves the cursor. Other slots may add to
+ * the same warnings: all use the same order, so that two transactions cannot deadlock.
  */
 export async function addWarnings(tx: Queries, counts: readonly WarningCount[]): Promise<void> {
   for (const { projectId, type, hour, count, lastSeen, samples } of counts.toSorted(byKey)) {

@@ -39,40 +39,40 @@ import { parseTimestamp } from '../wire/batch/timestamps.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
 import { createSplicer } from './splicer.ts';
 
-/** A window is full with this much JSON. */
+/** JSON at which a window is full. */
 export const inflatedBytesPerWindow = 32 * 1024 * 1024;
 /**
  * Records whose persons have to be loaded first wait together up to this much JSON. The others are finished one by one,
- * while their bytes are still in the processor's cache, and before the garbage collector learns of them.
+ * while their bytes are still in the processor's cache, and before the garbage collector sees them.
  */
 const waitingBytesMax = 8 * 1024 * 1024;
-/** How long the thread may be busy before it looks at what else is to do. */
+/** How long the thread may be busy before it yields to the event loop. */
 const busyMsMax = 25;
 
 export interface WindowBuilderDeps {
-  /** Id of the reader whose records these are. */
+  /** Id of the log that the records come from. */
   readonly logId: string;
   readonly db: Queries;
   readonly chains: TransformChains;
-  /** Of the plugins in the chains. */
+  /** Storage of the plugins in the chains. */
   readonly storage: WindowStorage;
   readonly clock: Clock;
   readonly limits: BodyLimits;
-  /** Memory for persons, bytes, of all builders. */
+  /** Memory for persons of all builders, bytes. */
   readonly personCacheBytes: number;
-  /** Where readers of the live stream look on. */
+  /** Publishes to readers of the live stream. */
   readonly tap: Tap;
-  /** How many builders share the memory for persons and groups. Default: none but this one. */
+  /** Number of builders that share the memory for persons and groups. Default: this one only. */
   readonly builders?: () => number;
-  /** Of all of them. Default: its own. */
+  /** Shared by all of them. Default: a separate one. */
   readonly rowMemory?: RowMemory;
-  /** What capture hands on of records. Default: nothing. */
+  /** Scans that capture forwards. Default: none. */
   readonly scans?: Pick<ScanReceiver, 'take'> | undefined;
 }
 
 /**
- * Computes windows: records in, rows and changes out. What happens to an event, and in which order, is in order.ts; here is
- * when: record after record, with a wait for transformations and one for persons and groups, each for several records at once.
+ * Computes windows: records in, rows and changes out. order.ts defines what happens to an event and in which order; this class
+ * schedules it: record after record, with one wait for transformations and one for persons and groups, each for several records.
  */
 export class WindowBuilder {
   readonly #deps: WindowBuilderDeps;
@@ -86,11 +86,11 @@ export class WindowBuilder {
   readonly #queue: ChainQueue;
   readonly #live: LiveNotes;
   readonly #order: Order;
-  /** Read, and not stored yet; in order. */
+  /** Records that are read but not stored, in order. */
   #waiting: OpenRecord[] = [];
   #waitingBytes = 0;
-  /** How many of them are understood: the others wait for transformations. */
-  #understood = 0;
+  /** How many of them are resolved: the others wait for transformations. */
+  #resolved = 0;
   #turnStartedAt = 0;
 
   constructor(deps: WindowBuilderDeps) {
@@ -117,7 +117,7 @@ export class WindowBuilder {
     });
   }
 
-  /** Takes up changed configuration; build does so by itself. */
+  /** Loads changed configuration; `build` does so itself. */
   async refresh(): Promise<void> {
     await this.#deps.chains.refresh();
   }
@@ -150,7 +150,7 @@ export class WindowBuilder {
     };
   }
 
-  /** The window is stored for good; its rows are not looked at again. */
+  /** Called when the window is stored; its rows are no longer used. */
   committed(window: Window): void {
     this.#persons.committed(window.number);
     this.#groups.committed(window.number);
@@ -158,13 +158,13 @@ export class WindowBuilder {
     this.#rows.recycle(window.rows);
   }
 
-  /** Somebody else changes persons and groups in the store: they are read again. Only while every window is stored. */
+  /** Drops cached persons and groups after another writer changed them. Allowed only while every window is stored. */
   forgetProfiles(): void {
     this.#persons.reset();
     this.#groups.reset();
   }
 
-  /** Forgets everything that is not stored: the next window starts from the store's truth. */
+  /** Drops everything that is not stored: the next window starts from what the store contains. */
   reset(): void {
     this.#persons.reset();
     this.#groups.reset();
@@ -179,7 +179,7 @@ export class WindowBuilder {
     this.#clearWaiting();
   }
 
-  /** Record after record, until the window is full; returns the last one's seq. */
+  /** Takes records until the window is full; returns the last one's seq. */
   async #takeRecords(input: WindowInput): Promise<number> {
     const { exactEnd, waitedMsMax = Infinity } = input;
     const startedAt = performance.now();
@@ -191,10 +191,10 @@ export class WindowBuilder {
       end = found.seq;
       if (record !== undefined) {
         bytes += record.bytes;
-        const isWaitOver = await this.#take(record);
-        isTimeUp = isWaitOver && performance.now() - startedAt > waitedMsMax;
+        const hasWaited = await this.#take(record);
+        isTimeUp = hasWaited && performance.now() - startedAt > waitedMsMax;
       }
-      await this.#breathe();
+      await this.#yieldToLoop();
       if (exactEnd === undefined && (bytes >= inflatedBytesPerWindow || isTimeUp)) break;
     }
     await this.#store();
@@ -218,36 +218,36 @@ export class WindowBuilder {
     }
   }
 
-  /** As far as the record comes without a wait, unless it is time for one. True: it was one for transformations. */
+  /** Processes the record until it has to wait, and waits if enough records do. Returns whether it waited for transformations. */
   async #take(record: OpenRecord): Promise<boolean> {
     run(this.#order.read, record);
     this.#waiting.push(record);
     this.#waitingBytes += record.bytes;
     const isQueued = !this.#queue.isEmpty;
-    if (!isQueued) this.#understand();
+    if (!isQueued) this.#resolveDrafts();
     const wantsAny = isQueued || this.#persons.wantsAny || this.#groups.wantsAny;
     if (wantsAny && this.#waitingBytes < waitingBytesMax && !this.#queue.isFull) return false;
     await this.#store();
     return isQueued;
   }
 
-  #understand(): void {
-    for (; this.#understood < this.#waiting.length; this.#understood++) {
-      run(this.#order.understand, this.#waiting[this.#understood] as OpenRecord);
+  #resolveDrafts(): void {
+    for (; this.#resolved < this.#waiting.length; this.#resolved++) {
+      run(this.#order.resolve, this.#waiting[this.#resolved] as OpenRecord);
     }
   }
 
-  /** Finishes the records that wait, and gives their memory back. */
+  /** Finishes the waiting records and releases their memory. */
   async #store(): Promise<void> {
     if (!this.#queue.isEmpty) await this.#queue.run();
-    this.#understand();
+    this.#resolveDrafts();
     if (this.#persons.wantsAny || this.#groups.wantsAny) {
       await Promise.all([this.#persons.load(), this.#groups.load()]);
     }
     for (const record of this.#waiting) {
       run(this.#order.store, record);
       record.free();
-      await this.#breathe();
+      await this.#yieldToLoop();
     }
     this.#clearWaiting();
   }
@@ -255,11 +255,11 @@ export class WindowBuilder {
   #clearWaiting(): void {
     this.#waiting = [];
     this.#waitingBytes = 0;
-    this.#understood = 0;
+    this.#resolved = 0;
   }
 
-  /** Lets the thread answer what came in meanwhile. */
-  async #breathe(): Promise<void> {
+  /** Yields to the event loop when the thread has been busy for too long. */
+  async #yieldToLoop(): Promise<void> {
     if (performance.now() - this.#turnStartedAt < busyMsMax) return;
     await nextTurn();
     this.#turnStartedAt = performance.now();
@@ -274,7 +274,7 @@ function* projectsOf({ records }: WindowInput): Generator<number> {
   for (const record of records) if (record.damaged === undefined) yield record.header.projectId;
 }
 
-/** As imports/stages/load/deliver-facts.ts sends it. */
+/** A fact as imports/stages/load/deliver-facts.ts sends it. */
 interface Fact {
   readonly uuid: string;
   readonly event: string;
@@ -283,14 +283,14 @@ interface Fact {
   readonly properties: JsonObject;
 }
 
-/** Whether `openFacts` takes the record. */
+/** Returns whether `openFacts` handles the record. */
 function isOfFacts({ header }: IntactRecord): boolean {
   return header.rowsStored === 'persons' && header.encoding === 'zstd-ndjson';
 }
 
 /**
- * As `openRecord`, of facts of persons. They were events once that were read and checked, and nobody wants rows of them: so they are
- * drafts at once, and their bytes are scanned only where one becomes a dead letter.
+ * Does what `openRecord` does for facts of persons. The events behind them were checked before and have their rows: facts start as
+ * drafts, and their bytes are scanned only when one becomes a dead letter.
  */
 function openFacts(lane: Lane, record: IntactRecord, limits: BodyLimits, { selection }: OpenOptions = {}): OpenRecord {
   const context = contextOf(lane, record);
@@ -316,7 +316,7 @@ function openFacts(lane: Lane, record: IntactRecord, limits: BodyLimits, { selec
   };
 }
 
-/** With every digit of their numbers. */
+/** Parses facts, keeping every digit of their numbers. */
 function factsIn(lines: Buffer): readonly Fact[] {
   const array = arrayOfLines(lines);
   const text = array.toString('utf8');

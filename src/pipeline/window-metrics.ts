@@ -4,7 +4,7 @@ import type { Window } from './window.ts';
 
 const component = 'pipeline';
 
-/** Counts a window that is stored for good. */
+/** Counts a stored window. */
 export function countWindow(metrics: Metrics, window: Window): void {
   const { lane, counts, warnings } = window;
   metrics.count('millrace_component_received_events_total', { component, lane }, counts.events);

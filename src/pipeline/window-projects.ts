@@ -4,13 +4,13 @@ import { noProject } from './dead-letters.ts';
 import { projectOf } from './profile-notes.ts';
 import type { Window } from './window.ts';
 
-/** What a window writes into the metadata store per project. */
+/** What a window writes to the metadata store per project. */
 export type ProjectChanges = Pick<
   Window,
   'persons' | 'groups' | 'notes' | 'chains' | 'warnings' | 'deadLetters' | 'observed'
 >;
 
-/** The window was computed as if persons were this slot's own; the project was spread since. It is computed again. */
+/** The project was spread after the window was computed as if no other slot changed its persons. The window is computed again. */
 export class ProjectSpreadError extends Error {
   override name = 'ProjectSpreadError';
 }
@@ -18,10 +18,11 @@ export class ProjectSpreadError extends Error {
 const idsPerQuery = 512;
 
 /**
- * What is to be written of a window: the changes of projects that exist. One that was deleted after the window was computed
- * has nobody left who would remove its rows. `tx` is the transaction that writes them: until it ends, no project that was
- * found can be deleted, or spread. Ids of projects are never given out again, so what is left out cannot be missed. `alone`: nor can
- * another slot write anything of them. Errors: ProjectSpreadError.
+ * Returns the changes of a window that belong to existing projects: after a project is deleted, nothing would remove its rows. `tx`
+ * is the transaction that writes them: until it ends, no project that was found can be deleted or spread. Project ids are never
+ * reused, so omitted changes cannot be missed. With `alone` no other slot can write to these projects either.
+ *
+ * @throws ProjectSpreadError
  */
 export async function changesToWrite(tx: Queries, window: ProjectChanges, alone = false): Promise<ProjectChanges> {
   const wanted = projectsOf(window);
@@ -42,7 +43,7 @@ export async function changesToWrite(tx: Queries, window: ProjectChanges, alone 
     },
     groups: { types: groups.types.filter(ofRow), groups: groups.groups.filter(ofRow) },
     notes: notes.filter((note) => exists(projectOf(note))),
-    // An error is written to its config, and that goes with the project.
+    // An error is written to its config, which is deleted with the project.
     chains: {
       counts: chains.counts.filter(ofChange),
       failures: chains.failures.filter(ofChange),
@@ -54,7 +55,7 @@ export async function changesToWrite(tx: Queries, window: ProjectChanges, alone 
   };
 }
 
-/** Rows hold what is to stand in the store, whoever wrote it meanwhile: good only where nobody else writes. */
+/** Rows overwrite what the store contains, so they are valid only in projects that no other slot writes to. */
 function refuseShared(found: ReadonlyMap<number, LockedProject>, { persons, groups }: ProjectChanges): void {
   for (const rows of [persons.persons, persons.distinctIds, groups.types, groups.groups]) {
     for (const { project_id: id } of rows) {
@@ -76,13 +77,13 @@ function projectsOf({ persons, groups, notes, chains, warnings, deadLetters, obs
 }
 
 export interface LockedProject {
-  /** Several slots change its persons and groups. */
+  /** Whether several slots change its persons and groups. */
   readonly isShared: boolean;
 }
 
 /**
- * Which of these projects exist, and go on to exist as they are as long as the transaction lasts. `alone`: nobody else has them
- * locked, or gets them, until then.
+ * Locks those of the projects that exist, so that they stay as they are until the transaction ends. With `alone` no other
+ * transaction can lock them until then.
  */
 export async function lockProjects(
   tx: Queries,
@@ -95,7 +96,7 @@ export async function lockProjects(
     idsPerQuery,
   )) {
     const query = tx.selectFrom('projects').select(['id', 'spread_max']).where('id', 'in', some).orderBy('id');
-    // The weaker lock excludes deletion and spreading (metadata/projects.ts), and no other change but of the key.
+    // The weaker lock excludes deletion and spreading (metadata/projects.ts) and, of other changes, only those of the key.
     const locked = hasStoreAlone(tx) ? query : alone ? query.forUpdate() : query.forKeyShare();
     for (const { id, spread_max: most } of await locked.execute()) found.set(id, { isShared: most > 1 });
   }

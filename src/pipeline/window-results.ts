@@ -10,14 +10,14 @@ import type { DeadLetter, Drop } from './outcome.ts';
 import { createWarningTally, type WarningCount } from './warning-tally.ts';
 import type { WindowCounts } from './window.ts';
 
-interface Gathered {
+interface Results {
   readonly warnings: readonly WarningCount[];
   readonly deadLetters: readonly DeadLetterRow[];
   readonly counts: WindowCounts;
   readonly oldestReceivedAt: number | undefined;
 }
 
-/** Everything that a window gathers besides rows and persons. */
+/** Collects everything of a window except rows and persons. */
 export class WindowResults {
   readonly #logId: string;
   readonly #clock: Clock;
@@ -50,14 +50,14 @@ export class WindowResults {
     for (const warning of warnings) this.#warnings.add(projectId, receivedAt, warning);
   }
 
-  /** The event goes no further. */
+  /** Ends the processing of an event. */
   end(record: OpenRecord, index: number, outcome: Drop | DeadLetter): void {
     const { context, scan, states } = record;
     const { lane, seq, projectId, receivedAt, rowsStored } = context;
     const { reason, detail } = outcome;
     assert(
       states[index] === state.raw || states[index] === state.draft,
-      `event ${index} to be on its way, and no row yet`,
+      `event ${index} to be in progress and without a row`,
     );
     const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt, rowsStored: rowsStored !== undefined };
     const dead = outcome.kind === 'drop' ? undefined : deadEvent(place, outcome, scan);
@@ -72,7 +72,7 @@ export class WindowResults {
     this.#died(dead, projectId, receivedAt);
   }
 
-  /** None of the record's events can be read. */
+  /** Ends a record whose events cannot be read. */
   endRecord(lane: Lane, record: IntactRecord | DamagedRecord, outcome: DeadLetter): void {
     const isDamaged = record.damaged !== undefined;
     const projectId = isDamaged ? noProject : record.header.projectId;
@@ -82,7 +82,7 @@ export class WindowResults {
     this.#died(deadRecord(place, outcome, original), projectId, receivedAt);
   }
 
-  take(): Gathered {
+  take(): Results {
     const taken = {
       warnings: this.#warnings.counts(),
       deadLetters: this.#deadLetters,

@@ -1,25 +1,25 @@
 import type { RowBatch } from '../stores/events/eventstore.ts';
 import { EventRowWriter, type RowMemory } from '../stores/events/rows.ts';
 
-/** The rows of a window: one batch, or several where their number is bounded. */
+/** Collects the rows of a window: one batch, or several if the rows of a batch are limited. */
 export class WindowRows {
   readonly #writer: EventRowWriter;
   #rowsMax = Infinity;
   #earlier: RowBatch[] = [];
 
-  /** `memory`: of all who write rows in this process. */
+  /** @param memory shared by all row writers of this process */
   constructor(memory?: RowMemory) {
     this.#writer = new EventRowWriter(memory);
   }
 
-  /** `rowsMax`: rows of a batch at most. */
+  /** @param rowsMax maximum of rows in a batch */
   begin(rowsMax = Infinity): void {
     this.#rowsMax = rowsMax;
     this.#earlier = [];
     this.#writer.begin();
   }
 
-  /** Where the next row goes. */
+  /** Returns the writer of the next row. */
   next(): EventRowWriter {
     if (this.#writer.rows >= this.#rowsMax) this.#cut();
     return this.#writer;
@@ -29,12 +29,12 @@ export class WindowRows {
     return { rows: this.#writer.take(), earlierRows: this.#earlier };
   }
 
-  /** Rows that nobody looks at any more: their memory is used again. */
+  /** Reuses the memory of rows that are no longer needed. */
   recycle(batch: RowBatch): void {
     this.#writer.recycle(batch);
   }
 
-  /** Copies: a batch of few rows would hold on to the memory of many. */
+  /** Copies the rows: a small batch would otherwise retain the memory of a large one. */
   #cut(): void {
     const batch = this.#writer.take();
     this.#earlier.push({ chunks: batch.chunks.map((bytes) => new Uint8Array(bytes)), rows: batch.rows });

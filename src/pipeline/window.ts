@@ -11,23 +11,23 @@ import type { Sightings } from './live/watch.ts';
 import type { Delivery } from '../queue/jobs/deliveries.ts';
 import type { WarningCount } from './warning-tally.ts';
 
-/** What to do with one event when not all of a range shall be processed: see poison-search.ts. */
+/** Decides what to do with one event when only a part of a range is processed; see poison-search.ts. */
 export type Selection = (seq: number, index: number) => 'process' | 'skip' | 'poison';
 
 export interface WindowInput {
-  /** Counts up; tells which changes in memory are committed. */
+  /** Increases with every window; identifies which changes in memory are committed. */
   readonly number: number;
   readonly lane: Lane;
   /** Records after this seq … */
   readonly from: number;
   /** … in order. */
   readonly records: readonly StoredRecord[];
-  /** The range ends exactly here, however large it is; absent: when the window is full. */
+  /** Exact end of the range, however large it is; absent: it ends when the window is full. */
   readonly exactEnd?: number;
   readonly selection?: Selection;
-  /** Transformations that have to be waited for end the window after so long; absent: they do not. */
+  /** Time after which asynchronous transformations end the window; absent: they do not. */
   readonly waitedMsMax?: number;
-  /** Rows to insert at once at most; absent: all of them. */
+  /** Maximum of rows per insert; absent: no limit. */
   readonly rowsMax?: number;
 }
 
@@ -38,26 +38,26 @@ export interface Window {
   readonly from: number;
   /** Last seq of the range. */
   readonly to: number;
-  /** Names the content of `rows`, the same at every retry of the range. */
+  /** Identifies the content of `rows`; the same at every retry of the range. */
   readonly token: string;
   readonly rows: RowBatch;
-  /** Rows to be inserted before `rows`, in order: empty unless `rowsMax` cuts them. */
+  /** Rows to insert before `rows`, in order: empty unless `rowsMax` limits them. */
   readonly earlierRows: readonly RowBatch[];
   readonly persons: PersonChanges;
   readonly groups: GroupChanges;
-  /** What is to be done to persons and groups that other slots change, too. */
+  /** Changes to persons and groups that other slots change as well. */
   readonly notes: readonly ProfileNote[];
   readonly chains: ChainChanges;
-  /** What plugins keep. */
+  /** Changes to the storage of plugins. */
   readonly storage: StorageChanges;
-  /** Events for plugins that want to be told. */
+  /** Events for subscribed plugins. */
   readonly observed: readonly Delivery[];
   readonly warnings: readonly WarningCount[];
   readonly deadLetters: readonly DeadLetterRow[];
-  /** For readers of the live stream, once all of this is stored. */
+  /** Published to readers of the live stream once the window is stored. */
   readonly live: Sightings;
   readonly counts: WindowCounts;
-  /** Arrival of the oldest event in it, ms since the epoch; undefined for damaged records only. */
+  /** Arrival of its oldest event, ms since the epoch; undefined if all records are damaged. */
   readonly oldestReceivedAt: number | undefined;
 }
 

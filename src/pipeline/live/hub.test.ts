@@ -17,7 +17,7 @@ describe('the readers of the live stream', () => {
     const hub = new LiveHub();
     const told: number[] = [];
     const first = hub.open(wanted);
-    const forget = hub.addPlace((watches) => void told.push(watches.length));
+    const forget = hub.addSource((watches) => void told.push(watches.length));
     const second = hub.open(wanted);
     second.close();
     second.close();

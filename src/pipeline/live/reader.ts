@@ -5,8 +5,8 @@ const waitingMax = 1000;
 const waitingBytesMax = 4 * 1024 * 1024;
 
 /**
- * What waits for one reader of the live stream: a little. A reader that takes it too slowly gets a count of what it missed, and
- * nobody waits for it.
+ * Buffers a limited number of messages for one reader of the live stream. A reader that is too slow gets a count of what it missed,
+ * and blocks nothing.
  */
 export class LiveReader {
   #waiting: string[] = [];
@@ -32,7 +32,7 @@ export class LiveReader {
     this.#hasSkipped = true;
   }
 
-  /** Everything that waits, oldest first. */
+  /** Takes the buffered messages, oldest first. */
   take(): readonly string[] {
     const taken = this.#waiting;
     this.#waiting = [];
@@ -41,7 +41,7 @@ export class LiveReader {
     return taken;
   }
 
-  /** Counts since the last time; undefined: nothing was left out. */
+  /** Takes the counts since the last call; undefined if nothing was skipped. */
   takeSkipped(): LiveSkipped | undefined {
     if (!this.#hasSkipped) return undefined;
     const skipped = { rate: this.#rate, slow: this.#slow };
@@ -51,7 +51,7 @@ export class LiveReader {
     return skipped;
   }
 
-  /** Resolves as soon as something waits. */
+  /** Resolves as soon as a message is buffered. */
   get news(): Promise<void> {
     return this.#news.promise;
   }

@@ -1,7 +1,7 @@
 import { strictJson } from '../../base/strict-json.ts';
 import { livePropertiesBytesMax, type LiveStage } from '../../wire/contract/live-events.ts';
 
-/** An event as it is at one moment. */
+/** State of an event at one moment. */
 export interface Snapshot {
   readonly uuid: string | null;
   readonly event: string;
@@ -12,7 +12,7 @@ export interface Snapshot {
   readonly propertiesText: string | null;
 }
 
-/** What a transformation made of an event. */
+/** Result of a transformation for an event. */
 export interface StepTrace {
   readonly configId: number;
   readonly label: string;
@@ -23,15 +23,15 @@ export interface StepTrace {
   readonly after: Snapshot | null;
 }
 
-/** An event's way through the transformations. */
-export interface Way {
+/** Path of an event through the transformations. */
+export interface Trace {
   readonly before: Snapshot;
   readonly steps: readonly StepTrace[];
 }
 
 export interface Shown extends Snapshot {
   readonly stage: LiveStage;
-  /** ISO 8601 UTC, as receivedAt. */
+  /** ISO 8601 UTC, like receivedAt. */
   readonly at: string;
   readonly receivedAt: string;
   readonly historical: boolean;
@@ -40,18 +40,18 @@ export interface Shown extends Snapshot {
     readonly detail: string;
     readonly deadLetter: string | null;
   };
-  readonly way?: Way | undefined;
+  readonly trace?: Trace | undefined;
 }
 
 /**
- * The data of a message `event`: JSON in one line. Texts of properties go in as they are, so that numbers keep every digit.
+ * Formats the data of an `event` message: JSON in one line. Properties are copied as text, so that numbers keep every digit.
  */
 export function showEvent(shown: Shown): string {
-  const { stage, at, receivedAt: received_at, historical: historical_migration, end, way } = shown;
+  const { stage, at, receivedAt: received_at, historical: historical_migration, end, trace } = shown;
   const head = { stage, at, received_at, historical_migration };
   const last = { reason: end?.reason ?? null, detail: end?.detail ?? null, dead_letter: end?.deadLetter ?? null };
-  const before = way === undefined ? 'null' : showSnapshot(way.before);
-  const steps = way === undefined ? 'null' : `[${way.steps.map((step) => showStep(step)).join(',')}]`;
+  const before = trace === undefined ? 'null' : showSnapshot(trace.before);
+  const steps = trace === undefined ? 'null' : `[${trace.steps.map((step) => showStep(step)).join(',')}]`;
   return strictJson(
     `${JSON.stringify(head).slice(0, -1)},${showSnapshot(shown).slice(1, -1)},` +
       `${JSON.stringify(last).slice(1, -1)},"before":${before},"steps":${steps}}`,
@@ -68,7 +68,7 @@ function showSnapshot({ uuid, event, distinctId, timestamp, propertiesText }: Sn
   return `${head.slice(0, -1)},"properties":${showProperties(propertiesText)}}`;
 }
 
-/** A line break between two members, as senders may write it, would end the message. */
+/** Replaces line breaks between members, which would end the message. */
 function showProperties(text: string | null): string {
   if (text === null || Buffer.byteLength(text) > livePropertiesBytesMax) return 'null';
   return text.replaceAll(/[\r\n]/g, ' ');

@@ -1,7 +1,7 @@
 import type { LiveStage } from '../../wire/contract/live-events.ts';
 import type { Sighting, Sightings, Skipped, Watch } from './watch.ts';
 
-/** `steps`: events that are followed through their transformations have a quota of their own. */
+/** `steps`: events that are traced through the transformations have a separate quota. */
 type Quota = LiveStage | 'steps';
 
 interface Open {
@@ -12,23 +12,23 @@ interface Open {
 }
 
 /**
- * A place in the flow at which readers of the live stream look on. While nobody watches a project, `isWatched` is all that it
- * costs; while somebody does, each reader gets so many events a second, and a count of the others.
+ * Collects sightings for readers of the live stream. While no reader watches a project, its only cost is `isWatched`; otherwise each
+ * reader gets a limited number of events per second, and a count of the others.
  */
 export class Tap {
   readonly #nowMs: () => number;
   #open = new Map<number, Open[]>();
   #seen: Sighting[] = [];
 
-  /** `nowMs`: a monotonic clock. */
+  /** @param nowMs a monotonic clock */
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
   }
 
-  /** Everybody who watches from now on. */
+  /** Sets the current watches. */
   watch(watches: readonly Watch[]): void {
     const known = new Map([...this.#open.values()].flat().map((each) => [each.watch.id, each]));
-    const open = watches.map((watch) => known.get(watch.id) ?? newcomer(watch));
+    const open = watches.map((watch) => known.get(watch.id) ?? openWatch(watch));
     this.#open = Map.groupBy(open, ({ watch }) => watch.projectId);
   }
 
@@ -36,13 +36,13 @@ export class Tap {
     return this.#open.size > 0 && this.#open.has(projectId);
   }
 
-  /** Whether the event's way through the transformations is to be kept. */
+  /** Whether a reader wants the event traced through the transformations. */
   wantsSteps(projectId: number, event: string, distinctId: string): boolean {
     const wanting = this.#matching(projectId, event, distinctId).filter(({ watch }) => watch.steps);
     return wanting.filter((each) => this.#takes(each, 'steps')).length > 0;
   }
 
-  /** Who is shown an event that is seen at a stage; for the others it is counted. */
+  /** Returns the readers that are shown an event at a stage, and counts it for those over their quota. */
   readersOf(projectId: number, stage: LiveStage, event: string, distinctId: string): readonly number[] {
     const shown: number[] = [];
     for (const each of this.#matching(projectId, event, distinctId)) {
@@ -53,7 +53,7 @@ export class Tap {
     return shown;
   }
 
-  /** Events of a stage that nobody has time to look into. */
+  /** Counts events of a stage that are not inspected. */
   skip(projectId: number, stage: LiveStage, count: number): void {
     for (const each of this.#open.get(projectId) ?? []) if (each.watch.stages.includes(stage)) skip(each, stage, count);
   }
@@ -62,7 +62,7 @@ export class Tap {
     this.#seen.push(sighting);
   }
 
-  /** What was added and counted since the last time. */
+  /** Takes the sightings and counts since the last call. */
   take(): Sightings {
     const seen = this.#seen;
     this.#seen = [];
@@ -92,7 +92,7 @@ export class Tap {
   }
 }
 
-function newcomer(watch: Watch): Open {
+function openWatch(watch: Watch): Open {
   return { watch, used: new Map(), skipped: new Map(), second: -1 };
 }
 

@@ -7,29 +7,29 @@ export interface Watch {
   readonly stages: readonly LiveStage[];
   readonly event: string | undefined;
   readonly distinctId: string | undefined;
-  /** With what each transformation made of the event. */
+  /** Whether to include the result of each transformation. */
   readonly steps: boolean;
-  /** Events of each stage at most. */
+  /** Maximum events per stage and second. */
   readonly perSecond: number;
-  /** Of a reader in another process. */
+  /** The reader is in another process. */
   readonly elsewhere?: true;
 }
 
-/** An event for some readers: the data of its message as JSON in one line. */
+/** An event for some readers, with the data of its message as JSON in one line. */
 export interface Sighting {
   readonly stage: LiveStage;
   readonly watches: readonly number[];
   readonly json: string;
 }
 
-/** Events that a reader wanted and that were too many for it. */
+/** Number of events that a reader wanted beyond its limit. */
 export interface Skipped {
   readonly watch: number;
   readonly stage: LiveStage;
   readonly count: number;
 }
 
-/** What was seen at one place since the last time. Copied between threads. */
+/** Sightings of one source since the last call. Copied between threads. */
 export interface Sightings {
   readonly seen: readonly Sighting[];
   readonly skipped: readonly Skipped[];

@@ -14,7 +14,7 @@ export interface GroupChanges {
   readonly groups: readonly GroupRow[];
 }
 
-/** Rows of groups that others change, too: the stored ones are locked, and so are those of `groups`. */
+/** Changes to groups that other slots change as well: stored groups are locked, including those in `groups`. */
 export interface SharedGroupChanges extends GroupChanges {
   readonly added: readonly GroupRow[];
 }
@@ -41,7 +41,7 @@ export async function loadGroups(
   return rows;
 }
 
-/** The same; until the transaction ends nobody else changes them. */
+/** Loads groups and locks them until the transaction ends. */
 export async function lockGroups(
   tx: Queries,
   projectId: number,
@@ -65,7 +65,7 @@ function selectGroups(db: Queries, projectId: number, typeIndex: number, keys: r
     .where('group_key', 'in', keys);
 }
 
-/** Writes the changes of one window. Belongs into the transaction that moves the cursor. */
+/** Writes the changes of one window. Belongs in the transaction that moves the cursor. */
 export async function writeGroupChanges(tx: Queries, changes: GroupChanges): Promise<void> {
   for (const rows of chunks(changes.types, rowsPerInsert)) {
     await tx
@@ -76,24 +76,24 @@ export async function writeGroupChanges(tx: Queries, changes: GroupChanges): Pro
   for (const rows of chunks(changes.groups, rowsPerInsert)) await changeGroups(tx, rows);
 }
 
-/** The same where other slots change the groups and types of the project, too. Errors: ProfileConflictError. */
+/** Writes changes in a project whose groups and types other slots change as well. @throws ProfileConflictError */
 export async function writeSharedGroups(tx: Queries, changes: SharedGroupChanges): Promise<void> {
   for (const rows of chunks(changes.types, rowsPerInsert)) {
     const query = tx.insertInto('group_types').values([...rows]);
-    const made = await query
+    const inserted = await query
       .onConflict((conflict) => conflict.doNothing())
       .returning('type_index')
       .execute();
-    expectAll(made.length, rows.length, 'new group types');
+    expectAll(inserted.length, rows.length, 'new group types');
   }
   for (const rows of chunks(changes.groups, rowsPerInsert)) await changeGroups(tx, rows);
   for (const rows of chunks(changes.added.toSorted(byKey), rowsPerInsert)) {
     const query = tx.insertInto('groups').values([...rows]);
-    const made = await query
+    const inserted = await query
       .onConflict((conflict) => conflict.columns(['project_id', 'type_index', 'group_key']).doNothing())
       .returning('group_key')
       .execute();
-    expectAll(made.length, rows.length, 'new groups');
+    expectAll(inserted.length, rows.length, 'new groups');
   }
 }
 

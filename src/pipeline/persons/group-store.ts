@@ -12,7 +12,7 @@ import {
 import { formatRegisters, parseRegisters, registersForm, type RegistersForm } from './registers-text.ts';
 import { applyChanges, type Registers } from './registers.ts';
 
-/** Group types that a project keeps. */
+/** Maximum of group types per project. */
 export const groupTypesMax = 5;
 
 interface Group {
@@ -22,23 +22,23 @@ interface Group {
   createdAt: number;
   readonly registers: Registers;
   changedIn: number;
-  /** Read from the store, or in the changes of an earlier window. */
+  /** Loaded from the store, or part of the changes of an earlier window. */
   isStored: boolean;
 }
 
-/** Asked for before the index of the type is known to exist. */
+/** Requested by the name of its type, which may not have an index yet. */
 interface WantedGroup {
   readonly projectId: number;
   readonly typeName: string;
   readonly key: string;
 }
 
-/** Groups kept in memory between windows, of all who share it. */
+/** Groups kept in memory between windows, of all stores that share the limit. */
 export const groupsMaxDefault = 50_000;
 
 /**
- * Groups and group types in memory, in front of the metadata store. Works in windows as PersonStore does.
- * A type gets the first free index 0..4 when it is first seen; later types of a full project are not kept.
+ * Caches groups and group types in front of the metadata store. Works in windows as PersonStore does.
+ * A type gets the first free index 0..4 when it is first seen; further types of a full project are not stored.
  */
 export class GroupStore {
   readonly #db: Queries;
@@ -59,7 +59,7 @@ export class GroupStore {
     this.#load = load;
   }
 
-  /** For one transaction, of groups that other slots change, too. */
+  /** Creates a store for one transaction on groups that other slots change as well. */
   static shared(tx: Queries): GroupStore {
     return new GroupStore(tx, undefined, lockGroups);
   }
@@ -72,7 +72,7 @@ export class GroupStore {
     for (const [key, group] of this.#groups) if (group.changedIn <= this.#committed) this.#groups.delete(key);
   }
 
-  /** Announces that the window will ask for group types of this project. */
+  /** Announces that the window needs the group types of this project. */
   wantTypes(projectId: number): void {
     if (!this.#types.has(projectId)) this.#wantedTypes.add(projectId);
   }
@@ -94,7 +94,7 @@ export class GroupStore {
       for (const projectId of projectIds) this.#types.set(projectId, new Map());
       for (const row of rows) this.#types.get(row.project_id)?.set(row.name, row.type_index);
     }
-    // In one order for all, where they are locked.
+    // All slots lock groups in the same order.
     const missing = [...this.#missingByType().values()];
     for (const wanted of missing.sort((a, b) => a.projectId - b.projectId || a.typeIndex - b.typeIndex)) {
       const rows = await this.#load(this.#db, wanted.projectId, wanted.typeIndex, [...wanted.keys]);
@@ -104,7 +104,7 @@ export class GroupStore {
     this.#wantedGroups.clear();
   }
 
-  /** Index of a type, given to it now if it is new; undefined when the project has no room for it. */
+  /** Returns the index of a type, assigned now if it is new; undefined when the project has no room for it. */
   typeIndex(projectId: number, name: string): number | undefined {
     const types = this.#types.get(projectId);
     if (types === undefined) throw new Error(`expected the group types of project ${projectId} to be loaded`);
@@ -120,7 +120,7 @@ export class GroupStore {
     return undefined;
   }
 
-  /** `$group_set` of an event at `micros`. */
+  /** Applies the `$group_set` of an event at `micros`. */
   update(projectId: number, typeIndex: number, key: string, set: JsonObject, micros: number): void {
     const at = mapKey(projectId, typeIndex, key);
     let group = this.#groups.get(at);
@@ -150,7 +150,7 @@ export class GroupStore {
     return { types, groups };
   }
 
-  /** As takeChanges, with those apart that the store does not have. */
+  /** Takes the changes, with new groups in a separate list. */
   takeSharedChanges(): SharedGroupChanges {
     const isNew = this.#changed.map(({ isStored }) => !isStored);
     const { types, groups } = this.takeChanges();

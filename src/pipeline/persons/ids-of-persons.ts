@@ -8,14 +8,14 @@ interface IdOfPerson {
   readonly person_uuid: string;
 }
 
-/** Every id of these persons; in no order. */
+/** Returns every id of these persons, in no particular order. */
 export async function idsOfPersons(db: Queries, projectId: number, uuids: readonly string[]): Promise<IdOfPerson[]> {
   const found: IdOfPerson[] = [];
   for (const some of paddedChunks(uuids, perQuery)) found.push(...(await idsOfSome(db, projectId, some)));
   return found;
 }
 
-/** The id that a person was made for is not in the index by person: the person names it. */
+/** The id that a person was created for is not in the index by person: the person's row contains it. */
 function idsOfSome(db: Queries, projectId: number, uuids: readonly string[]): Promise<IdOfPerson[]> {
   const first = db
     .selectFrom('persons')

@@ -1,4 +1,4 @@
-/** A text as a pattern of LIKE finds it, where a backslash escapes. */
+/** Escapes a text for a LIKE pattern with backslash as escape character. */
 export function likeText(text: string): string {
   return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
 }

@@ -5,17 +5,18 @@ import { mergeRegisters } from './registers.ts';
 import type { PersonStore } from './person-store.ts';
 
 /**
- * What happens to two ids:
- * - `always`: they are one person.
- * - `unless_identified`: the same, unless each has a person, and the other one is identified.
- * - `first_user`: the same, but an id without a person does not join an identified person: the other id is a device, and has its user.
+ * Decides whether two ids become one person:
+ * - `always`: they do.
+ * - `unless_identified`: they do unless each has a person and the other one is identified.
+ * - `first_user`: like `unless_identified`, but an id without a person does not join an identified person either: the other id is a
+ *   device that already has its user.
  */
 export type MergeRule = 'always' | 'unless_identified' | 'first_user';
 
-/** An event that says that two ids are one person. */
+/** Request of an event to merge two ids. */
 export interface MergeRequest {
   readonly projectId: number;
-  /** The event's distinct_id: its person stays. */
+  /** The event's distinct_id: its person remains. */
   readonly targetId: string;
   readonly otherId: string;
   readonly rule: MergeRule;
@@ -25,12 +26,12 @@ export interface MergeRequest {
 }
 
 /**
- * Ids that a person may have. An id that gathers thousands of others stands for no person (a constant, a shared account), and every
- * answer and every further merge would cost as much as all of them.
+ * Maximum of ids per person. An id that accumulates thousands of others represents no person (a constant, a shared account), and
+ * every response and further merge would cost as much as all of them.
  */
 export const idsOfPersonMax = 2500;
 
-/** Makes two ids one person, or says why not. The event itself is stored either way. */
+/** Merges two ids into one person, or returns a warning with the reason why not. The event is stored in both cases. */
 export function mergePersons(
   store: PersonStore,
   request: MergeRequest,
@@ -45,7 +46,7 @@ export function mergePersons(
   if (target !== undefined && target === other) return null;
   const refusal = refusalOf(request, target, other, idsMax);
   if (refusal !== null) {
-    // So that no later user of the same device takes this id over.
+    // Prevents a later user of the same device from joining this id.
     store.identify(target ?? store.create(projectId, targetId, micros));
     return refusal;
   }
@@ -58,7 +59,7 @@ export function mergePersons(
   return null;
 }
 
-/** Undefined: no person has that id yet. */
+/** `undefined` means that no person has the id yet. */
 function refusalOf(
   request: MergeRequest,
   target: Person | undefined,

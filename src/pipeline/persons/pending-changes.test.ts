@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseExact } from '../../base/exact-json.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { KeptBytes, PendingChanges, type Saying } from './pending-changes.ts';
+import { KeptBytes, PendingChanges, type PropertyOp } from './pending-changes.ts';
 import { formatRegisters } from './registers-text.ts';
 import { applyChanges, noChanges, unsetNames, type Registers } from './registers.ts';
 
 interface Said {
-  readonly saying: Saying;
+  readonly op: PropertyOp;
   readonly text: string;
   readonly t: number;
 }
@@ -28,21 +28,21 @@ const object = fc
   .tuple(keys, fc.array(value, { minLength: 3, maxLength: 3 }), fc.constantFrom('', '', '', ' '))
   .map(([names, values, gap]) => `{${names.map((name, at) => `${gap}"${name}"${gap}:${gap}${values[at]}`).join(',')}}`);
 const said: fc.Arbitrary<Said> = fc.record({
-  saying: fc.constantFrom<Saying>('set', 'set', 'setOnce', 'unset'),
+  op: fc.constantFrom<PropertyOp>('set', 'set', 'setOnce', 'unset'),
   text: object,
   t: fc.nat(5),
 });
 
-function apply(registers: Registers, { saying, text, t }: Said): boolean {
+function apply(registers: Registers, { op, text, t }: Said): boolean {
   const value = parseExact(text);
-  const changes = saying === 'unset' ? { unset: unsetNames(value) } : { [saying]: value as JsonObject };
+  const changes = op === 'unset' ? { unset: unsetNames(value) } : { [op]: value as JsonObject };
   return applyChanges(registers, { ...noChanges, ...changes }, t);
 }
 
 /** The bytes are overwritten once they are told, as a body's memory is. */
-function tell(pending: PendingChanges, kept: KeptBytes, { saying, text, t }: Said): void {
+function tell(pending: PendingChanges, kept: KeptBytes, { op, text, t }: Said): void {
   const json = Buffer.from(`..${text}`);
-  pending.add(kept, saying, t, json, 2, json.length);
+  pending.add(kept, op, t, json, 2, json.length);
   json.fill(0);
 }
 
@@ -76,10 +76,10 @@ describe('what is said of a person, looked into later', () => {
     const pending = new PendingChanges();
     const kept = new KeptBytes();
     const texts = Array.from({ length: 50 }, (_, at) => `{"a":"${'x'.repeat(at)}","b":[${at},{"c":null}]}`);
-    for (const [t, text] of texts.entries()) tell(pending, kept, { saying: 'set', text, t });
+    for (const [t, text] of texts.entries()) tell(pending, kept, { op: 'set', text, t });
     expect(pending.isFull).toBe(false);
     const large = `{"a":"${'y'.repeat(3_000_000)}","b":1}`;
-    tell(pending, kept, { saying: 'set', text: large, t: 60 });
+    tell(pending, kept, { op: 'set', text: large, t: 60 });
     const registers: Registers = new Map();
     pending.applyTo(registers);
     expect([...registers.keys()]).toEqual(['a', 'b']);
@@ -91,7 +91,7 @@ describe('what is said of a person, looked into later', () => {
     const kept = new KeptBytes();
     for (let t = 0; !pending.isFull; t++) {
       expect(t).toBeLessThan(17);
-      tell(pending, kept, { saying: 'set', text: `{"key ${t}":1}`, t });
+      tell(pending, kept, { op: 'set', text: `{"key ${t}":1}`, t });
     }
   });
 });

@@ -3,12 +3,12 @@ import type { JsonObject } from '../../base/json.ts';
 import { applyChanges, noChanges, unsetNames, type PropertyChanges, type Registers } from './registers.ts';
 import { haveSameKeys } from '../../base/same-keys.ts';
 
-/** What an event may say of its person. */
-export type Saying = 'setOnce' | 'set' | 'unset';
+/** Property operation of an event. */
+export type PropertyOp = 'setOnce' | 'set' | 'unset';
 
-/** One of them, as the bytes that came. */
+/** A property operation with its value as received. */
 interface Pending {
-  readonly saying: Saying;
+  readonly op: PropertyOp;
   /** Time of the event, µs. */
   t: number;
   json: Uint8Array;
@@ -16,18 +16,18 @@ interface Pending {
   to: number;
 }
 
-/** More differing ones than this are not worth keeping apart. */
+/** Above this number of different operations it does not pay to keep them separate. */
 const pendingMax = 16;
 const pieceBytes = 1024 * 1024;
 const piecesKept = 8;
 
-/** Memory for bytes that have to outlive the body they came in: until `clear`. */
+/** Memory for bytes that must outlive their request body, until `clear`. */
 export class KeptBytes {
   #pieces: Buffer[] = [];
   #piece = -1;
   #used = pieceBytes;
 
-  /** Room for so many bytes. */
+  /** Reserves memory for `size` bytes. */
   reserve(size: number): { readonly json: Buffer; readonly from: number } {
     if (size > pieceBytes) return { json: Buffer.allocUnsafeSlow(size), from: 0 };
     if (this.#used + size > pieceBytes) {
@@ -40,7 +40,7 @@ export class KeptBytes {
     return { json, from };
   }
 
-  /** Nobody looks at any of them any more. */
+  /** Releases all bytes. */
   clear(): void {
     this.#pieces = this.#pieces.slice(0, piecesKept);
     this.#piece = -1;
@@ -49,8 +49,8 @@ export class KeptBytes {
 }
 
 /**
- * What the events of a window say of one person, in their order, not looked into before somebody has to know. Of several that say
- * something of the same keys the one that stands is kept alone: most people say the same of themselves again and again.
+ * Property operations of one window on one person, in order, not parsed before they are needed. Of several operations on the same keys
+ * only the effective one is kept: most persons repeat the same properties.
  */
 export class PendingChanges {
   #list: Pending[] = [];
@@ -59,11 +59,11 @@ export class PendingChanges {
     return this.#list.length >= pendingMax;
   }
 
-  /** One more, in the order of arrival. `json` at [from, to) is an object, or a list where that is possible. */
-  add(kept: KeptBytes, saying: Saying, t: number, json: Buffer, from: number, to: number): void {
-    const known = saying === 'unset' ? undefined : this.#alike(saying, json, from, to);
+  /** Adds an operation in the order of arrival. `json` at [from, to) is an object, or a list for `unset`. */
+  add(kept: KeptBytes, op: PropertyOp, t: number, json: Buffer, from: number, to: number): void {
+    const known = op === 'unset' ? undefined : this.#withSameKeys(op, json, from, to);
     if (known !== undefined) {
-      if (saying === 'set' ? t < known.t : t >= known.t) return;
+      if (op === 'set' ? t < known.t : t >= known.t) return;
       if (!this.#isTiedAfter(known, t)) {
         const place = to - from <= known.to - known.from ? known : kept.reserve(to - from);
         copy(known, place.json, place.from, t, json, from, to);
@@ -71,28 +71,28 @@ export class PendingChanges {
       }
     }
     const place = kept.reserve(to - from);
-    const added: Pending = { saying, t, json: place.json, from: place.from, to: place.from };
+    const added: Pending = { op, t, json: place.json, from: place.from, to: place.from };
     copy(added, place.json, place.from, t, json, from, to);
     this.#list.push(added);
   }
 
-  /** Does all of it to the registers, in order. Returns whether one changed. */
+  /** Applies all operations to the registers, in order. Returns whether a register changed. */
   applyTo(registers: Registers): boolean {
     let changed = false;
-    for (const { saying, t, json, from, to } of this.#list) {
+    for (const { op, t, json, from, to } of this.#list) {
       const text = (json as Buffer).toString('utf8', from, to);
-      if (applyChanges(registers, changesOf(saying, text), t)) changed = true;
+      if (applyChanges(registers, changesOf(op, text), t)) changed = true;
     }
     return changed;
   }
 
-  /** The last one that says something of the same keys. */
-  #alike(saying: Saying, json: Buffer, from: number, to: number): Pending | undefined {
+  /** Returns the last operation of the same kind on the same keys. */
+  #withSameKeys(op: PropertyOp, json: Buffer, from: number, to: number): Pending | undefined {
     const span = { json, from, to };
-    return this.#list.findLast((known) => known.saying === saying && haveSameKeys(known, span));
+    return this.#list.findLast((known) => known.op === op && haveSameKeys(known, span));
   }
 
-  /** Of equal times the order of arrival decides: whether one that came after `known` has this time, so that none may take its place. */
+  /** Whether an operation after `known` has this time. The order of arrival then decides, so `known` must not be replaced. */
   #isTiedAfter(known: Pending, t: number): boolean {
     for (let at = this.#list.length - 1; this.#list[at] !== known; at--) if (this.#list[at]?.t === t) return true;
     return false;
@@ -107,9 +107,9 @@ function copy(into: Pending, place: Uint8Array, at: number, t: number, json: Buf
   into.t = t;
 }
 
-function changesOf(saying: Saying, text: string): PropertyChanges {
+function changesOf(op: PropertyOp, text: string): PropertyChanges {
   const value = parseExact(text);
-  if (saying === 'unset') return { ...noChanges, unset: unsetNames(value) };
+  if (op === 'unset') return { ...noChanges, unset: unsetNames(value) };
   // Sound: the byte at `from` opens an object.
-  return { ...noChanges, [saying]: value as JsonObject };
+  return { ...noChanges, [op]: value as JsonObject };
 }

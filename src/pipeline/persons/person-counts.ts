@@ -1,12 +1,12 @@
 import { isFresh, type Clock } from '../../base/clock.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 
-/** From so many on a count is kept: to count a million takes 25 ms of the processor, and every page of the list shows it. */
+/** Counts above this are cached: counting a million takes 25 ms of CPU, and every page of the list shows the count. */
 const keptFrom = 20_000;
 const keptMs = 10_000;
 
 export interface PersonCounts {
-  /** How many persons the project has; where they are many, how many it had at some time of the last ten seconds. */
+  /** Returns the number of persons in the project; a large number may be up to ten seconds old. */
   of(projectId: number): Promise<number>;
 }
 

@@ -7,7 +7,7 @@ export const idsPerQuery = 512;
 export const rowsPerInsert = 256;
 
 export interface PersonRow extends Readonly<Omit<Database['persons'], 'version' | 'first_id'>> {
-  /** Of a new one the id that it was made for; what is stored stays. */
+  /** The id that a new person was created for; stored ones keep theirs. */
   readonly first_id?: string | null;
 }
 type LoadedPerson = PersonRow & { readonly version: number; readonly distinct_id: string };
@@ -16,17 +16,17 @@ export interface DistinctIdRow extends Readonly<Omit<Database['person_distinct_i
   readonly is_first?: 1 | null;
 }
 
-/** `from` has become part of `to`: its ids move, it goes. */
+/** `from` was merged into `to`: its ids move and it is deleted. */
 export interface MergeRow {
   readonly projectId: number;
   readonly from: string;
   readonly to: string;
 }
 
-/** What a window changes, ready to be written. */
+/** Changes of a window, ready to be written. */
 export interface PersonChanges {
   readonly persons: readonly PersonRow[];
-  /** Those of `persons` that are stored with the same creation: to leave it alone saves its index, which is more than half of the work. */
+  /** Those of `persons` whose stored creation time is the same: not writing it saves the index update, more than half of the work. */
   readonly sameCreation: ReadonlySet<PersonRow>;
   readonly distinctIds: readonly DistinctIdRow[];
   readonly merges: readonly MergeRow[];
@@ -42,7 +42,7 @@ const knownColumns = [
 const personColumns = [...knownColumns, 'first_id'] as const satisfies readonly (keyof PersonRow)[];
 const distinctIdColumns = ['project_id', 'distinct_id', 'person_uuid', 'is_first'] as const;
 
-/** Parameters: the project, and ids. */
+/** Parameters: the project and ids. */
 const selectPersons = compiledSql<LoadedPerson>((db, [projectId = 0, ...ids]) =>
   db
     .selectFrom('person_distinct_ids as d')
@@ -91,7 +91,7 @@ const upsertDistinctIds = compiledSql((tx, places) =>
     ),
 );
 
-/** Persons by distinct id; ids that nobody has are left out. */
+/** Loads persons by distinct id; ids without a person are omitted. */
 export async function loadPersons(
   db: Queries,
   projectId: number,
@@ -104,7 +104,7 @@ export async function loadPersons(
   return [...found.values()];
 }
 
-/** Parameters: the project, and persons. */
+/** Parameters: the project and persons. */
 const selectIdCounts = compiledSql<{ readonly uuid: string; readonly count: number }>((db, [projectId = 0, ...uuids]) =>
   db
     .selectFrom('persons as p')
@@ -114,7 +114,7 @@ const selectIdCounts = compiledSql<{ readonly uuid: string; readonly count: numb
         .onRef('d.person_uuid', '=', 'p.uuid')
         .on('d.is_first', 'is', null),
     )
-    // The id that a person was made for is not in the index of ids by person: the person names it.
+    // The id that a person was created for is not in the index of ids by person: the person's row contains it.
     .select((eb) => [
       'p.uuid',
       eb(eb.fn.count<number>('d.distinct_id'), '+', eb.fn.count<number>('p.first_id').distinct()).as('count'),
@@ -124,7 +124,7 @@ const selectIdCounts = compiledSql<{ readonly uuid: string; readonly count: numb
     .groupBy(['p.uuid', 'p.first_id']),
 );
 
-/** How many ids these persons have. */
+/** Counts the ids of these persons. */
 export async function countIds(
   db: Queries,
   projectId: number,
@@ -137,7 +137,7 @@ export async function countIds(
   return found;
 }
 
-/** Writes the changes of one window. Belongs into the transaction that moves the cursor. */
+/** Writes the changes of one window. Belongs in the transaction that moves the cursor. */
 export async function writePersonChanges(tx: Queries, changes: PersonChanges): Promise<void> {
   const persons = byUuid(changes.persons);
   const isSame = (row: PersonRow): boolean => changes.sameCreation.has(row);
@@ -155,15 +155,15 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
   for (const merge of changes.merges) await writeMerge(tx, merge);
 }
 
-/** In the order of the table's key: rows that lie on one page are written one after the other. The stores keep no other order. */
+/** Sorts rows by the table's key, so that rows of one page are written in sequence. */
 export function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {
   return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : Number(keyOf(a) > keyOf(b))));
 }
 
-/** Bits of a row's place beside the first 32 of its uuid: together a whole number. */
+/** Bits of a row's index, which together with the first 32 bits of its uuid form a safe integer. */
 const placeBits = 21;
 
-/** As `inOrder` by uuid, as good as: numbers are sorted many times faster than texts. */
+/** Sorts by the first digits of the uuid, which is good enough: numbers are sorted many times faster than texts. */
 function byUuid(rows: readonly PersonRow[]): readonly PersonRow[] {
   if (rows.length >= 2 ** placeBits) return inOrder(rows, (row) => row.uuid);
   const keys = Float64Array.from(rows, ({ uuid }, at) => Number.parseInt(uuid.slice(0, 8), 16) * 2 ** placeBits + at);
@@ -180,7 +180,7 @@ export async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow)
   await tx.deleteFrom('persons').where('project_id', '=', projectId).where('uuid', '=', from).execute();
 }
 
-/** The ids that these persons were made for: not in the index of ids by person. */
+/** Selects the ids that these persons were created for, which are not in the index of ids by person. */
 export function firstIdsOf(db: Queries, projectId: number, uuids: readonly string[]) {
   return db
     .selectFrom('persons')

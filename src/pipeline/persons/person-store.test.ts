@@ -171,9 +171,9 @@ describe('persons in memory, in front of the store', () => {
   it.each([1, 2, 3, 4])('what a person was told counts after %i windows without it, as right away', async (pause) => {
     await using metadata = await tempMetadata();
     const store = new PersonStore(metadata.db);
-    const tell = (saying: 'set' | 'setOnce', json: string, micros: number): void => {
+    const tell = (op: 'set' | 'setOnce', json: string, micros: number): void => {
       const bytes = Buffer.from(json);
-      store.learn(store.touch(1, 'a', 1000), saying, micros, bytes, 0, bytes.length);
+      store.stage(store.touch(1, 'a', 1000), op, micros, bytes, 0, bytes.length);
     };
     const window = (number: number, work: () => void): string | undefined => {
       store.begin(number);

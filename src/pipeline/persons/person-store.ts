@@ -8,20 +8,20 @@ import {
   type PersonRow,
 } from './person-rows.ts';
 import type { SeenPerson, SharedPersonChanges } from './shared-person-rows.ts';
-import { KeptBytes, type Saying } from './pending-changes.ts';
+import { KeptBytes, type PropertyOp } from './pending-changes.ts';
 import { current, Person, personUuid } from './person.ts';
 import { RecentIds } from './recent-ids.ts';
 import { registersForm, type RegistersForm } from './registers-text.ts';
 import { noChanges, type PropertyChanges } from './registers.ts';
 
-/** Ids of one project, in two generations: what is asked for moves to the young one, what nobody asks for goes with the old. */
+/** Cached ids of one project in two generations: a hit moves an id to the young one, unused ids are evicted with the old one. */
 export class ProjectIds {
   readonly projectId: number;
   young = new Map<string, Person>();
   old = new Map<string, Person>();
-  /** How many of the old were asked for, and are young again. */
-  asked = 0;
-  /** The last one that was found: most facts of an import come right after one of the same id. */
+  /** Number of old ids that were used and are young again. */
+  promoted = 0;
+  /** The last id found: most facts of an import directly follow one of the same id. */
   #lastId: string | undefined;
   #last: Person | undefined;
 
@@ -29,7 +29,7 @@ export class ProjectIds {
     this.projectId = projectId;
   }
 
-  /** Undefined: not in memory. Costs one map look-up when the id was used lately. */
+  /** Returns undefined if the id is not in memory. Costs one map look-up for a recently used id. */
   get(distinctId: string): Person | undefined {
     if (distinctId === this.#lastId && this.#last?.mergedInto === null) return this.#last;
     const found = this.#find(distinctId);
@@ -43,14 +43,14 @@ export class ProjectIds {
     this.#lastId = undefined;
   }
 
-  /** A new generation: what is young is old, and what was old is returned. */
+  /** Starts a new generation: young ids become old, and the old ones are returned. */
   rotate(): ReadonlyMap<string, Person> {
-    const gone = this.old;
+    const evicted = this.old;
     this.old = this.young;
     this.young = new Map();
-    this.asked = 0;
+    this.promoted = 0;
     this.#lastId = undefined;
-    return gone;
+    return evicted;
   }
 
   #find(distinctId: string): Person | undefined {
@@ -60,23 +60,23 @@ export class ProjectIds {
     if (known === undefined) return undefined;
     this.old.delete(distinctId);
     this.young.set(distinctId, known);
-    this.asked++;
+    this.promoted++;
     return current(known);
   }
 }
 
-/** Of the memory for persons: bytes, as the setting has them by default. */
+/** Memory for persons, bytes; the default of the setting. */
 export const bytesMaxDefault = 402_653_184;
-/** What an id takes in memory besides its characters, and a person besides its registers: bytes, as measured. */
+/** Measured memory of an id without its characters, and of a person without its registers, bytes. */
 const idBytes = 130;
 const personBytes = 270;
 
 /**
- * After so many new ids the old ones go, too, if fewer than one in `oldPerAsked` of them was asked for since the last time: where the
- * slots in front answer for everybody, persons only cost what V8 spends on marking them.
+ * After this many new ids the old generation is evicted as well if fewer than one in `oldPerPromoted` of its ids was used since the
+ * last rotation: where the recent ids in front answer all look-ups, cached persons only cost garbage collection.
  */
 const idsOfGeneration = 100_000;
-const oldPerAsked = 50;
+const oldPerPromoted = 50;
 
 interface NewId {
   readonly projectId: number;
@@ -85,42 +85,42 @@ interface NewId {
 }
 
 /**
- * Persons in memory, in front of the metadata store.
+ * Caches persons in front of the metadata store.
  *
- * One window at a time: `begin`, `want` every id that it needs, `load`, then look up and change synchronously, then
- * `takeChanges`. What a window changed stays in memory until `committed` says that it is stored, so a later window may
- * be computed before. After any failure `reset` forgets everything, and the store is the truth again.
+ * Each window calls `begin`, `want` for every id that it needs, `load`, then looks up and changes persons synchronously, then
+ * calls `takeChanges`. Changes stay in memory until `committed` reports that they are stored, so that a later window can be
+ * computed before. After any failure `reset` drops everything, and persons are loaded from the store again.
  */
 export class PersonStore {
   readonly #db: Queries;
   readonly #form: RegistersForm;
   readonly #bytesMax: () => number;
-  /** What is in memory takes about so much. */
+  /** Approximate memory in use. */
   #bytes = 0;
-  /** In front of everything, by the bytes of the id. At most half of the memory. */
+  /** Consulted first, by the bytes of the id. Takes at most half of the memory. */
   readonly recent: RecentIds;
   #projects = new Map<number, ProjectIds>();
   #byUuid = new Map<string, Person>();
   #wanted = new Map<number, Set<string>>();
-  /** Whose persons may merge, so that their ids have to be counted. */
+  /** Ids whose persons may merge, so that their ids have to be counted. */
   #merging = new Map<number, Set<string>>();
   #window = 0;
   #committed = 0;
   #changed: Person[] = [];
-  /** Whose registers this window may have looked into. */
+  /** Persons whose registers this window may have parsed. */
   #used: Person[] = [];
-  /** The same of the window before: who is used again and again is not read from text each time. */
+  /** The same for the previous window: persons in constant use are not parsed each time. */
   #usedBefore: Person[] = [];
-  /** What the registers of those take besides the text. */
+  /** Memory of their parsed registers in addition to the text. */
   #openBytes = 0;
-  /** Ids that came into memory since the last new generation. */
-  #cameCount = 0;
+  /** Ids added since the last rotation. */
+  #addedCount = 0;
   readonly #kept = new KeptBytes();
   #newIds: NewId[] = [];
   #merges: { readonly from: Person; readonly into: Person }[] = [];
   #consulted = new Set<Person>();
 
-  /** `bytesMax`: memory for persons and their ids, bytes; more only for those that are not stored yet. */
+  /** @param bytesMax memory for persons and their ids, bytes; exceeded only by those that are not stored yet */
   constructor(db: Queries, bytesMax: () => number = () => bytesMaxDefault) {
     this.#db = db;
     this.#form = registersForm(db);
@@ -132,22 +132,22 @@ export class PersonStore {
     this.#window = window;
     this.#wanted.clear();
     this.#merging.clear();
-    if (this.#isFull() || this.#isUnasked()) this.#rotate();
+    if (this.#isFull() || this.#isRarelyPromoted()) this.#rotate();
   }
 
-  /** The ids of a project, for many look-ups in a row. */
+  /** Returns the ids of a project, for many look-ups in sequence. */
   project(projectId: number): ProjectIds {
     let ids = this.#projects.get(projectId);
     if (ids === undefined) this.#projects.set(projectId, (ids = new ProjectIds(projectId)));
     return ids;
   }
 
-  /** Announces that the window will ask for this id. */
+  /** Announces that the window needs this id. */
   want(projectId: number, distinctId: string): void {
     if (this.project(projectId).get(distinctId) === undefined) addTo(this.#wanted, projectId, distinctId);
   }
 
-  /** As `want`, of an id that a merge names: how many ids its person has decides whether it may have more. */
+  /** Announces an id of a merge: the number of ids of its person decides whether it may have more. */
   wantForMerge(projectId: number, distinctId: string): void {
     this.want(projectId, distinctId);
     const isCounted = (this.find(projectId, distinctId)?.idCount ?? -1) >= 0;
@@ -159,12 +159,12 @@ export class PersonStore {
     return this.#wanted.size > 0 || this.#merging.size > 0;
   }
 
-  /** Reads what was wanted and is not in memory. */
+  /** Loads wanted ids that are not in memory. */
   async load(): Promise<void> {
     for (const [projectId, wanted] of this.#wanted) {
       const ids = this.project(projectId);
       for (const row of await loadPersons(this.#db, projectId, [...wanted])) {
-        // Somebody known by another id, perhaps changed since: memory is ahead of the store.
+        // A person cached under another id, perhaps changed since: memory is ahead of the store.
         const known = this.#byUuid.get(row.uuid);
         this.#put(ids, row.distinct_id, known ?? this.#remember(personOf(row)));
       }
@@ -175,8 +175,8 @@ export class PersonStore {
   }
 
   /**
-   * Of persons that were loaded since their ids last changed: only a merge changes them, and counts them before it does, so the store
-   * knows them all.
+   * Counts the ids of persons that were loaded since their ids last changed. Only a merge changes ids, after counting them, so the store
+   * contains all of them.
    */
   async #countIds(projectId: number, distinctIds: ReadonlySet<string>): Promise<void> {
     const uncounted = new Map<string, Person>();
@@ -194,7 +194,7 @@ export class PersonStore {
     return this.project(projectId).get(distinctId);
   }
 
-  /** An event of this id at `micros`: makes the person if there is none; its created_at is its earliest event. */
+  /** Records an event of this id at `micros` and creates the person if necessary; created_at is the time of its earliest event. */
   touch(projectId: number, distinctId: string, micros: number): Person {
     const known = this.find(projectId, distinctId);
     if (known === undefined) return this.create(projectId, distinctId, micros);
@@ -224,7 +224,7 @@ export class PersonStore {
     this.#mark(person);
   }
 
-  /** One more id for a person. */
+  /** Adds an id to a person. */
   attach(person: Person, distinctId: string): void {
     this.#put(this.project(person.projectId), distinctId, person);
     this.#newIds.push({ projectId: person.projectId, distinctId, person });
@@ -244,13 +244,13 @@ export class PersonStore {
     if (person.apply(changes, micros)) this.#mark(person);
   }
 
-  /** As `update`, of one thing that an event says of the person, in the bytes that came: [from, to) of `json`. */
-  learn(person: Person, saying: Saying, micros: number, json: Buffer, from: number, to: number): void {
+  /** Stages one property operation of an event as received: [from, to) of `json`. It is parsed when needed. */
+  stage(person: Person, op: PropertyOp, micros: number, json: Buffer, from: number, to: number): void {
     this.#use(person);
-    person.learn(this.#kept, saying, micros, json, from, to);
+    person.stage(this.#kept, op, micros, json, from, to);
   }
 
-  /** `from` becomes part of `into`, which the caller has given what it should have of it. */
+  /** Merges `from` into `into`, to which the caller has already copied what it keeps. */
   absorb(into: Person, from: Person): void {
     from.mergedInto = into;
     into.idCount = from.idCount >= 0 && into.idCount >= 0 ? into.idCount + from.idCount : -1;
@@ -261,9 +261,9 @@ export class PersonStore {
     this.#mark(into);
   }
 
-  /** What the window changed, as rows of its own: later changes do not reach into it. */
+  /** Takes the window's changes as separate rows, which later changes do not affect. */
   takeChanges(): PersonChanges {
-    this.#settle();
+    this.#applyStaged();
     const merges: MergeRow[] = [];
     for (const { from, into } of this.#merges) {
       if (from.isStored) merges.push({ projectId: from.projectId, from: from.uuid, to: current(into).uuid });
@@ -272,7 +272,7 @@ export class PersonStore {
       project_id: projectId,
       distinct_id: distinctId,
       person_uuid: current(person).uuid,
-      // Not of a person that has become part of another one before it was stored.
+      // Unless the person was merged into another one before it was stored.
       is_first: distinctId === person.firstId && person.mergedInto === null ? 1 : null,
     }));
     const sameCreation = new Set<PersonRow>();
@@ -288,19 +288,19 @@ export class PersonStore {
     this.#changed = [];
     this.#newIds = [];
     this.#merges = [];
-    this.#closeUnused();
+    this.#compactUnused();
     return { persons, sameCreation, distinctIds, merges };
   }
 
-  /** Where others write the same persons: what happens next depends on what the person with this id is now. */
+  /** Records, where other slots write the same persons, that a result depends on the current state of the id's person. */
   consult(projectId: number, distinctId: string): void {
     const person = this.find(projectId, distinctId);
     if (person?.isStored === true) this.#consulted.add(person);
   }
 
-  /** As takeChanges, with every stored person that was changed or consulted. */
+  /** Takes the changes together with every stored person that was changed or consulted. */
   takeSharedChanges(): SharedPersonChanges {
-    this.#settle();
+    this.#applyStaged();
     const seen = new Set([...this.#consulted, ...this.#changed.filter(({ isStored }) => isStored)]);
     this.#consulted = new Set();
     return { ...this.takeChanges(), seen: [...seen].map(toSeen) };
@@ -310,11 +310,11 @@ export class PersonStore {
     this.#committed = window;
   }
 
-  /** Forgets everything, also what is not stored: it will be computed again. */
+  /** Drops everything, including unstored changes, which will be computed again. */
   reset(): void {
     this.recent.clear();
     this.#bytes = 0;
-    this.#cameCount = 0;
+    this.#addedCount = 0;
     this.#projects = new Map();
     this.#byUuid = new Map();
     this.#wanted = new Map();
@@ -329,9 +329,9 @@ export class PersonStore {
     this.#consulted = new Set();
   }
 
-  /** Looks into what was learned. */
-  #settle(): void {
-    for (const person of this.#used) if (person.takeLearned()) this.#mark(person);
+  /** Parses and applies staged operations. */
+  #applyStaged(): void {
+    for (const person of this.#used) if (person.applyStaged()) this.#mark(person);
     this.#kept.clear();
   }
 
@@ -341,9 +341,9 @@ export class PersonStore {
     this.#used.push(person);
   }
 
-  /** Those of the window before that this one has not used are text alone from now on. */
-  #closeUnused(): void {
-    for (const person of this.#usedBefore) if (person.usedIn !== this.#window) person.close();
+  /** Reduces persons of the previous window that this one has not used to their text. */
+  #compactUnused(): void {
+    for (const person of this.#usedBefore) if (person.usedIn !== this.#window) person.compact();
     this.#usedBefore = this.#used;
     this.#used = [];
     this.#openBytes = 0;
@@ -358,7 +358,7 @@ export class PersonStore {
 
   #put(ids: ProjectIds, distinctId: string, person: Person): void {
     ids.set(distinctId, person);
-    this.#cameCount++;
+    this.#addedCount++;
     this.#bytes += idBytes + distinctId.length;
   }
 
@@ -375,7 +375,7 @@ export class PersonStore {
     this.#changed.push(person);
   }
 
-  /** Whether it is time for a new generation: nearly all the memory is taken, and what was asked for lately makes a good part of it. */
+  /** Whether to start a new generation: nearly all memory is in use, and recently used ids take a large part of it. */
   #isFull(): boolean {
     const bytesMax = this.#bytesMax();
     const bytes = this.#bytes + this.#openBytes + this.recent.bytes;
@@ -389,27 +389,27 @@ export class PersonStore {
     return (bytes * young) / (young + old) > bytesMax / 3;
   }
 
-  /** Whether a generation has come together, and hardly anybody of the one before was asked for meanwhile. */
-  #isUnasked(): boolean {
-    if (this.#cameCount < idsOfGeneration) return false;
-    let asked = 0;
+  /** Whether a generation is complete and hardly any id of the previous one was used in the meantime. */
+  #isRarelyPromoted(): boolean {
+    if (this.#addedCount < idsOfGeneration) return false;
+    let promoted = 0;
     let old = 0;
     for (const ids of this.#projects.values()) {
-      asked += ids.asked;
-      old += ids.asked + ids.old.size;
+      promoted += ids.promoted;
+      old += ids.promoted + ids.old.size;
     }
-    return asked * oldPerAsked <= old;
+    return promoted * oldPerPromoted <= old;
   }
 
-  /** Lets go of what nobody asked for lately, except what is not stored yet. */
+  /** Evicts ids that were not used recently, except unstored changes. */
   #rotate(): void {
     this.recent.forgetPersons();
-    this.#cameCount = 0;
+    this.#addedCount = 0;
     const kept = new Map<string, Person>();
     for (const person of this.#byUuid.values()) if (this.#isUnstored(person)) kept.set(person.uuid, person);
     for (const [projectId, ids] of this.#projects) {
-      const gone = ids.rotate();
-      for (const [id, person] of gone) if (this.#isUnstored(current(person))) ids.young.set(id, person);
+      const evicted = ids.rotate();
+      for (const [id, person] of evicted) if (this.#isUnstored(current(person))) ids.young.set(id, person);
       for (const person of ids.old.values()) keepChain(kept, person);
       for (const person of ids.young.values()) keepChain(kept, person);
       if (ids.old.size + ids.young.size === 0) this.#projects.delete(projectId);

@@ -1,5 +1,5 @@
 import { derivedId } from '../../base/ids.ts';
-import { PendingChanges, type KeptBytes, type Saying } from './pending-changes.ts';
+import { PendingChanges, type KeptBytes, type PropertyOp } from './pending-changes.ts';
 import { formatRegisters, parseRegisters, type RegistersForm } from './registers-text.ts';
 import { applyChanges, type PropertyChanges, type Registers } from './registers.ts';
 
@@ -7,31 +7,31 @@ import { applyChanges, type PropertyChanges, type Registers } from './registers.
 export class Person {
   readonly projectId: number;
   readonly uuid: string;
-  /** µs since the epoch. Only ever falls, and that of a merge is the smaller one: RecentIds relies on it. */
+  /** µs since the epoch. Only ever decreases, and a merge takes the smaller one: RecentIds relies on that. */
   createdAt: number;
-  /** `createdAt` in the store, or in the changes of a window that commits before the present one; of a new one nothing. */
+  /** `createdAt` in the store, or in the changes of a window that commits before the current one; NaN for a new person. */
   storedCreatedAt: number;
   isIdentified: boolean;
-  /** In the store, or in the changes of a window that commits before the present one. */
+  /** In the store, or in the changes of a window that commits before the current one. */
   isStored: boolean;
-  /** As it was loaded, see person-rows.ts; 0 of a new one. */
+  /** Version at the time of loading; 0 for a new person. */
   readonly version: number;
-  /** The id that it was made for; null of one that was loaded. */
+  /** The id that a new person was created for; null for a loaded one. */
   readonly firstId: string | null;
-  /** How many ids it has; -1 of a loaded one whose ids were not counted: no window since has merged it. */
+  /** Number of ids; -1 for a loaded person whose ids were not counted: no window since has merged it. */
   idCount: number;
-  /** Set once this person has become part of another; ids that still point here mean that one. */
+  /** The person that this one was merged into; ids that still point here mean that person. */
   mergedInto: Person | null = null;
-  /** Number of the last window that changed it; 0: none since it was loaded. */
+  /** Number of the last window that changed it; 0: none since loading. */
   changedIn = 0;
-  /** Number of the last window that may have looked into its registers. */
+  /** Number of the last window that may have parsed its registers. */
   usedIn = 0;
-  /** Registers as they were last loaded or written. */
+  /** Registers as last loaded or written. */
   #registersJson: string;
-  /** Only while windows look into them: they take twice as much memory as their text, in many small pieces. */
+  /** Parsed only while windows use them: they take twice the memory of their text, in many small pieces. */
   #registers: Registers | null = null;
   #pending: PendingChanges | null = null;
-  #hasLearned = false;
+  #hasChanged = false;
 
   constructor(fields: {
     readonly projectId: number;
@@ -40,9 +40,9 @@ export class Person {
     readonly isIdentified: boolean;
     readonly isStored: boolean;
     readonly version: number;
-    /** Absent: it was loaded. */
+    /** Absent: the person was loaded. */
     readonly firstId?: string;
-    /** Read only when somebody needs them. */
+    /** Parsed on first use. */
     readonly registersJson: string;
   }) {
     this.projectId = fields.projectId;
@@ -59,45 +59,45 @@ export class Person {
 
   get registers(): Registers {
     if (this.#registers !== null && this.#pending === null) return this.#registers;
-    return this.#settle();
+    return this.#applyPending();
   }
 
-  /** As `apply`, of what stands at [from, to) of `json`; looked into when somebody asks for the registers. `t` in µs. */
-  learn(kept: KeptBytes, saying: Saying, t: number, json: Buffer, from: number, to: number): void {
+  /** Stages an operation with the value at [from, to) of `json`; it is applied when the registers are needed. `t` in µs. */
+  stage(kept: KeptBytes, op: PropertyOp, t: number, json: Buffer, from: number, to: number): void {
     this.#pending ??= new PendingChanges();
-    this.#pending.add(kept, saying, t, json, from, to);
-    if (this.#pending.isFull) this.#settle();
+    this.#pending.add(kept, op, t, json, from, to);
+    if (this.#pending.isFull) this.#applyPending();
   }
 
-  /** Whether what it has learned since the last call has changed a register. */
-  takeLearned(): boolean {
-    if (this.#pending !== null) this.#settle();
-    const hasLearned = this.#hasLearned;
-    this.#hasLearned = false;
-    return hasLearned;
+  /** Applies staged operations. Returns whether a register has changed since the last call. */
+  applyStaged(): boolean {
+    if (this.#pending !== null) this.#applyPending();
+    const hasChanged = this.#hasChanged;
+    this.#hasChanged = false;
+    return hasChanged;
   }
 
-  #settle(): Registers {
+  #applyPending(): Registers {
     const registers = (this.#registers ??= parseRegisters(this.#registersJson));
     const pending = this.#pending;
     this.#pending = null;
-    if (pending?.applyTo(registers) === true) this.#hasLearned = true;
+    if (pending?.applyTo(registers) === true) this.#hasChanged = true;
     return registers;
   }
 
-  /** Length of its registers as text, when they were last loaded or written. */
+  /** Length of its registers as text, as last loaded or written. */
   get registersChars(): number {
     return this.#registersJson.length;
   }
 
-  /** Its registers as they are to be stored. */
+  /** Formats its registers for storage. */
   writeRegisters(form: RegistersForm): string {
     if (this.#registers !== null) this.#registersJson = formatRegisters(this.#registers, form);
     return this.#registersJson;
   }
 
-  /** Keeps its registers as text alone. They have not changed since they were loaded or written. */
-  close(): void {
+  /** Keeps its registers as text only. They have not changed since they were loaded or written. */
+  compact(): void {
     this.#registers = null;
   }
 
@@ -107,14 +107,14 @@ export class Person {
   }
 }
 
-/** The person that an id means now. */
+/** Follows merges to the current person. */
 export function current(person: Person): Person {
   let found = person;
   while (found.mergedInto !== null) found = found.mergedInto;
   return found;
 }
 
-/** A person is named after the first id seen, so that the same events make the same person again. */
+/** Derives a person's uuid from its first id, so that the same events create the same person again. */
 export function personUuid(projectId: number, firstDistinctId: string): string {
   return derivedId('person', String(projectId), firstDistinctId);
 }

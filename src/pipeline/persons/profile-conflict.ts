@@ -1,12 +1,13 @@
-/** Somebody else has changed what this was computed from. Nothing of the transaction may be committed; it is done again. */
+/** Another slot has changed what this was computed from. The transaction must not be committed; it is repeated. */
 export class ProfileConflictError extends Error {
   override name = 'ProfileConflictError';
 }
 
-/** `what` names the rows that were found or made. Errors: ProfileConflictError, when some are missing. */
+/** @param what names the rows that were found or inserted
+ * @throws ProfileConflictError when some are missing */
 export function expectAll(found: number, expected: number, what: string): void {
   if (found === expected) return;
   throw new ProfileConflictError(
-    `expected ${expected} ${what}, got ${found}: another slot has changed them; the transaction is done again`,
+    `expected ${expected} ${what}, got ${found}: another slot has changed them; the transaction is repeated`,
   );
 }

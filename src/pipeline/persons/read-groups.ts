@@ -7,7 +7,7 @@ import type { GroupRow } from './group-rows.ts';
 import { parseRegisters } from './registers-text.ts';
 import { propertiesOf } from './registers.ts';
 
-/** By key. `search`: only keys that contain it, in any case. */
+/** Lists groups by key. `search` selects keys that contain it, ignoring case. */
 export async function listGroups(
   db: Queries,
   projectId: number,

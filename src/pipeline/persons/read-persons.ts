@@ -18,7 +18,7 @@ const sameEmailMax = 1000;
 const foundMax = 1000;
 const namingProperties = ['email', 'name', 'username'];
 
-/** Persons by the ids of their events; ids without a person are left out. */
+/** Returns persons by the ids of their events; ids without a person are omitted. */
 export async function personsByDistinctIds(
   db: Queries,
   projectId: number,
@@ -43,7 +43,7 @@ export async function personsByDistinctIds(
   return found;
 }
 
-/** Undefined: no such person in this project. */
+/** Returns undefined if the project has no such person. */
 export async function personByUuid(db: Queries, projectId: number, uuid: string): Promise<PersonRecord | undefined> {
   return (await personsByUuids(db, projectId, [uuid])).get(uuid);
 }
@@ -58,9 +58,9 @@ export async function listPersons(
   return await withDistinctIds(db, projectId, rows);
 }
 
-/** Newest first, at most 1,000. Looks through the persons of the project: there is no index of properties. */
+/** Returns at most 1,000 persons, newest first. Scans the persons of the project: there is no index of properties. */
 export async function personsByEmail(db: Queries, projectId: number, email: string): Promise<PersonRecord[]> {
-  // As registers-text.ts writes it, in both forms; LIKE alone knows no case on some databases, so what it finds is looked at again.
+  // Both forms that registers-text.ts writes; LIKE ignores case on some databases, so its results are filtered again.
   const value = JSON.stringify(email);
   const [grouped, single] = [`"email":${value}`, `"email":{"v":${value},`].map((text) => `%${likeText(text)}%`);
   const rows = await newestFirst(db, projectId)
@@ -72,8 +72,8 @@ export async function personsByEmail(db: Queries, projectId: number, email: stri
 }
 
 /**
- * Persons one of whose ids begins with the text, then those whose uuid or email it is; at most 1,000. Looks through the ids of the
- * project, and through its persons only for what looks like an address.
+ * Returns persons with an id that begins with the text, then those with the text as uuid or email; at most 1,000. Scans the ids of the
+ * project, and its persons only if the text looks like an address.
  */
 export async function searchPersons(db: Queries, projectId: number, text: string): Promise<PersonRecord[]> {
   const rows = await db
@@ -84,7 +84,7 @@ export async function searchPersons(db: Queries, projectId: number, text: string
     .orderBy('distinct_id')
     .limit(foundMax)
     .execute();
-  // LIKE knows no case on some databases.
+  // LIKE ignores case on some databases.
   const uuids = rows.filter(({ distinct_id }) => distinct_id.startsWith(text)).map(({ person_uuid }) => person_uuid);
   const found = await personsByUuids(db, projectId, [...new Set([...uuids, text.toLowerCase()])]);
   if (text.includes('@')) {
@@ -124,7 +124,7 @@ async function withDistinctIds(
   for (const { distinct_id, person_uuid } of await idsOfPersons(db, projectId, [...idsOf.keys()])) {
     idsOf.get(person_uuid)?.push(distinct_id);
   }
-  // Sorted here: asked to sort, SQLite walks every id of the project in that order instead of those of the persons.
+  // Sorted here: with ORDER BY, SQLite would scan every id of the project instead of those of the persons.
   return rows.map((row) => toShown(row, (idsOf.get(row.uuid) ?? []).sort()));
 }
 
@@ -133,7 +133,7 @@ function toShown(row: PersonColumns, distinctIds: string[]): PersonRecord {
   return {
     id: row.uuid,
     uuid: row.uuid,
-    name: nameOf(properties) ?? (row.is_identified === 1 ? tellingId(distinctIds) : distinctIds[0]) ?? row.uuid,
+    name: nameOf(properties) ?? (row.is_identified === 1 ? displayId(distinctIds) : distinctIds[0]) ?? row.uuid,
     distinct_ids: distinctIds,
     properties,
     created_at: isoOfMicros(row.created_at_micros),
@@ -141,10 +141,10 @@ function toShown(row: PersonColumns, distinctIds: string[]): PersonRecord {
   };
 }
 
-/** Of an identified person an e-mail address, or an id that no device has made up; else any. */
-function tellingId(distinctIds: readonly string[]): string | undefined {
-  const isMadeUp = (id: string): boolean => canonicalUuid(id) !== undefined || id.startsWith('$device:');
-  return distinctIds.find((id) => id.includes('@')) ?? distinctIds.find((id) => !isMadeUp(id)) ?? distinctIds[0];
+/** Picks the id of an identified person to show: an e-mail address, else one that no device has generated, else any. */
+function displayId(distinctIds: readonly string[]): string | undefined {
+  const isGenerated = (id: string): boolean => canonicalUuid(id) !== undefined || id.startsWith('$device:');
+  return distinctIds.find((id) => id.includes('@')) ?? distinctIds.find((id) => !isGenerated(id)) ?? distinctIds[0];
 }
 
 function nameOf(properties: JsonObject): string | undefined {

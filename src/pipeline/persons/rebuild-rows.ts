@@ -5,7 +5,7 @@ import { firstIdsOf } from './person-rows.ts';
 
 const perQuery = 512;
 
-/** Persons of some ids, with every id that they have. */
+/** Persons of some ids, with all of their ids. */
 export interface PersonGroup {
   readonly uuids: readonly string[];
   readonly distinctIds: readonly string[];
@@ -44,7 +44,7 @@ export async function removePersons(tx: Queries, projectId: number, uuids: reado
   }
 }
 
-/** @returns how many of them there were */
+/** @returns the number of groups removed */
 export async function removeGroups(
   tx: Queries,
   projectId: number,
@@ -64,7 +64,7 @@ export async function removeGroups(
   return removed;
 }
 
-/** Makes room for other types; groups of these are gone, too. */
+/** Removes group types with their groups, which makes room for other types. */
 export async function removeGroupTypes(tx: Queries, projectId: number, names: readonly string[]): Promise<number> {
   const types = await tx
     .selectFrom('group_types')

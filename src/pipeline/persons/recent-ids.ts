@@ -1,66 +1,66 @@
 import { current, type Person } from './person.ts';
 
-/** Slots of a set, side by side: an id may lie in any slot of its set, and where that is full, of its second set. */
+/** Adjacent slots per set: an id may be in any slot of its set or, if that is full, of its second set. */
 const ways = 4;
-/** A slot has 64 bytes, a line of the processor's cache: project, length, creation, bytes of the id. */
+/** A slot has 64 bytes, one cache line: project, length, creation, bytes of the id. */
 const slotWords = 16;
 const createdAtWord = 2;
 const idWord = 4;
 /** Room for a UUID as text; longer ids are looked up as strings. */
 const idBytesMax = 40;
 const slotBitsMin = 8;
-/** A million ids and more in 144 MiB. */
+/** More than a million ids in 144 MiB. */
 const slotBitsMax = 21;
 /**
- * More slots than these, 36 MiB, only where ids are remembered for `wasCreatedBy`, which saves a look into the store. Events that say
- * something of their persons need these themselves, and the memory for them.
+ * Limit of slots (36 MiB) unless ids are remembered mainly for `wasCreatedBy`, which saves a store look-up. Events that change their
+ * persons need the persons themselves, and the memory for them.
  */
-const slotBitsUnasked = 19;
-/** Of a slot and the reference to its person. */
+const slotBitsWithPersons = 19;
+/** Size of a slot with the reference to its person. */
 const slotBytes = 4 * slotWords + 8;
 const none = -1;
 
 /**
- * Persons of ids seen lately, found by the bytes of the id as they stand in a body: no string is made and none hashed,
- * which for a known person is most of the work. Forgetting is always allowed.
+ * Caches persons of recently seen ids, found by the bytes of the id in a body: no string is created or hashed, which would be most of
+ * the work for a known person. An entry may be evicted at any time.
  *
- * With many people every look at another place in memory misses the processor's cache. So a slot answers the common
- * question, `wasCreatedBy`, by itself, and its set lies in one piece.
+ * With many persons every access to another place in memory misses the processor's cache. So a slot alone answers the common
+ * question, `wasCreatedBy`, and the slots of a set are adjacent.
  */
 export class RecentIds {
-  /** More slots with every growth, so that a store of a few persons stays small. */
+  /** Grows on demand, so that a store of a few persons stays small. */
   #slotBits = slotBitsMin;
   #slots = new Int32Array(slotWords << slotBitsMin);
-  /** In the same bytes, `createdAt` of the persons when they were last looked at: it may have fallen since, but never risen. */
+  /** `createdAt` of the persons when last read, in the same bytes: it may have decreased since, but never increased. */
   #creations = new Float64Array(this.#slots.buffer);
   #persons = noPersons(slotBitsMin);
   #taken = 0;
   #replaced = 0;
-  /** Since it grew: how many were remembered, and how often `wasCreatedBy` knew nothing of an id. */
+  /** Since the last growth: number of ids remembered, and of misses in `wasCreatedBy`. */
   #remembered = 0;
   #unknown = 0;
-  /** The id that is looked for, as words; what the last one lacks is zero. */
+  /** The id to search for, as words; the last word is padded with zeros. */
   readonly #id = new Int32Array(idBytesMax / 4);
   readonly #bytesMax: () => number;
 
-  /** `bytesMax`: what it may grow to, bytes. */
+  /** @param bytesMax maximum size, bytes */
   constructor(bytesMax: () => number = () => Infinity) {
     this.#bytesMax = bytesMax;
   }
 
-  /** The memory that it takes. */
+  /** Memory in use. */
   get bytes(): number {
     return slotBytes << this.#slotBits;
   }
 
-  /** Whether the id at [from, to) is known here to mean a person that was created at `micros` or before. False: ask `find`. */
+  /** Whether the id at [from, to) is cached with a person created at `micros` or before. False: use `find`. */
   wasCreatedBy(micros: number, projectId: number, bytes: Uint8Array, from: number, to: number): boolean {
     const slot = this.#slotOf(projectId, bytes, from, to);
     if (slot === none) this.#unknown++;
     return slot !== none && (this.#creations[creationOf(slot)] as number) <= micros;
   }
 
-  /** The person of the id at [from, to), or undefined: unknown here. */
+  /** Returns the person of the id at [from, to) if it is cached. */
   find(projectId: number, bytes: Uint8Array, from: number, to: number): Person | undefined {
     const slot = this.#slotOf(projectId, bytes, from, to);
     const known = slot === none ? undefined : this.#persons[slot];
@@ -91,7 +91,7 @@ export class RecentIds {
     this.#empty(slotBitsMin);
   }
 
-  /** Lets go of the persons, and keeps what is known of their creation. */
+  /** Drops the persons, and keeps their creation times. */
   forgetPersons(): void {
     this.#persons.fill(undefined);
   }
@@ -99,7 +99,7 @@ export class RecentIds {
   #grow(): void {
     const bits = this.#slotBits + 1;
     if (bits > slotBitsMax || slotBytes << bits > this.#bytesMax()) return;
-    if (bits > slotBitsUnasked && 2 * this.#unknown < this.#remembered) return;
+    if (bits > slotBitsWithPersons && 2 * this.#unknown < this.#remembered) return;
     const slots = this.#slots;
     const persons = this.#persons;
     this.#empty(bits);
@@ -131,12 +131,12 @@ export class RecentIds {
     return this.#search(mix(this.#readId(bytes, from, to), projectId), projectId, length);
   }
 
-  /** The first slot of the set for ids with this hash. */
+  /** Returns the first slot of the set for this hash. */
   #setOf(hash: number): number {
     return (Math.imul(hash, 0x85ebca6b) >>> (32 - this.#slotBits)) & -ways;
   }
 
-  /** The set for those that found the other one full: of half full slots one in twenty ids, else forgotten again and again. */
+  /** Returns the second set, used when the first is full: with half of the slots in use one id in twenty, which would otherwise be evicted repeatedly. */
   #secondSetOf(hash: number): number {
     return (Math.imul(hash, 0xc2b2ae35) >>> (32 - this.#slotBits)) & -ways;
   }
@@ -160,12 +160,12 @@ export class RecentIds {
     return none;
   }
 
-  /** Slots of a set are taken one after another. */
+  /** The slots of a set are filled in order. */
   #isFull(set: number): boolean {
     return this.#slots[(set + ways - 1) * slotWords + 1] !== 0;
   }
 
-  /** An empty slot of its sets, or one whose id is forgotten for it. */
+  /** Returns an empty slot of its sets, or one to overwrite. */
   #placeFor(hash: number): number {
     const first = this.#setOf(hash);
     const set = this.#isFull(first) ? this.#secondSetOf(hash) : first;
@@ -177,7 +177,7 @@ export class RecentIds {
     return set + (this.#replaced++ & (ways - 1));
   }
 
-  /** Takes the id into words, and returns their hash. */
+  /** Reads the id as words and returns their hash. */
   #readId(bytes: Uint8Array, from: number, to: number): number {
     const id = this.#id;
     let hash = 0;
@@ -200,7 +200,7 @@ export class RecentIds {
   }
 }
 
-/** Nothing of an empty slot is right for any id. */
+/** Never 0, so that an empty slot matches no id. */
 function lengthMark(length: number): number {
   return length + 1;
 }

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 
 /**
- * What is known of one property, so that the same events give the same value in whatever order they arrive.
- * - `$set` and `$unset` share one place, decided by event time: the later one stands; of equal times the later arrival.
- * - `$set_once` has a place of its own and keeps the earliest; it shows where nothing was set, or after an `$unset` that
- *   is older than it. An empty (null) value gives way to any other, as clients of this protocol expect.
- * `t` is the event's time in µs. `o` holds the `$set_once` beside a `$set` or `$unset`.
+ * State of one property, such that the same events give the same value in whatever order they arrive.
+ * - `$set` and `$unset` share one value, decided by event time: the later one wins; for equal times the later arrival.
+ * - `$set_once` has a separate value and keeps the earliest; it is visible if nothing was set, or after an older `$unset`.
+ *   An empty (null) value is replaced by any other, as clients of this protocol expect.
+ * `t` is the event's time in µs. `o` contains the `$set_once` of a register with a `$set` or `$unset`.
  */
 export interface Register {
   readonly v: JsonValue;
@@ -14,7 +14,7 @@ export interface Register {
   readonly o?: { readonly v: JsonValue; readonly t: number };
 }
 
-/** A register belongs to one owner, who writes into it: most changes are of people that are in memory for long. */
+/** A register has one owner, which modifies it in place: most changes concern persons that stay in memory. */
 type OwnRegister = { -readonly [Key in keyof Register]: Register[Key] };
 
 /** By property. A Map, not an object: `__proto__` is a property like any other. */
@@ -25,7 +25,7 @@ interface Timed {
   readonly t: number;
 }
 
-/** What one event asks for. */
+/** Property changes of one event. */
 export interface PropertyChanges {
   readonly set: JsonObject | null;
   readonly setOnce: JsonObject | null;
@@ -34,7 +34,7 @@ export interface PropertyChanges {
 
 export const noChanges: PropertyChanges = { set: null, setOnce: null, unset: [] };
 
-/** The names in an `$unset`: a list of them, or an object whose keys they are. */
+/** Returns the names in an `$unset`: a list, or the keys of an object. */
 export function unsetNames(value: JsonValue | undefined): readonly string[] {
   if (Array.isArray(value)) return value.filter((name) => typeof name === 'string');
   return isObject(value) ? Object.keys(value) : [];
@@ -89,7 +89,7 @@ function goesBefore(next: Timed, known: Timed): boolean {
   return next.t < known.t;
 }
 
-/** The value that shows; undefined when the property is not there. */
+/** Returns the visible value; undefined if the property does not exist. */
 export function liveValue({ v, t, k, o }: Register): JsonValue | undefined {
   if (k === 'once') return v;
   const isEmpty = k === 'unset' || v === null;
@@ -97,7 +97,7 @@ export function liveValue({ v, t, k, o }: Register): JsonValue | undefined {
   return k === 'unset' ? undefined : v;
 }
 
-/** Properties as the API shows them, in order of name: the order of arrival must not show. */
+/** Returns properties as the API shows them, sorted by name, so that the order of arrival is not visible. */
 export function propertiesOf(registers: Registers): JsonObject {
   const live: [string, JsonValue][] = [];
   for (const [key, register] of registers) {
@@ -108,8 +108,8 @@ export function propertiesOf(registers: Registers): JsonObject {
 }
 
 /**
- * Of two people who turn out to be one: what it would be had all that was said of the two been said of one, whichever came first. Of
- * equal times the target's stands.
+ * Merges the registers of two persons: the result is as if all changes had been made to one person, in any order. For equal times the
+ * target's value wins.
  */
 export function mergeRegisters(target: Registers, other: Registers): void {
   for (const [key, register] of other) {
@@ -136,7 +136,7 @@ function earlier(own: Timed | undefined, other: Timed | undefined): Timed | unde
   return goesBefore(other, own) ? other : own;
 }
 
-/** Of what was set or unset. */
+/** Returns the later `$set` or `$unset`. */
 function later(own: Register, other: Register): Register | undefined {
   if (own.k === 'once') return other.k === 'once' ? undefined : other;
   return other.k !== 'once' && other.t > own.t ? other : own;

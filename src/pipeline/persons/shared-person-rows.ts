@@ -3,22 +3,24 @@ import { chunks, paddedChunks } from './chunks.ts';
 import { expectAll } from './profile-conflict.ts';
 import { idsPerQuery, inOrder, rowsPerInsert, writeMerge, type PersonChanges, type PersonRow } from './person-rows.ts';
 
-/** A stored person as it was when something was computed from it. */
+/** Version of a stored person from which something was computed. */
 export interface SeenPerson {
   readonly projectId: number;
   readonly uuid: string;
   readonly version: number;
 }
 
-/** Changes of persons that others change, too. Rows of `persons` that are not `seen` are new. */
+/** Changes to persons that other slots change as well. Rows of `persons` that are not `seen` are new. */
 export interface SharedPersonChanges extends PersonChanges {
   readonly seen: readonly SeenPerson[];
 }
 
 /**
- * Writes changes of persons that several slots share. Each person that they depend on is locked in its turn, in one order for all, and
- * must still be what it was: who has an id is told by the version of the person that has it, since to give an id to somebody, or to
- * take it, changes the version. An id or a person that was new must still be new. Errors: ProfileConflictError.
+ * Writes changes to persons that several slots share. Each person that they depend on is locked, in the same order by every slot, and
+ * must still have the version that was seen. That covers the owner of an id as well, since adding or removing an id changes the
+ * person's version. An id or a person that was new must still be new.
+ *
+ * @throws ProfileConflictError
  */
 export async function writeSharedPersons(tx: Queries, changes: SharedPersonChanges): Promise<void> {
   await lockSeen(tx, changes.seen);
@@ -34,16 +36,16 @@ export async function writeSharedPersons(tx: Queries, changes: SharedPersonChang
     rowsPerInsert,
   )) {
     const query = tx.insertInto('person_distinct_ids').values([...some]);
-    const made = await query
+    const inserted = await query
       .onConflict((conflict) => conflict.columns(['project_id', 'distinct_id']).doNothing())
       .returning('distinct_id')
       .execute();
-    expectAll(made.length, some.length, 'new ids');
+    expectAll(inserted.length, some.length, 'new ids');
   }
   for (const merge of changes.merges) await writeMerge(tx, merge);
 }
 
-/** Until the transaction ends nobody changes them. */
+/** Locks the persons until the transaction ends. */
 async function lockSeen(tx: Queries, seen: readonly SeenPerson[]): Promise<void> {
   const byProject = Map.groupBy(seen, ({ projectId }) => projectId);
   for (const projectId of [...byProject.keys()].toSorted((a, b) => a - b)) {
@@ -78,13 +80,13 @@ async function changePersons(tx: Queries, rows: readonly PersonRow[]): Promise<v
 }
 
 async function addPersons(tx: Queries, rows: readonly PersonRow[]): Promise<void> {
-  const made = await tx
+  const inserted = await tx
     .insertInto('persons')
     .values([...rows])
     .onConflict((conflict) => conflict.columns(['project_id', 'uuid']).doNothing())
     .returning('uuid')
     .execute();
-  expectAll(made.length, rows.length, 'new persons');
+  expectAll(inserted.length, rows.length, 'new persons');
 }
 
 function keyOf({ projectId, uuid }: Pick<SeenPerson, 'projectId' | 'uuid'>): string {

@@ -28,7 +28,7 @@ import { storedDraft } from './stored-draft.ts';
 import { storedId } from '../../wire/batch/stored-id.ts';
 import { isPlaceholderId } from '../../base/placeholder-ids.ts';
 
-/** Ids, or groups, of one step: what live events have to wait for. */
+/** Ids or groups per step, which live events wait for. */
 const keysPerStep = 500;
 const idsMax = 100_000;
 const pollMsDefault = 1000;
@@ -37,29 +37,30 @@ const retryMaxMs = 60_000;
 
 export interface RebuilderDeps {
   readonly db: Metadata;
-  /** Of the slot whose projects these are. */
+  /** Holds the slot of the projects. */
   readonly hold: SlotHold;
   readonly store: EventStore;
   readonly log: Log;
   readonly failpoint: Failpoint;
-  /** How often to look for work when there was none, ms. Default 1,000. */
+  /** Poll interval when there was no work, ms. Default 1,000. */
   readonly pollMs?: number;
-  /** What is due, in all projects. Default: the store is asked each time. */
+  /** Due rebuilds of all projects. Default: a query each time. */
   readonly dueRebuilds?: () => ReturnType<typeof dueRebuilds>;
-  /** Projects whose events come by here. Default: all. */
+  /** Whether the slot handles the project. Default: all projects. */
   readonly owns?: (projectId: number) => boolean;
 }
 
-/** What a step writes, and what it counts. */
-interface Made {
+/** Result of a piece. */
+interface Piece {
+  /** Writes it and returns what it counts. */
   readonly write: (tx: Queries) => Promise<Partial<RebuildCounts>>;
-  /** Done with it. */
+  /** Keys that it completes. */
   readonly keys: readonly string[];
 }
 
 /**
- * Makes persons and groups anew where events were taken out of the store. It works between two windows, when everything that the
- * pipeline computed is stored, a piece at a time: each in one transaction with the keys that are done by it.
+ * Rebuilds persons and groups after events were removed from the store. It works between two windows, when everything that the
+ * pipeline computed is stored, one piece at a time: each in one transaction with the keys that it completes.
  */
 export class ProfileRebuilder {
   readonly #deps: RebuilderDeps;
@@ -70,22 +71,24 @@ export class ProfileRebuilder {
     this.#deps = deps;
   }
 
-  /** What is to be done now; undefined: nothing. Looks once in a while. */
+  /** Returns a rebuild that is due, if any; polls at intervals. */
   async next(): Promise<Rebuild | undefined> {
     if (performance.now() < this.#pollAt) return undefined;
     const { db, owns = () => true, pollMs = pollMsDefault } = this.#deps;
     const due = await (this.#deps.dueRebuilds?.() ?? dueRebuilds(db));
     const own = due.find(({ projectId }) => owns(projectId));
     const rebuild = own && (await findRebuild(db, own.id));
-    // What others know of may be done by now.
+    // A shared list may contain rebuilds that are done by now.
     if (rebuild?.state === 'due') return rebuild;
     this.#pollAt = performance.now() + pollMs;
     return undefined;
   }
 
   /**
-   * One piece; afterwards persons and groups in memory are to be forgotten. What goes wrong is noted with the rebuild and tried
-   * again later; events go on meanwhile. Errors: SlotLostError.
+   * Rebuilds one piece, after which cached persons and groups must be dropped. A failure is recorded with the rebuild and retried
+   * later, while events continue.
+   *
+   * @throws SlotLostError
    */
   async step(rebuild: Rebuild): Promise<void> {
     const { log } = this.#deps;
@@ -94,7 +97,7 @@ export class ProfileRebuilder {
       this.#failures = 0;
     } catch (error) {
       if (error instanceof SlotLostError) throw error;
-      log.error({ err: error, rebuild: rebuild.id }, 'persons could not be made anew; trying again');
+      log.error({ err: error, rebuild: rebuild.id }, 'profile rebuild failed, retrying');
       this.#pollAt = performance.now() + backoffMs(this.#failures, retryFirstMs, retryMaxMs);
       this.#failures += 1;
       await this.#save(rebuild, { error: error instanceof Error ? error.message : String(error) });
@@ -106,11 +109,11 @@ export class ProfileRebuilder {
     for (const kind of rebuildKinds) {
       const keys = await rebuildKeys(db, rebuild.id, kind, keysPerStep);
       if (keys.length === 0) continue;
-      if (await this.#isShared(rebuild.projectId)) await this.#makeAlone(rebuild, kind, keys);
+      if (await this.#isShared(rebuild.projectId)) await this.#rebuildLocked(rebuild, kind, keys);
       else {
-        const made = await this.#make(this.#deps, rebuild, kind, keys);
+        const piece = await this.#rebuild(this.#deps, rebuild, kind, keys);
         failpoint('rebuild_computed');
-        await this.#write((tx) => commit(tx, rebuild, kind, made));
+        await this.#write((tx) => commit(tx, rebuild, kind, piece));
       }
       failpoint('rebuild_committed');
       return;
@@ -118,19 +121,19 @@ export class ProfileRebuilder {
     await this.#save(rebuild, { state: 'done', error: '' });
   }
 
-  /** Whether other slots change persons and groups of the project, too. */
+  /** Whether other slots also change persons and groups of the project. */
   async #isShared(projectId: number): Promise<boolean> {
     const query = this.#deps.db.selectFrom('projects').select('spread_max').where('id', '=', projectId);
     return ((await query.executeTakeFirst())?.spread_max ?? 1) > 1;
   }
 
-  /** While it reads the events and writes what they make, no other slot writes persons or groups of the project. */
-  async #makeAlone(rebuild: Rebuild, kind: RebuildKind, keys: readonly string[]): Promise<void> {
+  /** Rebuilds a piece with the project locked, so that no other slot writes its persons or groups in the meantime. */
+  async #rebuildLocked(rebuild: Rebuild, kind: RebuildKind, keys: readonly string[]): Promise<void> {
     await this.#write(async (tx) => {
       await lockProjects(tx, [rebuild.projectId], true);
-      const made = await this.#make({ ...this.#deps, db: tx }, rebuild, kind, keys);
+      const piece = await this.#rebuild({ ...this.#deps, db: tx }, rebuild, kind, keys);
       this.#deps.failpoint('rebuild_computed');
-      await commit(tx, rebuild, kind, made, true);
+      await commit(tx, rebuild, kind, piece, true);
     });
   }
 
@@ -146,32 +149,32 @@ export class ProfileRebuilder {
     });
   }
 
-  #make(
+  #rebuild(
     { db, store }: Omit<ReplayDeps, 'arrivals'>,
     { projectId, arrivals }: Rebuild,
     kind: RebuildKind,
     keys: readonly string[],
-  ): Promise<Made> {
+  ): Promise<Piece> {
     const deps = { db, store, arrivals };
     switch (kind) {
       case 'person':
-        return makePersons(deps, projectId, keys);
+        return rebuildPersons(deps, projectId, keys);
       case 'group':
-        return makeGroups(deps, projectId, keys);
+        return rebuildGroups(deps, projectId, keys);
       case 'group_type':
-        return makeGroupTypes(deps, projectId, keys);
+        return rebuildGroupTypes(deps, projectId, keys);
     }
   }
 }
 
-async function commit(tx: Queries, rebuild: Rebuild, kind: RebuildKind, made: Made, alone = false): Promise<void> {
+async function commit(tx: Queries, rebuild: Rebuild, kind: RebuildKind, piece: Piece, alone = false): Promise<void> {
   const project = (await lockProjects(tx, [rebuild.projectId], alone)).get(rebuild.projectId);
-  // A project that is being deleted has nobody left who would remove its rows.
+  // Nothing would remove the rows of a project that is being deleted.
   if (project === undefined) return;
   if (project.isShared && !alone)
-    throw new ProjectSpreadError('the project was spread meanwhile; the piece is made again');
-  const counts = sum(rebuild.counts, await made.write(tx));
-  await removeRebuildKeys(tx, rebuild.id, kind, made.keys);
+    throw new ProjectSpreadError('the project was spread in the meantime; the piece is rebuilt again');
+  const counts = sum(rebuild.counts, await piece.write(tx));
+  await removeRebuildKeys(tx, rebuild.id, kind, piece.keys);
   await saveRebuild(tx, rebuild.id, { counts, error: '' });
 }
 
@@ -180,7 +183,7 @@ function sum(counts: RebuildCounts, more: Partial<RebuildCounts>): RebuildCounts
   return Object.fromEntries(names.map((name) => [name, counts[name] + (more[name] ?? 0)])) as unknown as RebuildCounts;
 }
 
-async function makePersons(deps: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+async function rebuildPersons(deps: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Piece> {
   const { ids, personUuids, notFollowed } = await findTies({ ...deps, idsMax }, projectId, keys);
   const changes = await replayPersons(deps, projectId, ids);
   return {
@@ -197,7 +200,7 @@ async function makePersons(deps: ReplayDeps, projectId: number, keys: readonly s
   };
 }
 
-async function makeGroups(deps: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+async function rebuildGroups(deps: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Piece> {
   const names = keys.map(groupName);
   const changes = await replayGroups(deps, projectId, names);
   return {
@@ -215,8 +218,8 @@ async function makeGroups(deps: ReplayDeps, projectId: number, keys: readonly st
   };
 }
 
-/** Types that no event mentions any more make room for others. */
-async function makeGroupTypes({ store }: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+/** Removes types that no event contains any more, which makes room for others. */
+async function rebuildGroupTypes({ store }: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Piece> {
   const mentioned = await mentionedGroupTypes(store, projectId, keys);
   const gone = keys.filter((name) => !mentioned.has(name));
   return {
@@ -228,7 +231,7 @@ async function makeGroupTypes({ store }: ReplayDeps, projectId: number, keys: re
 }
 
 function groupName(key: string): GroupName {
-  // What `groupRebuildKey` wrote.
+  // Written by `groupRebuildKey`.
   const [type = '', name = ''] = JSON.parse(key) as readonly string[];
   return { type, key: name };
 }
@@ -240,7 +243,7 @@ interface GroupName {
   readonly key: string;
 }
 
-/** The groups that the stored events make of these; a type that had no room before may find it now. */
+/** Rebuilds groups from their stored events; a type that had no room before may have it now. */
 async function replayGroups(
   { db, store, arrivals }: ReplayDeps,
   projectId: number,
@@ -266,24 +269,24 @@ async function replayGroups(
   }
 }
 
-/** Ids that can only be understood together, and the persons that they are now. */
+/** Ids that have to be rebuilt together, and their current persons. */
 interface Ties {
   readonly ids: ReadonlySet<string>;
   readonly personUuids: readonly string[];
-  /** Ids that stored events tie to these, and that were left alone because they are too many. */
+  /** Number of ids that stored events tie to these and that exceed the limit. */
   readonly notFollowed: number;
 }
 
 interface TiesDeps {
   readonly db: Queries;
   readonly store: StoreReader;
-  /** From so many ids on, only those of the same persons are followed. */
+  /** Above this number of ids, only those of the same persons are followed. */
   readonly idsMax: number;
 }
 
 /**
- * Everybody whom a rebuild of these ids may change: all ids of the persons that they belong to, and all that a stored event wanted
- * to join with them. What was refused once, because somebody was identified, may be right without the events that are gone.
+ * Finds everything that a rebuild of these ids may change: all ids of their persons, and all that a stored event tried to merge with
+ * them. A merge that was refused because a person was identified may succeed without the removed events.
  */
 async function findTies({ db, store, idsMax }: TiesDeps, projectId: number, seeds: readonly string[]): Promise<Ties> {
   const ids = new Set(seeds);
@@ -302,7 +305,7 @@ async function findTies({ db, store, idsMax }: TiesDeps, projectId: number, seed
   return { ids, personUuids: [...personUuids], notFollowed: 0 };
 }
 
-/** Ids that events tie to some of these, without those that are known. Nothing is ever merged by an id that names nobody. */
+/** Returns ids that events tie to some of these, except known ones. Ids that identify no person never merge anything. */
 async function tiedIds(
   store: StoreReader,
   projectId: number,

@@ -22,38 +22,37 @@ export interface ReplayDeps {
 }
 
 /**
- * The persons that the stored events of these ids make, in the order in which they arrived, as the pipeline made them. Of events
- * that say nothing of a person only the first and the earliest count. `ids` are closed, see findTies: what an event says of an id
- * outside is passed over.
+ * Computes the persons of these ids from their stored events in the order of arrival, as the pipeline did. Of events that do not
+ * change a person only the first and the earliest count. `ids` is closed, see findTies: merges with other ids are ignored.
  */
 export async function replayPersons(
   { db, store, arrivals }: ReplayDeps,
   projectId: number,
   ids: ReadonlySet<string>,
 ): Promise<PersonChanges> {
-  // Loads nothing: to it nobody is there yet.
+  // Never loads: for this store no person exists yet.
   const persons = new PersonStore(db);
   persons.begin(1);
   const seen = (await firstSeen(store, projectId, [...ids], arrivals)).toSorted((a, b) =>
     compare(a.arrival, b.arrival),
   );
   let next = 0;
-  const touchThoseBefore = (arrival: Arrival | undefined): void => {
+  const touchEarlier = (arrival: Arrival | undefined): void => {
     for (; next < seen.length; next += 1) {
       const first = seen[next];
       if (first === undefined || (arrival !== undefined && compare(first.arrival, arrival) > 0)) return;
-      // The event itself comes now, and may join the id with somebody before it makes a person of it.
+      // This event is processed next, and may merge the id with another before a person is created for it.
       const isSame = arrival !== undefined && compare(first.arrival, arrival) === 0;
       if (!isSame) persons.touch(projectId, first.distinctId, first.arrival.micros);
     }
   };
   for await (const event of eventsOf(store, projectId, [...ids], arrivals)) {
-    touchThoseBefore(event);
+    touchEarlier(event);
     const draft = storedDraft(projectId, event);
     if (draft === undefined) continue;
     updatePerson(persons, isClosed(draft, ids) ? draft : withoutMerge(draft));
   }
-  touchThoseBefore(undefined);
+  touchEarlier(undefined);
   for (const { distinctId, createdAt } of seen) persons.touch(projectId, distinctId, createdAt);
   return persons.takeChanges();
 }
@@ -63,7 +62,7 @@ function isClosed({ person }: EventDraft, ids: ReadonlySet<string>): boolean {
   return other === undefined || ids.has(other);
 }
 
-/** What else it says of its person counts. */
+/** Removes the merge and keeps the other changes. */
 function withoutMerge(draft: EventDraft): EventDraft {
   return { ...draft, person: draft.person && { ...draft.person, merge: null } };
 }
@@ -82,7 +81,7 @@ async function* eventsOf(
   }
 }
 
-/** As the store orders them. */
+/** Compares arrivals as the store orders them. */
 function compare(a: Arrival, b: Arrival): number {
   const byTime = a.receivedAt - b.receivedAt || a.micros - b.micros || a.rank - b.rank;
   return byTime || compareText(a.uuid, b.uuid) || compareText(a.distinctId, b.distinctId);

@@ -3,9 +3,9 @@ import type { ProfileEvent } from '../../stores/events/profile-reads.ts';
 import { parseExact } from '../../base/exact-json.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { readGroups } from '../steps/read-groups.ts';
-import { settleProfile } from '../steps/settle-profile.ts';
+import { resolveProfile } from '../steps/resolve-profile.ts';
 
-/** A stored event as it stood before it touched persons and groups; undefined: it would be refused today. */
+/** Returns a stored event as a draft before it changed persons and groups; undefined if it would be refused today. */
 export function storedDraft(projectId: number, event: ProfileEvent): EventDraft | undefined {
   const draft: EventDraft = {
     kind: 'draft',
@@ -23,6 +23,6 @@ export function storedDraft(projectId: number, event: ProfileEvent): EventDraft 
     person: null,
     groups: null,
   };
-  const refused = settleProfile(draft) ?? readGroups(draft);
+  const refused = resolveProfile(draft) ?? readGroups(draft);
   return refused === undefined ? draft : undefined;
 }

@@ -10,40 +10,40 @@ import { refusedStorage } from '../../plugins/services/refused-storage.ts';
 import { WindowStorage } from '../../plugins/services/window-storage.ts';
 import { sharedConfigReads, type ConfigReads } from '../transform/config-reads.ts';
 import { createFailureLogs } from '../failure-log.ts';
-import { gapMsDefault, startPipeline, type Fellows, type Pipeline, type PipelineDeps } from '../consumer.ts';
+import { gapMsDefault, startPipeline, type Siblings, type Pipeline, type PipelineDeps } from '../consumer.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 
-type SharedDeps = Omit<PipelineDeps, 'hold' | 'reader' | 'pluginStorage' | 'live' | 'gapMs' | 'fellows' | 'signal'>;
+type SharedDeps = Omit<PipelineDeps, 'hold' | 'reader' | 'pluginStorage' | 'live' | 'gapMs' | 'siblings' | 'signal'>;
 
 export interface SlotConsumersDeps extends SharedDeps {
-  /** How many there are in all. */
+  /** Total number of slots. */
   readonly slots: number;
-  /** The reader of one slot; closed with its consumer. */
+  /** Opens the reader of one slot; closed with its consumer. */
   readonly openReader: (slot: number) => Promise<EventLogReader>;
-  /** Shows readers of the live stream what was seen. Default: nobody looks. */
+  /** Publishes sightings to readers of the live stream. Default: there are none. */
   readonly publish?: (sightings: Sightings) => void;
 }
 
-/** The consumers of one process, one for each slot that it holds, and what they share. */
+/** The consumers of one process, one per slot that it holds, and their shared state. */
 export interface SlotConsumers {
   start(hold: SlotHold): Promise<Pipeline>;
-  /** What the plugins of a project keep, as its slot's consumer sees it. */
+  /** Returns the storage of a config as the consumer of its slot sees it. */
   storageOf(configId: number, projectId: number): ReturnType<WindowStorage['of']>;
-  /** Who watches the live stream from now on. */
+  /** Sets the current watches of the live stream. */
   watch(watches: readonly Watch[]): void;
 }
 
-/** How long what all of them ask for is the same for all, ms: they see a change of configuration so much later. */
+/** How long consumers share an answer of the store, ms: they see a change of configuration that much later. */
 const staleMs = 250;
 const rebuildPollMs = 1000;
-/** Large windows of all slots in memory. */
+/** Large windows in memory, of all slots together. */
 const largeWindowsMax = 4;
 /**
- * Where there are more slots than this, each rests longer between small inserts, so that the store gets no more of them. All slots
- * count, not those of the process: how many inserts come does not depend on how many processes there are.
+ * With more slots than this, each pauses longer between small inserts, so that the store gets no more of them. All slots count, not
+ * those of the process: the number of inserts does not depend on the number of processes.
  */
 const slotsAtFullPace = 8;
-/** Of all slots of a cluster together. */
+/** For all slots of a cluster together. */
 export const smallInsertsPerSecondMax = (slotsAtFullPace * 1000) / gapMsDefault;
 
 interface Member {
@@ -56,8 +56,8 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
   const { db, slots } = deps;
   const members = new Map<number, Member>();
   const open = readerOpener(deps);
-  // The log of one machine: there is nobody to share with.
-  const shared = slots === 1 ? undefined : sharedBy(deps, members);
+  // The log of one machine has a single consumer.
+  const shared = slots === 1 ? undefined : createShared(deps, members);
   let watches: readonly Watch[] = [];
 
   return {
@@ -71,7 +71,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
         hold,
         reader,
         pluginStorage: member.storage,
-        ...(shared && { gapMs: shared.gapMs, fellows: shared.fellowsOf(hold.slot, member, release) }),
+        ...(shared && { gapMs: shared.gapMs, siblings: shared.siblingsOf(hold.slot, member, release) }),
         ...(deps.publish && { live: { tap: member.tap, publish: deps.publish } }),
       });
       const done = pipeline.done.finally(async () => {
@@ -88,7 +88,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
     storageOf: (configId, projectId) => {
       if (shared?.isSpread(projectId) === true) return refusedStorage;
       const member = members.get(slotOf(projectId, slots));
-      if (member === undefined) throw new Error('storage: the slot of the project has gone to another process');
+      if (member === undefined) throw new Error('storage: the slot of the project is held by another process');
       return member.storage.of(configId, projectId);
     },
     watch: (now) => {
@@ -100,7 +100,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
 
 interface OpenedReader {
   readonly reader: EventLogReader;
-  /** Others may read. */
+  /** Lets other consumers read. */
   readonly release: () => void;
 }
 
@@ -120,9 +120,9 @@ function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: Slot
   };
 }
 
-/** What many consumers of one process have in common. */
-function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members: ReadonlyMap<number, Member>) {
-  // Of each large window one batch is written while another is inserted.
+/** Creates the state that consumers of one process share. */
+function createShared({ db, log, clock, metrics, slots }: SlotConsumersDeps, members: ReadonlyMap<number, Member>) {
+  // For each large window one batch is written while another is inserted.
   const rowMemory = new RowMemory(largeWindowsMax * 2);
   const reads = sharedConfigReads(db, staleMs);
   let spread: ReadonlySet<number> = new Set();
@@ -143,10 +143,10 @@ function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members
   };
   return {
     gapMs: gapMsDefault * Math.ceil(slots / slotsAtFullPace),
-    /** A project with transformations, as they were last read. */
+    /** Whether a project with transformations is spread, as they were last read. */
     isSpread: (projectId: number): boolean => spread.has(projectId),
     showLags: (): void => lanes.forEach(showLag),
-    fellowsOf: (slot: number, { lags }: Member, release: () => void): Fellows => ({
+    siblingsOf: (slot: number, { lags }: Member, release: () => void): Siblings => ({
       count,
       rowMemory,
       owns: (projectId) => slotOf(projectId, slots) === slot,
@@ -155,7 +155,7 @@ function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members
       dueRebuilds: due,
       failures,
       release,
-      lags: (lane, seconds) => {
+      reportLag: (lane, seconds) => {
         lags[lane] = seconds;
         showLag(lane);
       },
@@ -163,14 +163,16 @@ function sharedBy({ db, log, clock, metrics, slots }: SlotConsumersDeps, members
   };
 }
 
-/** The cursors of a slot count in another log: what is in this one would be passed over, up to where they are. */
+/** The cursors of a slot refer to another log: records of this one would be skipped up to the cursors. */
 export class OtherLogError extends Error {
   override name = 'OtherLogError';
 }
 
 /**
- * Makes sure that the cursors of a slot count in the log of its reader. A slot whose cursors are at the start takes any log; from then
- * on it keeps to it. Errors: OtherLogError, SlotLostError.
+ * Ensures that the cursors of a slot refer to the log of its reader. A slot whose cursors are at the start accepts any log and keeps it
+ * from then on.
+ *
+ * @throws OtherLogError, SlotLostError
  */
 export async function keepLog(db: Metadata, hold: SlotHold, logId: string): Promise<void> {
   const { slot } = hold;
@@ -186,20 +188,20 @@ export async function keepLog(db: Metadata, hold: SlotHold, logId: string): Prom
       .execute();
     if (log !== null && begun.length > 0) {
       throw new OtherLogError(
-        `expected slot ${slot} of the log ${log}, where its cursors are, got that of ${logId}: the topics were made anew. Bring ` +
-          'the old ones back; if what they held is lost, see "A new log" in the guide to operations',
+        `expected slot ${slot} of the log ${log}, where its cursors are, got that of ${logId}: the topics were recreated. ` +
+          'Restore the old ones; if their records are lost, see "A new log" in the guide to operations',
       );
     }
     await tx.updateTable('slots').set({ log: logId }).where('slot', '=', slot).execute();
   });
 }
 
-/** Body bytes of a read that is small: any number of them may be in memory. */
+/** Body bytes of a small read: any number of them may be in memory. */
 const smallBytes = 256 * 1024;
 
-/** Lets so many through at a time; the others wait in line. */
+/** Limits concurrency; waiters are served in order. */
 export interface Turns {
-  /** Resolves with what ends the turn. */
+  /** Resolves with a function that ends the turn. */
   take(): Promise<() => void>;
 }
 
@@ -226,39 +228,39 @@ export function createTurns(max: number): Turns {
 }
 
 interface Turn {
-  /** The read began after this. */
+  /** Seq after which the read began. */
   readonly from: number;
   readonly end: () => void;
 }
 
 interface TurnReader extends EventLogReader {
   /**
-   * Ends its turns before what it read is stored: that could not be done, and will be read again. Who waits for the next turn while it
-   * has one would otherwise wait for itself.
+   * Ends its turns although the records are not stored: storing failed, and they will be read again. A consumer that waits for the next
+   * turn while it has one would otherwise wait for itself.
    */
   release(): void;
 }
 
 /**
- * A reader beside many others in one process: a large read waits for its turn, which lasts until the events are stored, so that
- * the memory is that of a few large windows, however many slots lag behind.
+ * Wraps a reader that shares a process with many others: a large read waits for its turn, which lasts until the events are stored, so
+ * that only a few large windows are in memory, however many slots lag.
  */
 export function readInTurns(reader: EventLogReader, turns: Turns): TurnReader {
   const open: Record<Lane, Turn[]> = { live: [], historical: [] };
   const isLarge: Record<Lane, boolean> = { live: false, historical: false };
 
-  const endTurns = (lane: Lane, isOver: (turn: Turn) => boolean): void => {
-    for (const turn of open[lane]) if (isOver(turn)) turn.end();
-    open[lane] = open[lane].filter((turn) => !isOver(turn));
+  const endTurns = (lane: Lane, isDone: (turn: Turn) => boolean): void => {
+    for (const turn of open[lane]) if (isDone(turn)) turn.end();
+    open[lane] = open[lane].filter((turn) => !isDone(turn));
   };
   const endAll = (): void => {
     for (const lane of lanes) endTurns(lane, () => true);
   };
   const takeTurn = async (lane: Lane, from: number): Promise<void> => {
-    // The same range once more.
+    // The same range again.
     if (open[lane].some((turn) => turn.from === from)) return;
     const end = await turns.take();
-    // Only now: others may have ended meanwhile, and the list is a new one then.
+    // Only now: turns may have ended in the meantime, which replaces the list.
     open[lane].push({ from, end });
   };
 

@@ -15,11 +15,11 @@ import type { Metrics } from '../../server/telemetry/metrics.ts';
 import type { Pipeline } from '../consumer.ts';
 
 export interface SlotWorkerDeps {
-  /** For leases alone: a renewal must not wait for the connections of those who work. */
+  /** For leases only: a renewal must not wait for connections that the consumers use. */
   readonly db: Metadata;
-  /** Id of this worker, like no other. */
+  /** Unique id of this worker. */
   readonly owner: string;
-  /** How many there are in all. */
+  /** Total number of slots. */
   readonly slots: number;
   /** Starts the work on a slot. */
   readonly start: (hold: SlotHold) => Promise<Pipeline>;
@@ -30,17 +30,17 @@ export interface SlotWorkerDeps {
 }
 
 export interface SlotWorker {
-  /** Finishes what is in hand, gives every slot back, and leaves. */
+  /** Finishes current windows, releases every slot, and leaves. */
   stop(): Promise<void>;
   status(): SlotWorkerStatus;
 }
 
 export interface SlotWorkerStatus {
-  /** Slots that it works on, ascending. */
+  /** Slots that it processes, ascending. */
   readonly slots: readonly number[];
-  /** What it should have. */
+  /** Number of slots that it should hold. */
   readonly share: number;
-  /** Why it can take no slot for now; empty when all is well. */
+  /** Why it cannot claim slots; empty: it can. */
   readonly failure: string;
 }
 
@@ -48,8 +48,8 @@ export interface SlotWorkerStatus {
  * | a slot of the worker is | its lease  | its consumer         | next                                          |
  * | ----------------------- | ---------- | -------------------- | --------------------------------------------- |
  * | working                 | is renewed | starts, runs         | leaving: it is surplus, or the worker stops   |
- * | leaving                 | is renewed | finishes its window  | given back, once the consumer has ended       |
- * | lost                    | is over    | is stopped, fenced   | forgotten, once the consumer has ended        |
+ * | leaving                 | is renewed | finishes its window  | released, once the consumer has ended         |
+ * | lost                    | has ended  | is stopped, fenced   | removed, once the consumer has ended          |
  */
 type SlotState = 'working' | 'leaving' | 'lost';
 
@@ -60,10 +60,10 @@ interface Held {
   state: SlotState;
 }
 
-/** Renewals within a lease, and looks at what is free while something is missing. */
+/** Renewals per lease, and polls per lease while slots are missing. */
 const renewalsPerLease = 4;
 const pollsPerLease = 20;
-/** Of the lease, at its end: there the worker has stopped already. */
+/** Share of the lease before its end at which the worker stops. */
 const marginShare = 0.1;
 
 export function startSlotWorker(deps: SlotWorkerDeps): SlotWorker {
@@ -79,21 +79,21 @@ export function startSlotWorker(deps: SlotWorkerDeps): SlotWorker {
 }
 
 /**
- * Shares the slots with the workers of other processes: leases its part of them, works on each, and gives back what is more than
- * its part. When its leases cannot be renewed it stops by its own monotonic clock before they are over. Nothing that is stored
- * depends on that: every write is fenced (holdSlot). It only keeps two workers from computing the same for nothing.
+ * Shares the slots with the workers of other processes: leases its share, runs a consumer for each, and releases any surplus. When its
+ * leases cannot be renewed it stops by its own monotonic clock before they expire. Stored data does not depend on that, since
+ * every write is fenced (holdSlot): it only prevents two workers from computing the same in vain.
  */
 class Worker {
   readonly #deps: SlotWorkerDeps;
   readonly #lease: LeaseOptions;
-  /** Those that end stay in it until they have. */
+  /** Slots by number, including those whose consumer is still ending. */
   readonly #held = new Map<number, Held>();
   #share = 0;
   #isStopping = false;
   #failure = '';
   #failures = 0;
-  /** After a start that failed: what failed once would fail again at once. */
-  #claimsAgainAt = 0;
+  /** Delays claims after a failed start, which would immediately fail again. */
+  #claimAt = 0;
   #startFailure = '';
   #wake = new AbortController();
   #watchdog: NodeJS.Timeout | undefined;
@@ -117,7 +117,7 @@ class Worker {
     };
   }
 
-  /** Ends once the worker was told to stop and all that it held has ended. */
+  /** Resolves once the worker has been stopped and all of its consumers have ended. */
   async run(): Promise<void> {
     while (!this.#isStopping || this.#held.size > 0) {
       await this.#tryTurn();
@@ -135,50 +135,50 @@ class Worker {
       this.#failures = 0;
     } catch (error) {
       this.#failure = `slots cannot be leased: ${error instanceof Error ? error.message : String(error)}`;
-      if (this.#failures++ === 0) this.#deps.log.error({ err: error }, 'slots cannot be leased; trying again');
+      if (this.#failures++ === 0) this.#deps.log.error({ err: error }, 'failed to lease slots, retrying');
     }
   }
 
   async #turn(): Promise<void> {
     this.#share = shareOf(this.#deps.slots, await joinWorkers(this.#deps.db, this.#lease));
-    this.#giveBackSurplus();
+    this.#releaseSurplus();
     await this.#renew();
     await this.#claimMissing();
   }
 
-  /** The others see at once that there is more for them. */
+  /** Leaves first, so that other workers immediately see their larger share. */
   async #leave(): Promise<void> {
     this.#share = 0;
-    this.#giveBackSurplus();
+    this.#releaseSurplus();
     await leaveWorkers(this.#deps.db, this.#lease.owner);
     await this.#renew();
   }
 
-  /** Until something ends or the worker is told to stop. */
+  /** Sleeps until a consumer ends or the worker is stopped. */
   async #rest(ms: number): Promise<void> {
     if (!this.#wake.signal.aborted) await sleep(ms, undefined, { signal: this.#wake.signal }).catch(() => undefined);
     if (this.#wake.signal.aborted) this.#wake = new AbortController();
   }
 
   async #renew(): Promise<void> {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const renewed = await renewSlots(this.#deps.db, this.#lease);
-    this.#watch(askedAt);
+    this.#watch(requestedAt);
     const epochs = new Map(renewed.map(({ slot, epoch }) => [slot, epoch]));
     for (const held of this.#held.values()) {
       if (epochs.get(held.hold.slot) !== held.hold.epoch) this.#lose(held);
       epochs.delete(held.hold.slot);
     }
-    // Those that it gave up too late for its own clock, and that nobody has taken.
+    // Slots that it lost by its own clock, and that no other worker has claimed.
     await releaseSlots(this.#deps.db, this.#lease.owner, [...epochs.keys()]);
   }
 
-  /** Stops everything when no renewal comes in time. `askedAt`: when the last one was asked for. */
-  #watch(askedAt: number): void {
+  /** Stops all consumers when no renewal arrives in time. `requestedAt`: time of the last request. */
+  #watch(requestedAt: number): void {
     clearTimeout(this.#watchdog);
-    const leftMs = Math.max(0, askedAt + this.#lease.leaseMs * (1 - marginShare) - performance.now());
+    const leftMs = Math.max(0, requestedAt + this.#lease.leaseMs * (1 - marginShare) - performance.now());
     this.#watchdog = setTimeout(() => {
-      if (this.#held.size > 0) this.#deps.log.warn({}, 'the leases of the slots could not be renewed in time');
+      if (this.#held.size > 0) this.#deps.log.warn({}, 'slot leases expired before renewal');
       for (const held of this.#held.values()) this.#lose(held);
     }, leftMs).unref();
   }
@@ -187,22 +187,22 @@ class Worker {
     this.#finish(held, 'lost');
   }
 
-  /** Each is given back as soon as its consumer has ended, so that others go on with it. */
-  #giveBackSurplus(): void {
+  /** Releases each as soon as its consumer has ended, so that another worker can continue. */
+  #releaseSurplus(): void {
     for (const held of this.#working().slice(this.#share)) this.#finish(held, 'leaving');
   }
 
   #finish(held: Held, state: Exclude<SlotState, 'working'>): void {
-    const isUnderWay = held.state !== 'working';
+    const isEnding = held.state !== 'working';
     if (state === 'lost' && held.state !== 'lost') this.#deps.metrics.count('millrace_slots_lost_total', {});
     held.state = state;
-    if (!isUnderWay) void this.#end(held);
+    if (!isEnding) void this.#end(held);
   }
 
   async #end(held: Held): Promise<void> {
     const { slot } = held.hold;
-    await held.pipeline.then((pipeline) => pipeline.stop(), noted);
-    // Still its own: until it is given back it is renewed, and not claimed again.
+    await held.pipeline.then((pipeline) => pipeline.stop(), ignoreReported);
+    // Still held: until it is released it is renewed, and not claimed again.
     if (held.state === 'leaving') await this.#release(slot);
     if (this.#held.get(slot) === held) this.#held.delete(slot);
     this.#wake.abort();
@@ -212,16 +212,15 @@ class Worker {
     try {
       await releaseSlots(this.#deps.db, this.#lease.owner, [slot]);
     } catch (error) {
-      const consequence = 'a slot could not be given back; others get it when its lease is over';
-      this.#deps.log.warn({ slot, err: error }, consequence);
+      this.#deps.log.warn({ slot, err: error }, 'failed to release a slot; its lease has to expire');
     }
   }
 
   async #claimMissing(): Promise<void> {
-    const askedAt = performance.now();
-    if (askedAt < this.#claimsAgainAt) return;
+    const requestedAt = performance.now();
+    if (requestedAt < this.#claimAt) return;
     const claimed = await claimSlots(this.#deps.db, this.#lease, this.#missing());
-    if (claimed.length > 0) this.#watch(askedAt);
+    if (claimed.length > 0) this.#watch(requestedAt);
     for (const hold of claimed) this.#begin(hold);
   }
 
@@ -233,23 +232,22 @@ class Worker {
       (pipeline) => {
         this.#startFailure = '';
         void pipeline.done.then(() => {
-          // By itself it ends only when it finds the slot lost.
+          // It ends on its own only when it finds the slot lost.
           if (held.state === 'working') this.#lose(held);
         });
       },
       (error: unknown) => {
-        this.#claimsAgainAt = performance.now() + this.#lease.leaseMs / 2;
-        this.#startFailure = `slot ${hold.slot} cannot be worked on: ${error instanceof Error ? error.message : String(error)}`;
-        const consequence = 'the work on a slot could not be started; it is given back, and claimed again';
-        this.#deps.log.error({ slot: hold.slot, err: error }, consequence);
+        this.#claimAt = performance.now() + this.#lease.leaseMs / 2;
+        this.#startFailure = `slot ${hold.slot} cannot be started: ${error instanceof Error ? error.message : String(error)}`;
+        this.#deps.log.error({ slot: hold.slot, err: error }, 'failed to start a slot, releasing it');
         this.#finish(held, 'leaving');
       },
     );
   }
 
-  /** `before`: the consumer of the same slot in this process, from before it was lost; one at a time. */
+  /** @param before the consumer that this process had for the slot before it was lost; only one may run */
   async #start(hold: SlotHold, before: Held | undefined): Promise<Pipeline> {
-    await before?.pipeline.then((pipeline) => pipeline.stop(), noted);
+    await before?.pipeline.then((pipeline) => pipeline.stop(), ignoreReported);
     return await this.#deps.start(hold);
   }
 
@@ -262,12 +260,12 @@ class Worker {
   }
 }
 
-/** The failure of a start is told where it is started. */
-function noted(): void {
+/** The failure of a start is reported where it is started. */
+function ignoreReported(): void {
   return undefined;
 }
 
-/** How many of the slots are this worker's: all of them are somebody's, and no worker has two more than another. */
+/** Returns the number of slots for this worker: the shares cover all slots and differ by at most one. */
 export function shareOf(slots: number, { count, rank }: Workers): number {
   return Math.floor(slots / count) + (rank < slots % count ? 1 : 0);
 }

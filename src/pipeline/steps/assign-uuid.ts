@@ -4,10 +4,10 @@ import type { ScannedBatch } from '../../wire/batch/scanned-batch.ts';
 import type { RecordContext } from '../event-draft.ts';
 
 /**
- * A uuid for an event that brings none, the same at every replay.
- * - live: version 7, its time from the event, its random bits from the event's place in the log
- * - historical: from the content, so that sending a batch again changes nothing; equal events of one request are told
- *   apart by counting them
+ * Assigns a uuid to an event without one, the same at every replay.
+ * - live: version 7, with the time of the event and random bits derived from its place in the log
+ * - historical: derived from the content, so that sending a batch again changes nothing; equal events of one request are
+ *   distinguished by a counter
  */
 export function assignUuid(context: RecordContext, scan: ScannedBatch, index: number, micros: number): string {
   if (context.lane === 'live') return placeUuid(context, index, micros);
@@ -16,7 +16,7 @@ export function assignUuid(context: RecordContext, scan: ScannedBatch, index: nu
 
 function placeUuid(context: RecordContext, index: number, micros: number): string {
   const { lane, seq, projectId, part, receivedAt } = context;
-  // Parts of a project lie in different slots, where the same numbers are given out.
+  // Parts of a project are in different slots, which use the same sequence numbers.
   const place = `${projectId}:${lane}:${seq}:${index}:${receivedAt}${part === 0 ? '' : `:${part}`}`;
   const bytes = createHash('sha1').update(place).digest();
   const ms = Math.max(0, Math.floor(micros / 1000));

@@ -7,18 +7,18 @@ import { drop, type Outcome } from '../outcome.ts';
 
 const messageCharsMax = 200;
 
-/** Client libraries put messages and measurements into the form of events. */
+/** Drops messages and measurements that client libraries send in the form of events. */
 export function dropNotEvents(draft: EventDraft, record: OpenRecord): Outcome {
   const reason = notEventWarning(draft.event);
   if (reason === undefined) return undefined;
   const ids = { eventUuid: draft.uuid, distinctId: draft.distinctId };
   if (reason !== 'client_ingestion_warning') return drop(reason, `${draft.event} is not stored as an event`, ids);
-  // The properties may not have been read yet. Facts are only scanned where it has to be.
+  // The properties may not be parsed yet. Facts are scanned only when necessary.
   const { scan } = record;
   const from = fieldFrom(scan, draft.index, 'properties');
   const properties: unknown =
     from < 0 ? null : JSON.parse(textAt(scan.json, from, fieldTo(scan, draft.index, 'properties')));
   const message = isObject(properties) ? properties['$$client_ingestion_warning_message'] : undefined;
   const text = typeof message === 'string' ? message.slice(0, messageCharsMax) : null;
-  return drop(reason, text ?? 'a client library limits itself', { ...ids, message: text });
+  return drop(reason, text ?? 'a client library limited its own events', { ...ids, message: text });
 }

@@ -3,7 +3,7 @@ import { state, type OpenRecord } from '../open-record.ts';
 import { failure, type Outcome } from '../outcome.ts';
 import type { Step, StepDeps } from '../step.ts';
 
-/** Makes a step of what is done with one event that is still bytes. An event that fails costs no other. */
+/** Creates a step from a function of one event in state raw. An event that fails affects no other. */
 export function createEachRaw({ results }: Pick<StepDeps, 'results'>) {
   return (work: (record: OpenRecord, index: number) => Outcome | void): Step =>
     (record) => {
@@ -20,7 +20,7 @@ export function createEachRaw({ results }: Pick<StepDeps, 'results'>) {
     };
 }
 
-/** The same for drafts. */
+/** Creates a step from a function of one draft. */
 export function createEachDraft({ results }: Pick<StepDeps, 'results'>) {
   return (work: (draft: EventDraft, record: OpenRecord) => Outcome | void): Step =>
     (record) => {

@@ -1,7 +1,7 @@
 import { draftsInOrder, state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 
-/** Notes what the events say of persons and groups that other slots change, too; see profile-notes.ts. */
+/** Notes changes to persons and groups that other slots change as well; see profile-notes.ts. */
 export function noteProfiles({ projects, notes }: Pick<StepDeps, 'projects' | 'notes'>): Step {
   return (record) => {
     const { states, context } = record;

@@ -5,7 +5,7 @@ import { state, type OpenRecord } from '../open-record.ts';
 import { readEvent } from '../read-event.ts';
 import type { StepDeps } from '../step.ts';
 
-/** Reads what has not been spliced. */
+/** Reads events that have not been spliced. */
 export function readEvents({ chains }: Pick<StepDeps, 'chains'>) {
   return ({ states, drafts, context, scan }: OpenRecord, index: number): void => {
     const isForChain = chains.has(context.projectId) && context.rowsStored === undefined;
@@ -14,14 +14,14 @@ export function readEvents({ chains }: Pick<StepDeps, 'chains'>) {
   };
 }
 
-/** Numbers of every size stay as they were sent. */
+/** Keeps numbers of every size as they were sent. */
 function readExactly(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
   return readEvent(context, scan, index, parseExact);
 }
 
 /**
- * For a chain of transformations, which calculates with ordinary numbers and may want the text only: the properties stay
- * `unread` where nothing in them matters before.
+ * Reads an event for a chain of transformations, which calculates with ordinary numbers and may need the text only: the properties
+ * stay `unread` unless something in them matters before.
  */
 function readForChain(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
   return readEvent(context, scan, index, JSON.parse, true);

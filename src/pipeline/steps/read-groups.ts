@@ -5,7 +5,7 @@ import { groupRefusal, groupSetOf } from '../../wire/batch/profile-refusals.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 
-/** Which group types the event mentions, and what it says of a group. */
+/** Reads the group types in the event and its change to a group. */
 export function readGroups(draft: EventDraft): Outcome {
   const { properties } = draft;
   const typeNames = groupTypesIn(Object.hasOwn(properties, '$groups') ? properties['$groups'] : undefined);

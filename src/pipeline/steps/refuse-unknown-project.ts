@@ -2,7 +2,7 @@ import { state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { deadLetter } from '../outcome.ts';
 
-/** Of a project that was deleted after its events were accepted, nothing is stored. */
+/** Stores nothing for a project that was deleted after its events were accepted. */
 export function refuseUnknownProject({ projects, results }: Pick<StepDeps, 'projects' | 'results'>): Step {
   return (record) => {
     const { states, context } = record;

@@ -2,7 +2,7 @@ import { state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { deadLetter } from '../outcome.ts';
 
-/** Counts the events, and leaves out those that are known or suspected to be poison: see poison-search.ts. */
+/** Counts the events and skips those that are known or suspected poison: see poison-search.ts. */
 export function selectEvents({ results }: Pick<StepDeps, 'results'>): Step {
   return (record) => {
     const { selection, states, context } = record;

@@ -1,10 +1,10 @@
 import { state } from '../open-record.ts';
-import { saysOfPerson } from '../spliced-person.ts';
+import { changesPerson } from '../spliced-person.ts';
 import type { Step, StepDeps } from '../step.ts';
 
 /**
- * Takes the events into which nobody looks: neither transformations nor observers, which are for events that get their rows here. Facts
- * of groups are all looked into, and those of persons may be drafts already.
+ * Splices events whose properties neither transformations nor observers read; both apply only to events that get their rows here.
+ * Facts of groups are always read, and those of persons may be drafts already.
  */
 export function spliceEvents({
   chains,
@@ -17,10 +17,10 @@ export function spliceEvents({
     if (rowsStored === 'groups' || drafts.length > 0) return;
     if (rowsStored === undefined && (chains.has(projectId) || observers.has(projectId))) return;
     const { scan, splicer } = record;
-    // What is said of persons whom other slots change, too, is noted as an object: see profile-notes.ts.
+    // Changes to persons that other slots change as well are noted as objects: see profile-notes.ts.
     const isShared = projects.isShared(projectId);
     for (let index = 0; index < states.length; index++) {
-      if (states[index] !== state.raw || (isShared && saysOfPerson(scan, index))) continue;
+      if (states[index] !== state.raw || (isShared && changesPerson(scan, index))) continue;
       if (splicer.accepts(index)) states[index] = state.spliced;
     }
   };

@@ -9,10 +9,10 @@ import type { Step, StepDeps } from '../step.ts';
 import { drop, type Outcome } from '../outcome.ts';
 import { unread } from '../read-event.ts';
 
-/** Session recordings are none of a transformation's business. */
+/** Session recordings bypass transformations. */
 const bypassing = '$snapshot';
 
-/** Puts the events in front of the project's transformations, and runs these unless they have to be waited for. */
+/** Queues the events for the project's transformations, and runs these unless they are asynchronous. */
 export function transformEvents({ chains, queue, live }: Pick<StepDeps, 'chains' | 'queue' | 'live'>): Step {
   return ({ context, states, drafts }) => {
     const { projectId, receivedAt } = context;
@@ -32,7 +32,7 @@ export function transformEvents({ chains, queue, live }: Pick<StepDeps, 'chains'
   };
 }
 
-/** `receivedAt` in ms. */
+/** @param receivedAt ms */
 function intoChain(draft: EventDraft, receivedAt: number): ChainEvent {
   const { uuid, event, distinctId, projectId: teamId } = draft;
   const timestamp = isoOfMicros(draft.micros);
@@ -40,7 +40,7 @@ function intoChain(draft: EventDraft, receivedAt: number): ChainEvent {
   return new ChainEvent({ uuid, event, distinctId, teamId, timestamp, receivedAt }, properties, draft.propertiesText);
 }
 
-/** Takes the events out of the transformations again. */
+/** Takes the transformed events back into their drafts. */
 export function takeTransformed({ live }: Pick<StepDeps, 'live'>) {
   return (draft: EventDraft, { context }: OpenRecord): Outcome => {
     const event = draft.inChain;
@@ -54,7 +54,7 @@ export function takeTransformed({ live }: Pick<StepDeps, 'live'>) {
   };
 }
 
-/** What the transformations made of the event. The time of its identity stays whatever they do. */
+/** Copies the result of the transformations into the draft. The time used in its identity never changes. */
 function takeResult(draft: EventDraft, event: ChainEvent): Outcome {
   if (event.droppedBy !== undefined) {
     return drop('event_dropped_by_transformation', `dropped by ${event.droppedBy.label}`);

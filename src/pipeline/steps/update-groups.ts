@@ -1,7 +1,7 @@
 import type { ProfileDraft } from '../profile-notes.ts';
 import type { StepDeps } from '../step.ts';
 
-/** Does to groups what a draft says. */
+/** Applies a draft to groups. */
 export function updateGroups({ groups }: Pick<StepDeps, 'groups'>) {
   return (draft: ProfileDraft): void => {
     if (draft.groups === null) return;

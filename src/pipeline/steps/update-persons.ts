@@ -6,7 +6,7 @@ import { updateSpliced } from '../spliced-person.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { failure } from '../outcome.ts';
 
-/** Does to persons what the events say, in their order. */
+/** Applies the events to persons, in order. */
 export function updatePersons({
   persons,
   results,
@@ -30,7 +30,7 @@ export function updatePersons({
   };
 }
 
-/** First the merge: what follows belongs to the person that results. */
+/** Applies the merge first: the other changes belong to the resulting person. */
 export function updatePerson(persons: PersonStore, draft: ProfileDraft): void {
   const { person: intent, projectId, distinctId, micros, uuid } = draft;
   if (intent === null) return;

@@ -1,9 +1,12 @@
 import { state } from '../open-record.ts';
-import { findPerson, hasOlderPerson, saysOfPerson } from '../spliced-person.ts';
+import { changesPerson, findPerson, hasOlderPerson } from '../spliced-person.ts';
 import type { ProfileDraft } from '../profile-notes.ts';
 import type { Step, StepDeps } from '../step.ts';
 
-/** Announces the persons that the events need, where these are this slot's own. A spliced event whose person is known, no younger, and learns nothing only needs its row. */
+/**
+ * Announces the persons that the events need, unless several slots share them. A spliced event that does not change its person, and is
+ * not older than it, only needs its row.
+ */
 export function wantForSpliced({ persons, projects }: Pick<StepDeps, 'persons' | 'projects'>): Step {
   return (record) => {
     const { states, context } = record;
@@ -11,15 +14,15 @@ export function wantForSpliced({ persons, projects }: Pick<StepDeps, 'persons' |
     for (let index = 0; index < states.length; index++) {
       if (states[index] !== state.spliced) continue;
       const { splicer, scan } = record;
-      const says = saysOfPerson(scan, index);
-      if (!says && hasOlderPerson(persons, record, index)) {
+      const isChange = changesPerson(scan, index);
+      if (!isChange && hasOlderPerson(persons, record, index)) {
         states[index] = state.row;
         continue;
       }
       const person = findPerson(persons, record, index);
       if (person === undefined) persons.want(context.projectId, splicer.distinctId(index));
-      // Its creation only ever falls, whatever else the window does to the person.
-      else if (!says && person.createdAt <= (splicer.micros[index] as number)) states[index] = state.row;
+      // A person's creation time only ever decreases, whatever else the window changes.
+      else if (!isChange && person.createdAt <= (splicer.micros[index] as number)) states[index] = state.row;
     }
   };
 }

@@ -6,8 +6,8 @@ import { createRecentContents } from '../recent-contents.ts';
 import type { Step, StepDeps } from '../step.ts';
 
 /**
- * The store keeps the first of equal events and does not say so: a client that corrects an event by sending it again would never know.
- * Events of imports are compared by the check and by verify.
+ * Warns when an event is sent again with other content. The store silently keeps the first one, so a client that corrects an event by
+ * sending it again would not notice. Events of imports are compared by check and verify.
  */
 export function warnOfOtherContent({ results }: Pick<StepDeps, 'results'>): Step {
   const recent = createRecentContents();

@@ -3,7 +3,7 @@ import { fieldFrom, fieldTo, stringAt } from '../../wire/batch/spans.ts';
 import { state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 
-/** Of events that went into their rows as bytes; for the others readEvent does it. */
+/** Warns about clock skew of events that are copied as bytes; readEvent does so for the others. */
 export function warnOfSkew({ results }: Pick<StepDeps, 'results'>): Step {
   return ({ context, scan, states, splicer }) => {
     if (context.lane !== 'live' || !isSkewReported(context)) return;

@@ -6,10 +6,10 @@ import type { ChainEvent } from './chain-event.ts';
 import type { ConfigCounts } from '../../plugins/services/config-metrics.ts';
 import { hourOf } from '../../plugins/services/own-metrics.ts';
 
-/** Kinds of failures of a config that one window keeps apart. */
+/** Distinct kinds of failures of a config per window. */
 const kindsMax = 20;
 
-/** Failures of one kind within a window, secrets taken out; the event is that of the first, as it was before. */
+/** Failures of one kind within a window, without secrets; the event is that of the first failure, before the step. */
 interface FailureKind extends PluginFailure {
   time: number;
   count: number;
@@ -17,7 +17,7 @@ interface FailureKind extends PluginFailure {
 
 export type WhichConfig = { readonly id: number; readonly projectId: number };
 
-/** What a window counts for the configs that ran. */
+/** Counts of a window for the configs that ran. */
 export class ChainCounts {
   readonly #clock: Clock;
   #counts = new Map<number, ConfigCounts>();
@@ -37,7 +37,7 @@ export class ChainCounts {
     return counts;
   }
 
-  /** `message` and `stack` without secrets. True: the window has met no failure like it before. */
+  /** Counts a failure. `message` and `stack` without secrets. Returns whether it is the first of its kind in the window. */
   failed(
     config: WhichConfig,
     error: unknown,
@@ -72,7 +72,7 @@ export class ChainCounts {
   }
 }
 
-/** A copy: the event goes on and changes. */
+/** Copies the event, which changes later. */
 function sampleOf(event: ChainEvent): JsonObject {
   const { uuid, event: name, distinctId, timestamp } = event.head;
   const properties = JSON.parse(event.text) as JsonObject;

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { SandboxEvent } from '../../plugins/sandbox/sandbox.ts';
 import type { Step } from './step.ts';
 
-/** Everything of an event but its properties. */
+/** An event without its properties. */
 export interface EventHead {
   readonly uuid: string;
   readonly event: string;
@@ -14,14 +14,14 @@ export interface EventHead {
 
 const succeededKey = '$plugins_succeeded';
 const failedKey = '$plugins_failed';
-/** A key may be written with escapes, and then is not found so; such an event loses what others wrote there, and nothing else. */
+/** A key written with escapes is not found; such an event only loses earlier markers. */
 const markersStart = '$plugins_';
 
 /**
- * An event on its way through a chain, as an object, as JSON text, or both while they say the same: built-ins want the object,
- * the sandbox takes and gives text, and neither is made before somebody needs it.
+ * An event in a chain, as an object, as JSON text, or both while they are equal: built-ins need the object, the sandbox takes and
+ * returns text, and each is created on demand.
  *
- * It knows which steps went well and which failed, after what earlier places wrote; steps see that as `$plugins_succeeded` and
+ * It lists which steps succeeded and which failed, after what earlier services wrote; steps see the lists as `$plugins_succeeded` and
  * `$plugins_failed`.
  */
 export class ChainEvent {
@@ -31,15 +31,15 @@ export class ChainEvent {
   readonly succeeded: string[];
   readonly failed: string[];
   droppedBy: Step | undefined = undefined;
-  /** As it came into the chain. */
+  /** The head before the chain. */
   readonly source: EventHead;
   #head: EventHead;
-  /** JSON text of the properties; null: the object is ahead of it. */
+  /** JSON text of the properties; null: only the object is current. */
   #text: string | null;
-  /** Null: the text is ahead of it. */
+  /** Null: only the text is current. */
   #object: TransformEvent | null = null;
 
-  /** `properties` becomes the event's own; `text` is the same as JSON. One of them may be null. */
+  /** Takes ownership of `properties`; `text` is the same as JSON. One of them may be null. */
   constructor(
     source: EventHead & { readonly teamId: number; readonly receivedAt: number },
     properties: JsonObject | null,
@@ -62,14 +62,14 @@ export class ChainEvent {
     return { uuid, event, distinctId, timestamp };
   }
 
-  /** For a step that may change it: the text is no longer true. */
+  /** The object for a step that may change it, which invalidates the text. */
   get object(): TransformEvent {
     const object = this.#read();
     this.#text = null;
     return object;
   }
 
-  /** What a step made of the object. */
+  /** Sets the object that a step returned. */
   set object(event: TransformEvent) {
     this.#object = event;
     this.#text = null;
@@ -86,14 +86,14 @@ export class ChainEvent {
     return (this.#text ??= JSON.stringify(this.#read().properties));
   }
 
-  /** What a step made of it, as text. */
+  /** Sets the result of a step as text. */
   setText(head: EventHead, text: string): void {
     this.#head = head;
     this.#text = text;
     this.#object = null;
   }
 
-  /** How it was: to be given back by `restore`. */
+  /** Saves the state for `restore`. */
   save(): { readonly head: EventHead; readonly text: string } {
     return { head: this.head, text: this.text };
   }
@@ -102,7 +102,7 @@ export class ChainEvent {
     this.setText(head, text);
   }
 
-  /** Writes both lists into the properties, where the steps that follow (and in the end everybody) see them. */
+  /** Writes both lists into the properties, where later steps and readers of the event see them. */
   mark(): void {
     const { properties } = this.object;
     if (properties[succeededKey] !== this.succeeded) properties[succeededKey] = this.succeeded;
@@ -125,13 +125,13 @@ export class ChainEvent {
     };
   }
 
-  /** The properties as they are now, and their text if it is known. Not to be changed while the event is in the chain. */
+  /** Returns the current properties, and their text if it is current. They must not be changed while the event is in the chain. */
   result(): { readonly properties: JsonObject; readonly text: string | null } {
     return { properties: this.#read().properties, text: this.#text };
   }
 
   #read(): TransformEvent {
-    // The text was made by JSON.stringify, or checked when the event came in.
+    // The text was created by JSON.stringify, or validated on arrival.
     this.#object ??= toObject(this.#head, this.teamId, JSON.parse(this.#text ?? '{}') as JsonObject);
     return this.#object;
   }

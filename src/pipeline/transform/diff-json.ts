@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 
 /** One difference between two JSON values. */
 export interface Difference {
-  /** JSON Pointer (RFC 6901): `/properties/$browser`; the empty text is the whole value. */
+  /** JSON Pointer (RFC 6901): `/properties/$browser`; empty for the whole value. */
   readonly path: string;
   readonly op: 'add' | 'remove' | 'replace';
   /** Only with remove and replace. */
@@ -12,8 +12,8 @@ export interface Difference {
 }
 
 /**
- * What makes `after` of `before`, to be applied in this order: objects by key (their order does not matter), arrays by index.
- * Elements that went are listed from the end, so that each path is right when its turn comes.
+ * Returns the differences that turn `before` into `after` when applied in order: objects by key (in any order), arrays by index.
+ * Removed elements are listed from the end, so that each path is valid when it is applied.
  */
 export function diffJson(before: JsonValue, after: JsonValue, path = ''): Difference[] {
   if (Array.isArray(before) && Array.isArray(after)) return diffArrays(before, after, path);

@@ -3,10 +3,10 @@ import { SandboxError } from '../../plugins/sandbox/sandbox.ts';
 import type { TransformConfig } from './transform-configs.ts';
 import type { Step } from './step.ts';
 
-/** `onSetup` is told when the plugin's own set-up begins. */
+/** `onSetup` is called when the plugin's setup begins. */
 export type MakeStep = (config: TransformConfig, onSetup: () => void) => Promise<Step>;
 
-/** As the published service does, for a setup that asks to be tried again. */
+/** Delays of the published service for a setup that throws a RetryError. */
 const retryDelaysMs = [5000, 10_000, 20_000, 40_000, 80_000] as const;
 const builtInRetryMs = 60_000;
 
@@ -14,33 +14,33 @@ interface InstanceDeps {
   readonly isStale: boolean;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** An error as it may be shown. */
+  /** Formats an error without secrets. */
   readonly sentence: (error: unknown) => string;
   readonly onCloseError: (error: unknown) => void;
 }
 
-/** One version of a config at work, or on its way there. */
+/** A running version of a config, or one that is starting. */
 export class Instance {
   config: TransformConfig;
   readonly #makeStep: MakeStep;
   readonly #deps: InstanceDeps;
-  state: 'making' | 'ready' | 'refused' = 'making';
+  state: 'starting' | 'ready' | 'failed' = 'starting';
   step: Step | undefined = undefined;
-  /** Resolves when it is ready or refused; never rejects. */
-  made: Promise<void>;
-  /** Resolves when the plugin's own set-up begins; until then it waits for the machine. */
+  /** Resolves when it is ready or has failed; never rejects. */
+  started: Promise<void>;
+  /** Resolves when the plugin's setup begins; until then it waits for its process. */
   setUp: Promise<void>;
   wasAwaited = false;
-  /** The store could not be read for it: nothing is known of the config, and no event may pass it. */
+  /** Set when the store could not be read for it: the config is unknown, and no event may bypass it. */
   unread: MetadataUnreadError | undefined = undefined;
-  /** The error on record, so that only the first failure is written. */
+  /** The recorded error, so that only the first failure is written. */
   reported: string;
-  /** An error of the chain that dates from before this process: it is over once enough events have passed without failing. */
+  /** Whether an error of the chain is from before this process: it is cleared once enough events have passed without failing. */
   isStale: boolean;
-  /** Events that passed since it was made. */
+  /** Events that passed since it was started. */
   passed = 0;
   trouble = '';
-  #news: string | undefined = undefined;
+  #result: string | undefined = undefined;
   #attempts = 0;
   #retryAt = Infinity;
   #isClosed = false;
@@ -51,30 +51,30 @@ export class Instance {
     this.#deps = deps;
     this.reported = config.error;
     this.isStale = deps.isStale;
-    ({ made: this.made, setUp: this.setUp } = this.#begin());
+    ({ started: this.started, setUp: this.setUp } = this.#begin());
   }
 
-  make(): void {
-    this.state = 'making';
+  restart(): void {
+    this.state = 'starting';
     this.#retryAt = Infinity;
     if (this.unread !== undefined) this.wasAwaited = false;
     this.unread = undefined;
-    ({ made: this.made, setUp: this.setUp } = this.#begin());
+    ({ started: this.started, setUp: this.setUp } = this.#begin());
   }
 
   isRetryDue(): boolean {
-    return this.state === 'refused' && this.#deps.now() >= this.#retryAt;
+    return this.state === 'failed' && this.#deps.now() >= this.#retryAt;
   }
 
-  /** What came of making it, once: the reason why not, or empty. */
-  takeNews(): string | undefined {
-    const news = this.#news;
-    this.#news = undefined;
-    return news;
+  /** Returns the result of starting it, once: the reason of a failure, or empty. */
+  takeResult(): string | undefined {
+    const result = this.#result;
+    this.#result = undefined;
+    return result;
   }
 
-  /** The same version as it stands in the store now: what is on record there counts. */
-  seenAs(config: TransformConfig): this {
+  /** Updates the same version from the store, whose recorded error counts. */
+  updateFrom(config: TransformConfig): this {
     if (this.reported === '' && config.error !== '') this.isStale = true;
     if (!config.isErrorOfChain) this.isStale = false;
     this.config = config;
@@ -82,31 +82,31 @@ export class Instance {
     return this;
   }
 
-  /** What is still being made is closed when it is there; nobody waits for that. */
+  /** Closes the step. One that is still starting is closed afterwards, without waiting for it. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.state !== 'making') await this.#closeStep();
+    if (this.state !== 'starting') await this.#closeStep();
   }
 
-  #begin(): { readonly made: Promise<void>; readonly setUp: Promise<void> } {
+  #begin(): { readonly started: Promise<void>; readonly setUp: Promise<void> } {
     const { promise: setUp, resolve } = Promise.withResolvers<void>();
-    return { made: this.#make(resolve), setUp };
+    return { started: this.#start(resolve), setUp };
   }
 
-  async #make(onSetup: () => void): Promise<void> {
+  async #start(onSetup: () => void): Promise<void> {
     try {
       this.step = await this.#makeStep(this.config, onSetup);
       this.state = 'ready';
       this.#attempts = 0;
-      this.#news = '';
+      this.#result = '';
     } catch (error) {
-      this.state = 'refused';
+      this.state = 'failed';
       if (error instanceof MetadataUnreadError) {
         this.unread = error;
         this.#retryAt = -Infinity;
         return;
       }
-      this.#news = this.#deps.sentence(error);
+      this.#result = this.#deps.sentence(error);
       this.#retryAt = this.#deps.now() + this.#retryDelay(error);
       this.#attempts += 1;
     }
@@ -114,7 +114,7 @@ export class Instance {
   }
 
   #retryDelay(error: unknown): number {
-    // What a built-in misses (a database, say) may come; asking costs nothing.
+    // What a built-in lacks (a database, for example) may appear; retrying costs nothing.
     if (this.config.pluginVersionId === null) return builtInRetryMs;
     return isWorthRetry(error) ? (retryDelaysMs[this.#attempts] ?? Infinity) : Infinity;
   }
@@ -126,7 +126,7 @@ export class Instance {
   }
 }
 
-/** A RetryError says so itself; a process that ended under it was perhaps ended by somebody else. */
+/** Whether a retry may help: a RetryError requests it, and another plugin may have crashed the process. */
 function isWorthRetry(error: unknown): boolean {
   return error instanceof SandboxError && (error.retry || error.kind === 'crashed');
 }

@@ -23,17 +23,17 @@ import { labelOf, type TransformConfig } from './transform-configs.ts';
 import type { Step, StepOutcome } from './step.ts';
 import { backoffMs } from '../../base/retry.ts';
 
-/** What a config needs to know of itself to become a step. */
+/** The fields of a config that a step needs. */
 export type StepConfig = Pick<
   TransformConfig,
   'id' | 'projectId' | 'slug' | 'pluginId' | 'pluginName' | 'pluginVersionId' | 'fields' | 'settings' | 'attached'
 >;
 
 export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax' | 'requestsRefused'> {
-  /** Built-ins of this program. */
+  /** Finds a built-in plugin. */
   readonly findPlugin: (slug: string) => Plugin | undefined;
   readonly sandbox: Sandbox;
-  /** Undefined: the version was deleted with its plugin. */
+  /** Resolves with undefined if the version was deleted with its plugin. */
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
   readonly loadFiles: (configId: number) => Promise<ReadonlyMap<string, Attachment>>;
   readonly hostOf: (config: StepConfig, files: ReadonlyMap<string, Attachment>) => TransformationHost;
@@ -43,8 +43,10 @@ export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax' | 'requestsR
 const noClose = async (): Promise<void> => {};
 
 /**
- * A config ready to run. `onSetup` is told when the code of an installed plugin begins to set itself up. Throws SettingsError or SandboxError when it cannot, with a sentence for its `error`, and
- * MetadataUnreadError.
+ * Creates the step of a config.
+ *
+ * @param onSetup called when the setup of an installed plugin begins
+ * @throws SettingsError or SandboxError with a sentence for the config's `error`; MetadataUnreadError
  */
 export async function makeStep(config: StepConfig, deps: StepDeps, onSetup?: () => void): Promise<Step> {
   const missing = missingRequired(config.fields, config.settings, config.attached).map((key) => `"${key}"`);
@@ -63,7 +65,7 @@ async function fromStore<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (cause) {
-    throw new MetadataUnreadError('the store could not be read for a transformation; it is asked again', { cause });
+    throw new MetadataUnreadError('failed to read a transformation from the store, retrying', { cause });
   }
 }
 
@@ -85,7 +87,7 @@ function isDirect(made: Transformation | BatchTransformation): made is Transform
 }
 
 async function runBuiltIn(made: BatchTransformation, events: readonly ChainEvent[]): Promise<StepOutcome[]> {
-  // Before the transformation has the objects, which it may change.
+  // Before the transformation gets the objects, which it may change.
   const befores = events.map(({ head: { timestamp, uuid } }) => ({ timestamp, uuid }));
   try {
     const results = await made.batch(events.map((event) => event.markedObject()));
@@ -143,20 +145,20 @@ async function openInstance(
   return { kind: 'batch', configId: config.id, label, run, trouble, close: () => instance.close() };
 }
 
-/** Events in a row that used up their time or brought their process down, after which a plugin is left out for a while. */
+/** Consecutive events that exceeded their time or crashed their process, after which a plugin is suspended. */
 const wastedMax = 3;
 const firstPauseMs = 5000;
-/** A pause is at least so many times as long as what it follows held everybody up: a tenth of the time is the most it costs. */
+/** A pause is at least this many times as long as the delay before it, which therefore costs at most a tenth of the time. */
 const pausePerLoss = 9;
 const pauseMsMax = 300_000;
 
 /**
- * Keeps a plugin that hangs or crashes from holding up everybody's events: after three such events in a row the plugin is left
- * out for 5 s, or nine times as long as it held up the others if that is more, then tried with one event; each further time the
- * pause doubles, up to 5 min. Events that pass meanwhile count as skipped. Its log says so, and its error stays on record.
+ * Prevents a plugin that hangs or crashes from delaying all events: after three such events in a row the plugin is suspended for
+ * 5 s, or nine times the delay that it caused if that is longer, and then tried with one event; the pause doubles each time, up
+ * to 5 min. Events that pass in the meantime count as skipped. The plugin's log and its config's error report it.
  */
 interface Suspension {
-  /** Empty: it takes part. */
+  /** Why the plugin is suspended; empty: it is not. */
   trouble(): string;
   run(count: number, work: Work): Promise<readonly StepOutcome[]>;
 }
@@ -164,7 +166,7 @@ interface Suspension {
 /** Runs events [from, to). */
 type Work = (from: number, to: number) => Promise<readonly EventOutcome[]>;
 
-/** `now` in ms, never going back. */
+/** @param now a monotonic clock, ms */
 export function createSuspension(services: Pick<InstanceServices, 'log'>, now: () => number): Suspension {
   let until = 0;
   let pauses = 0;
@@ -188,7 +190,7 @@ export function createSuspension(services: Pick<InstanceServices, 'log'>, now: (
       time: Date.now(),
       level: 'ERROR',
       source: 'SYSTEM',
-      message: `left out for ${Math.round(pauseMs / 1000)} s, events pass unchanged: ${cause}`,
+      message: `suspended for ${Math.round(pauseMs / 1000)} s, events pass unchanged: ${cause}`,
       instanceId: '',
     });
   };
@@ -201,11 +203,11 @@ export function createSuspension(services: Pick<InstanceServices, 'log'>, now: (
   };
 
   return {
-    trouble: () => (until > 0 ? `left out for a while, events pass unchanged: ${cause}` : ''),
+    trouble: () => (until > 0 ? `suspended, events pass unchanged: ${cause}` : ''),
     run: async (count, work) => {
       if (now() < until) return skipped(count);
       if (wasted < wastedMax) return timed(0, count, work);
-      // After a pause: one event shows whether all is well again.
+      // After a pause, one event shows whether the plugin has recovered.
       const first = await timed(0, 1, work);
       if (wasted > 0) return [...first, ...skipped(count - 1)];
       return count > 1 ? [...first, ...(await timed(1, count, work))] : first;

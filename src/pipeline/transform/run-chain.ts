@@ -3,34 +3,34 @@ import { isObject } from '../../base/json.ts';
 import type { ChainEvent } from './chain-event.ts';
 import { batchEventsMax, type DirectStep, type Step, type StepOutcome } from './step.ts';
 
-/** What a run tells about each step, to be counted. */
+/** Receives the results of each step of a run. */
 export interface ChainTally {
   succeeded(step: Step): void;
-  /** `event` as it was before the step. */
+  /** @param event as it was before the step */
   failed(step: Step, error: unknown, event: ChainEvent): void;
   dropped(step: Step): void;
   skipped(step: Step): void;
-  /** Time that the step took for some events, ms. */
+  /** Time that the step took for a number of events, ms. */
   took(step: Step, ms: number): void;
 }
 
-/** A transformation gave back something that is no event. */
+/** A transformation returned something other than an event. */
 export class InvalidResultError extends Error {
   override name = 'InvalidResultError';
 }
 
-/** It tried to move an event to another project. */
+/** A transformation tried to move an event to another project. */
 export class MovedTeamError extends Error {
   override name = 'MovedTeamError';
 }
 
-/** Events that go through the direct steps together: few enough to stay in the processor's cache. */
+/** Events that pass the direct steps together: few enough to stay in the processor's cache. */
 const blockEvents = 64;
 
 /**
- * Runs events through the steps, each on the result of the one before. `null` drops an event (`droppedBy`). A step that fails
- * counts as not there: the event goes on as it was before it, without half of its edits. Labels say which steps went well and
- * which failed. The order of the events stays.
+ * Runs events through the steps, each on the result of the previous one. `null` drops an event (`droppedBy`). A failed step has no
+ * effect: the event continues as it was before, without partial edits. Labels record which steps succeeded and which failed. The
+ * order of the events is preserved.
  */
 export async function runChain(
   steps: readonly Step[],
@@ -54,7 +54,7 @@ export async function runChain(
   }
 }
 
-/** The direct steps from `at` up to the next of the other kind. */
+/** Returns the direct steps from `at` up to the next batch step. */
 function directRun(steps: readonly Step[], at: number): DirectStep[] {
   const run: DirectStep[] = [];
   for (let index = at; index < steps.length; index++) {
@@ -65,7 +65,7 @@ function directRun(steps: readonly Step[], at: number): DirectStep[] {
   return run;
 }
 
-/** As `runChain`, for steps that all are direct: without a wait. */
+/** Does what `runChain` does if all steps are direct: synchronously. */
 export function runDirect(steps: readonly DirectStep[], events: readonly ChainEvent[], tally: ChainTally): void {
   for (let from = 0; from < events.length; from += blockEvents) {
     runBlock(
@@ -117,7 +117,7 @@ function apply(step: DirectStep, event: ChainEvent, tally: ChainTally): void {
   tally.succeeded(step);
 }
 
-/** Makes a checked result the event's state. */
+/** Checks a result and makes it the event's state. */
 function take(event: ChainEvent, result: TransformEvent, before: { timestamp: string; uuid: string }): void {
   checkResult(result, before);
   const moved = result.team_id !== event.teamId;
@@ -130,7 +130,7 @@ function take(event: ChainEvent, result: TransformEvent, before: { timestamp: st
   event.mark();
 }
 
-/** Puts the event back to where it was before the step that failed: anew through the steps that went well. */
+/** Restores the event to its state before the failed step by repeating the steps that succeeded. */
 function rollBack(
   event: ChainEvent,
   before: Saved,
@@ -158,11 +158,11 @@ async function runBatch(
   tally.took(step, performance.now() - startedAt);
   for (const [index, event] of events.entries()) {
     const outcome = outcomes[index] ?? { kind: 'failed', error: new InvalidResultError('expected a result per event') };
-    settle(step, event, outcome, befores[index] as Saved, tally);
+    applyOutcome(step, event, outcome, befores[index] as Saved, tally);
   }
 }
 
-function settle(step: Step, event: ChainEvent, outcome: StepOutcome, before: Saved, tally: ChainTally): void {
+function applyOutcome(step: Step, event: ChainEvent, outcome: StepOutcome, before: Saved, tally: ChainTally): void {
   const fail = (error: unknown): void => {
     tally.failed(step, error, event);
     event.failed.push(step.label);
@@ -182,7 +182,8 @@ function settle(step: Step, event: ChainEvent, outcome: StepOutcome, before: Sav
       return;
     case 'changed':
       event.setText(outcome, outcome.propertiesText);
-      if (outcome.movedTeam) return fail(new MovedTeamError('the event was to be moved to another project; it stays'));
+      if (outcome.movedTeam)
+        return fail(new MovedTeamError('expected the event to stay in its project, got another team_id; it stays'));
       break;
     case 'kept':
       event.mark();

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Database } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 
-/** Events that people keep to try transformations with: see contract/sample-events.ts. */
+/** An event that users keep to try transformations with: see contract/sample-events.ts. */
 export interface SampleEvent {
   readonly id: number;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface SamplePlace {
   readonly id: number;
 }
 
-/** By name; the search is in any case. */
+/** Lists samples by name; the search ignores case. */
 export async function listSamples(db: Queries, projectId: number, search = ''): Promise<SampleEvent[]> {
   const rows = await db
     .selectFrom('sample_events')
@@ -41,7 +41,7 @@ export async function findSample(db: Queries, { projectId, id }: SamplePlace): P
   return row === undefined ? undefined : toSample(row);
 }
 
-/** Id of the sample of that name, whatever its other fields are. */
+/** Returns the id of the sample with that name. */
 export async function sampleNamed(db: Queries, projectId: number, name: string): Promise<number | undefined> {
   const row = await db
     .selectFrom('sample_events')
@@ -61,7 +61,7 @@ export async function countSamples(db: Queries, projectId: number): Promise<numb
   return Number(count);
 }
 
-/** `now` in ms. The name must be free. */
+/** Inserts a sample, whose name must be unused. `now` in ms. */
 export async function insertSample(
   db: Queries,
   sample: { projectId: number; name: string; event: JsonObject; createdBy: number; now: number },
@@ -82,7 +82,7 @@ export async function insertSample(
   return toSample(row);
 }
 
-/** What is undefined stays. Undefined: there is none. */
+/** Updates the given fields. Returns undefined if there is no such sample. */
 export async function updateSample(
   db: Queries,
   { projectId, id }: SamplePlace,
@@ -103,7 +103,7 @@ export async function updateSample(
   return row === undefined ? undefined : toSample(row);
 }
 
-/** False: there was none. */
+/** Returns false if there is no such sample. */
 export async function deleteSample(db: Queries, { projectId, id }: SamplePlace): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('sample_events')

@@ -7,21 +7,21 @@ export type Step = DirectStep | BatchStep;
 
 interface StepBase {
   readonly configId: number;
-  /** How the event names it: `Drop events (12)`. */
+  /** Its name in events: `Drop events (12)`. */
   readonly label: string;
-  /** Gives up what it holds; events that are with it finish first. */
+  /** Releases its resources, after the events in it have finished. */
   close(): Promise<void>;
-  /** What the service does about it for now, as a sentence for the config's `error`; empty: all as it should be. */
+  /** Why the service has suspended it, as a sentence for the config's `error`; empty: it has not. */
   readonly trouble?: () => string;
 }
 
-/** A built-in that only computes: takes one event after the other. */
+/** A built-in that only computes, one event at a time. */
 export interface DirectStep extends StepBase {
   readonly kind: 'direct';
   readonly transform: Transformation;
 }
 
-/** Takes events in order, at most `batchEventsMax` at once, and settles each. Never rejects. */
+/** Takes events in order, at most `batchEventsMax` per call, and returns an outcome for each. Never rejects. */
 export interface BatchStep extends StepBase {
   readonly kind: 'batch';
   readonly run: (events: readonly ChainEvent[]) => Promise<readonly StepOutcome[]>;
@@ -34,5 +34,5 @@ export type StepOutcome =
   /** The event's object is the result. */
   | { readonly kind: 'kept' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The step could not run just now; the event goes on untouched. */
+  /** The step is suspended; the event passes unchanged. */
   | { readonly kind: 'skipped' };

@@ -33,13 +33,13 @@ function bench() {
 
 describe('a plugin that hangs or crashes', () => {
   it.each<SandboxErrorKind>(['time', 'memory', 'crashed'])(
-    'is left out after three events in a row (%s), comes back when one goes well, and both are said',
+    'is suspended after three events in a row (%s), resumes when one succeeds, and reports both',
     async (kind) => {
       const { run, pass, trouble, lines, asked } = bench();
       expect(await run(fine, failing(kind), failing(kind))).toEqual(['unchanged', 'failed', 'failed']);
       expect(trouble()).toBe('');
       await run(failing(kind));
-      expect(trouble()).toContain('left out');
+      expect(trouble()).toContain('suspended');
       expect(lines).toMatchObject([{ level: 'ERROR', source: 'SYSTEM' }]);
       asked.length = 0;
       expect(await run(fine, fine)).toEqual(['skipped', 'skipped']);

@@ -5,12 +5,12 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { chainSource, setConfigError } from '../../plugins/configs/set-config-error.ts';
 import { recordErrors, type PluginFailure } from '../../plugins/services/errors.ts';
 import { jsonWithoutSecrets, withoutSecrets } from '../../plugins/mask-secrets.ts';
-import type { Way } from '../live/show-event.ts';
+import type { Trace } from '../live/show-event.ts';
 import { SandboxError } from '../../plugins/sandbox/sandbox.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import { ChainCounts } from './chain-counts.ts';
 import type { ChainEvent } from './chain-event.ts';
-import { EventWays } from './event-ways.ts';
+import { EventTraces } from './event-traces.ts';
 import { runChain, runDirect, type ChainTally } from './run-chain.ts';
 import { configReads, type ConfigReads } from './config-reads.ts';
 import type { TransformConfig } from './transform-configs.ts';
@@ -18,30 +18,30 @@ import { Instance, type MakeStep } from './instance.ts';
 import { addConfigCounts, type ConfigCounts } from '../../plugins/services/config-metrics.ts';
 import type { DirectStep, Step } from './step.ts';
 
-/** Events without a failure after which old trouble is over. */
+/** Events without a failure after which an old error is cleared. */
 const passedMin = 100;
 const errorLengthMax = 500;
-/** How long events wait for a plugin that sets itself up, before they pass it. */
+/** How long events wait for a plugin's setup before they bypass it. */
 const readyMsMax = 5000;
-/** And before that for the machine, which has to start the process of the plugins. */
+/** How long they wait before that for the plugin process to start. */
 const startMsMax = 60_000;
-/** The waits are cut into pieces, so that the time in which this process stands still is not the plugin's. */
+/** Waits are divided into pieces, so that time in which this process is suspended does not count against the plugin. */
 const pieceMs = 250;
 
-/** What a window did with the chains, to be written in its transaction. */
+/** Changes of a window to the chains, written in its transaction. */
 export interface ChainChanges {
   readonly counts: readonly ConfigCounts[];
   readonly failures: readonly PluginFailure[];
-  /** By config: the failure that is not on record yet (`""`: one that is over), and of which version of the config (`updated_at`). */
+  /** By config: the error to record (`""`: to clear), and the version of the config that it concerns (`updated_at`). */
   readonly errors: ReadonlyMap<number, { readonly error: string; readonly updatedAt: string }>;
 }
 
 interface Chain {
   readonly instances: readonly Instance[];
   readonly steps: readonly Step[];
-  /** The same, when none of them has to be waited for. */
+  /** The same steps if none of them is asynchronous. */
   readonly direct: readonly DirectStep[] | undefined;
-  /** Enabled, but not able to run for now. */
+  /** Enabled instances that cannot run at present. */
   readonly waiting: readonly Instance[];
 }
 
@@ -50,30 +50,30 @@ interface ChainDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly makeStep: MakeStep;
-  /** Writes the first failure of each kind of a window into the config's log; without secrets. */
+  /** Writes the first failure of each kind per window to the config's log, without secrets. */
   readonly logFailure?: (config: TransformConfig, message: string) => void;
   /** Default 5,000. */
   readonly readyMs?: number;
-  /** Aborted: the work ends, and waits for nothing any more. */
+  /** When aborted, the work ends without waiting. */
   readonly signal?: AbortSignal;
-  /** Default: the store is asked each time. */
+  /** Default: a query each time. */
   readonly reads?: ConfigReads;
-  /** Projects of which events come by here. Default: all. */
+  /** Projects whose events are processed here. Default: all. */
   readonly serves?: (project: Pick<TransformConfig, 'projectId' | 'spread'>) => boolean;
-  /** Belongs first into a transaction: rejects when somebody else works on these events now. Default: nobody does. */
+  /** Must come first in a transaction: rejects when another worker processes these events now. Default: none does. */
   readonly hold?: (tx: Queries) => Promise<void>;
 }
 
 /**
- * The transformations of all projects. `refresh` before each window takes up changes of configuration, all at once: every event
- * of a window sees the same chain. A config that cannot run is left out, with the reason on record, and comes back with its next
- * change, or by itself where trying again may help.
+ * The transformations of all projects. `refresh` before each window applies changes of configuration together: every event of a
+ * window passes the same chain. A config that cannot run is skipped, with the reason recorded, and is retried after its next
+ * change, or automatically if a retry may help.
  */
 export class TransformChains {
   readonly #deps: ChainDeps;
   readonly #reads: ConfigReads;
   readonly #counts: ChainCounts;
-  readonly #ways: EventWays;
+  readonly #traces: EventTraces;
   #revision = -1;
   #isFirstLoad = true;
   #configs: readonly TransformConfig[] = [];
@@ -85,23 +85,23 @@ export class TransformChains {
     this.#deps = deps;
     this.#reads = deps.reads ?? configReads(deps.db);
     this.#counts = new ChainCounts(deps.clock);
-    this.#ways = new EventWays((step, error) => this.#sentenceOf(step, error));
+    this.#traces = new EventTraces((step, error) => this.#sentenceOf(step, error));
   }
 
-  /** Takes up changed configuration. Returns the revision, which changes with every such change. Errors: the store is away. */
+  /** Applies changed configuration. Returns the revision, which changes with every such change. @throws if the store is unavailable */
   async refresh(): Promise<number> {
     const revision = await this.#reads.revision();
     const isNew = revision !== this.#revision;
     if (isNew) await this.#load(revision);
     const retried = this.#retry();
-    const settled = await this.#awaitNew();
-    if (isNew || retried || settled) this.#arrange();
+    const hasNew = await this.#waitForNew();
+    if (isNew || retried || hasNew) this.#arrange();
     this.#revision = revision;
     this.#isFirstLoad = false;
     return revision;
   }
 
-  /** Every enabled config that takes part or looks on. */
+  /** Every enabled config that transforms or observes events. */
   get configs(): readonly TransformConfig[] {
     return this.#configs;
   }
@@ -112,18 +112,18 @@ export class TransformChains {
     return chain !== undefined && chain.steps.length > 0;
   }
 
-  /** Whether the project's events have to be waited for: `run`; otherwise `runNow` does. */
+  /** Whether the project's chain is asynchronous and needs `run`; otherwise `runNow` is enough. */
   mustWait(projectId: number): boolean {
     const chain = this.#chains.get(projectId);
-    return chain !== undefined && (chain.direct === undefined || this.#ways.isFollowing);
+    return chain !== undefined && (chain.direct === undefined || this.#traces.isTracing);
   }
 
-  /** Events of one project, in order. */
+  /** Runs events of one project, in order. */
   async run(projectId: number, events: readonly ChainEvent[]): Promise<void> {
     const chain = this.#chains.get(projectId);
     if (chain === undefined) return;
     this.#countWaiting(chain, events.length);
-    if (this.#ways.isFollowing) await this.#ways.run(chain.steps, events, this.#tally);
+    if (this.#traces.isTracing) await this.#traces.run(chain.steps, events, this.#tally);
     else await runChain(chain.steps, events, this.#tally);
   }
 
@@ -134,30 +134,30 @@ export class TransformChains {
     runDirect(chain.direct, events, this.#tally);
   }
 
-  /** Keeps what each transformation makes of the event; until the changes are taken. */
-  follow(event: ChainEvent): void {
-    this.#ways.follow(event);
+  /** Records the result of each transformation for the event, until the changes are taken. */
+  trace(event: ChainEvent): void {
+    this.#traces.trace(event);
   }
 
-  wayOf(event: ChainEvent): Way | undefined {
-    return this.#ways.of(event);
+  traceOf(event: ChainEvent): Trace | undefined {
+    return this.#traces.of(event);
   }
 
-  /** JSON of an event of the project without what its configs keep secret. */
+  /** Masks the secrets of the project's configs in the JSON of an event. */
   masked(projectId: number, text: string): string {
     return this.#configs
       .filter((config) => config.projectId === projectId)
       .reduce((safe, { fields, settings }) => jsonWithoutSecrets(safe, fields, settings), text);
   }
 
-  /** Events that go past the whole chain. */
+  /** Counts events that bypass the whole chain. */
   skip(projectId: number, count = 1): void {
     for (const { config } of this.#chains.get(projectId)?.instances ?? []) this.#counts.of(config).skipped += count;
   }
 
-  /** What happened since the last call. */
+  /** Takes the changes since the last call. */
   takeChanges(): ChainChanges {
-    this.#ways.clear();
+    this.#traces.clear();
     const { counts, failures } = this.#counts.take();
     for (const { configId, succeeded, dropped } of counts) this.#notePassed(configId, succeeded + dropped);
     for (const instance of this.#instances.values()) this.#noteTrouble(instance);
@@ -166,7 +166,7 @@ export class TransformChains {
     return changes;
   }
 
-  /** Forgets what is not stored. */
+  /** Drops what is not stored. */
   reset(): void {
     this.takeChanges();
     this.#revision = -1;
@@ -178,7 +178,7 @@ export class TransformChains {
     this.#chains.clear();
   }
 
-  /** Makes the running instances those of the store. */
+  /** Updates the running instances to the configs in the store. */
   async #load(revision: number): Promise<void> {
     const { serves } = this.#deps;
     const configs = await this.#reads.configs(revision);
@@ -189,55 +189,55 @@ export class TransformChains {
       if (!config.isStep) continue;
       const running = this.#instances.get(config.id);
       const isSame = running?.config.version === config.version;
-      instances.set(config.id, isSame ? running.seenAs(config) : this.#start(config));
+      instances.set(config.id, isSame ? running.updateFrom(config) : this.#start(config));
       if (isSame) gone.delete(config.id);
     }
     this.#instances = instances;
-    // Nothing is in them: a window that is being computed is the only user, and it comes after this.
+    // They contain no events: the only user is the window to be computed next.
     for (const instance of gone.values()) void instance.close();
   }
 
   #start(config: TransformConfig): Instance {
     return new Instance(config, this.#deps.makeStep, {
-      // What failed before this process may have been the cause of its end: the record stays until events have passed.
+      // A failure before this process may have ended the previous one: the error stays until events have passed.
       isStale: this.#isFirstLoad && config.error !== '' && config.isErrorOfChain,
       now: () => this.#deps.clock.now(),
       sentence: (error) => sentence(error, config),
-      onCloseError: (error) => this.#deps.log.warn({ configId: config.id, err: error }, 'a plugin did not close'),
+      onCloseError: (error) => this.#deps.log.warn({ configId: config.id, err: error }, 'failed to close a plugin'),
     });
   }
 
   #retry(): boolean {
     const due = [...this.#instances.values()].filter((instance) => instance.isRetryDue());
-    for (const instance of due) instance.make();
+    for (const instance of due) instance.restart();
     return due.length > 0;
   }
 
-  /** Waits a moment for what is being set up; whether anything came out since the last time. */
-  async #awaitNew(): Promise<boolean> {
+  /** Waits briefly for starting instances. Returns whether any result is new. */
+  async #waitForNew(): Promise<boolean> {
     const all = [...this.#instances.values()];
-    const fresh = all.filter((instance) => instance.state === 'making' && !instance.wasAwaited);
-    await Promise.all(fresh.map((instance) => this.#awaitMade(instance)));
+    const fresh = all.filter((instance) => instance.state === 'starting' && !instance.wasAwaited);
+    await Promise.all(fresh.map((instance) => this.#waitForStart(instance)));
     for (const instance of fresh) instance.wasAwaited = true;
     const { unread } = all.find((instance) => instance.unread !== undefined) ?? {};
     if (unread !== undefined) throw unread;
     let any = fresh.length > 0;
     for (const instance of all) {
-      const news = instance.takeNews();
-      if (news === undefined) continue;
+      const result = instance.takeResult();
+      if (result === undefined) continue;
       any = true;
-      await this.#record(instance, news);
+      await this.#record(instance, result);
     }
     return any;
   }
 
-  async #awaitMade({ made, setUp }: Instance): Promise<void> {
+  async #waitForStart({ started, setUp }: Instance): Promise<void> {
     const { readyMs = readyMsMax, signal } = this.#deps;
-    await atMost(startMsMax, Promise.race([made, setUp]), signal);
-    await atMost(readyMs, made, signal);
+    await atMost(startMsMax, Promise.race([started, setUp]), signal);
+    await atMost(readyMs, started, signal);
   }
 
-  /** Puts the chains together from what can run now. */
+  /** Builds the chains from the instances that can run now. */
   #arrange(): void {
     this.#chains = new Map();
     for (const [projectId, instances] of Map.groupBy(this.#instances.values(), ({ config }) => config.projectId)) {
@@ -314,14 +314,14 @@ export class TransformChains {
     this.#errors.set(instance.config.id, { error, updatedAt: instance.config.updatedAt });
   }
 
-  /** What came of making it; a new version starts well, what an older one ran into is over. */
+  /** Records the result of starting an instance: a new version that starts clears the error of an older one. */
   async #record(instance: Instance, error: string): Promise<void> {
     const { config } = instance;
     if (error === '' && instance.isStale) return;
     instance.reported = error;
     if (config.error === error || (error === '' && !config.isErrorOfChain)) return;
     const { db, log, clock, hold } = this.#deps;
-    if (error !== '') log.warn({ configId: config.id, error }, 'a transformation cannot start');
+    if (error !== '') log.warn({ configId: config.id, error }, 'transformation failed to start');
     await db.transaction().execute(async (tx) => {
       await hold?.(tx);
       await setConfigError(tx, config.id, { error, source: chainSource }, clock.now());
@@ -329,7 +329,7 @@ export class TransformChains {
   }
 }
 
-/** Writes what a window did. Belongs into the transaction that moves the cursor. `now` in ms. */
+/** Writes the changes of a window. Belongs in the transaction that moves the cursor. `now` in ms. */
 export async function writeChainChanges(tx: Queries, changes: ChainChanges, now: number): Promise<void> {
   await addConfigCounts(tx, changes.counts);
   await recordErrors(tx, changes.failures);
@@ -339,7 +339,7 @@ export async function writeChainChanges(tx: Queries, changes: ChainChanges, now:
       .select('updated_at')
       .where('id', '=', configId)
       .executeTakeFirst();
-    // Somebody has changed it since: what failed is not what runs now.
+    // If the config was changed since, another version failed than the one that runs now.
     if (config?.updated_at === updatedAt) await setConfigError(tx, configId, { error, source: chainSource }, now);
   }
 }
@@ -349,7 +349,7 @@ function sentence(error: unknown, { fields, settings }: TransformConfig): string
   return withoutSecrets(text, fields, settings).slice(0, errorLengthMax) || 'failed without a message';
 }
 
-/** Until the work is done, but no longer than so long. Rejects when aborted. */
+/** Waits for the work, at most `ms`. Rejects when aborted. */
 async function atMost(ms: number, work: Promise<unknown>, aborted: AbortSignal | undefined): Promise<void> {
   const over = new AbortController();
   const signal = aborted === undefined ? over.signal : AbortSignal.any([aborted, over.signal]);

@@ -3,44 +3,42 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { chainSource } from '../../plugins/configs/set-config-error.ts';
 
-/** An enabled config as the chain needs it. */
+/** The fields of an enabled config that chains need. */
 export interface TransformConfig {
   readonly id: number;
   readonly projectId: number;
-  /** The most slots that the project was ever spread over. */
+  /** The largest number of slots that the project was ever spread over. */
   readonly spread: number;
   readonly slug: string;
   readonly pluginId: number;
   readonly pluginName: string;
-  /** Of an installed plugin: what it runs. Null: built in. */
+  /** Version of an installed plugin. Null: built in. */
   readonly pluginVersionId: number | null;
   readonly fields: readonly PluginField[];
   readonly capabilities: Capabilities;
   readonly settings: SettingValues;
-  /** Keys of the files that it has. */
+  /** Keys of its files. */
   readonly attached: ReadonlySet<string>;
-  /** Takes part in the chain; otherwise it only looks on (onEvent, exportEvents). */
+  /** Whether it is part of the chain; otherwise it only observes (onEvent, exportEvents). */
   readonly isStep: boolean;
-  /** Changes with every change of what matters here. */
+  /** Changes with every relevant change. */
   readonly version: string;
   readonly updatedAt: string;
-  /** On record; empty: all is well. */
+  /** The recorded error; empty: none. */
   readonly error: string;
-  /** Whether the chain has put it there; otherwise another work of the plugin has, and takes it back. */
+  /** Whether the chain has recorded the error; otherwise another component has, which also clears it. */
   readonly isErrorOfChain: boolean;
 }
 
-/** Methods by which a plugin is told of processed events. */
+/** Methods through which a plugin receives processed events. */
 export const observing = ['onEvent', 'exportEvents'] as const;
 
-/** How the events name a config that ran. */
+/** Returns the name of a config in events. */
 export function labelOf({ id, pluginName }: Pick<TransformConfig, 'id' | 'pluginName'>): string {
   return `${pluginName} (${id})`;
 }
 
-/**
- * Enabled configs of every project, not in the bin, that change events or look on: the first in the order in which they run.
- */
+/** Loads the enabled, undeleted configs of every project that transform or observe events, in the order in which they run. */
 export async function loadTransformConfigs(db: Queries): Promise<TransformConfig[]> {
   const rows = await selectEnabled(db).execute();
   const attachedTo = await loadAttached(db);

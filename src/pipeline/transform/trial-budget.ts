@@ -1,20 +1,20 @@
 import type { JsonValue } from '../../base/json.ts';
 
-/** Characters of JSON that one trial shows in all: the event after every step, what changed, and what was left behind. */
+/** Characters of JSON that one trial shows in total: the event after every step, the differences, and the effects. */
 export const trialCharsMax = 4_000_000;
-/** What a plugin may hand to its calls for one event of a trial: the largest call, so that it is shown as cut off, and as much as can be shown. */
+/** Characters that a plugin may pass to its calls for one event of a trial: the largest call, so that it is shown truncated, plus as much as can be shown. */
 export const trialCallCharsMax = 12_500_000;
 
-/** Room in the answer of a trial, shared by all of its steps. */
+/** Remaining size of a trial's response, shared by all of its steps. */
 export class TrialBudget {
   #left = trialCharsMax;
 
-  /** For the next event. */
+  /** Starts the next event. */
   reset(): void {
     this.#left = trialCharsMax;
   }
 
-  /** Takes the room that the values need; false: there is not so much. */
+  /** Reserves space for the values; returns false if there is not enough. */
   takes(...values: readonly (JsonValue | object)[]): boolean {
     const left = this.#left - jsonChars(values, this.#left);
     if (left < 0) return false;
@@ -23,9 +23,9 @@ export class TrialBudget {
   }
 }
 
-/** About as many characters as the value has as JSON, but no more than just above `max`. */
+/** Returns about the number of characters of the value as JSON, but at most slightly more than `max`. */
 function jsonChars(value: unknown, max: number): number {
-  // A list instead of a recursion: plugins may nest as deeply as they like.
+  // A list instead of recursion: plugins may nest arbitrarily deep.
   const open: unknown[] = [value];
   let chars = 0;
   while (open.length > 0 && chars <= max) {

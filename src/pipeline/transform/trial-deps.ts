@@ -4,13 +4,13 @@ import { createStorage } from '../../plugins/services/storage.ts';
 import { loadFiles } from '../../plugins/configs/load-files.ts';
 import type { TrialDeps } from './trial-run.ts';
 
-/** Of the cache that a trial starts with, empty. */
+/** Size of a trial's cache, which starts empty. */
 const cacheBytesMax = 16 * 1024 * 1024;
 
-/** What a service has for trials. */
+/** The dependencies of trials that a service provides. */
 export type TrialSource = Omit<TrialDeps, 'loadFiles' | 'storageOf' | 'openCache'>;
 
-/** What trials in a service need: they see what configs have stored, and start with an empty cache. */
+/** Creates the dependencies of trials in a service: they read the configs' storage and start with an empty cache. */
 export function serviceTrialDeps(db: Metadata, source: TrialSource): TrialDeps {
   return {
     ...source,
@@ -20,7 +20,7 @@ export function serviceTrialDeps(db: Metadata, source: TrialSource): TrialDeps {
   };
 }
 
-/** Shared within a trial as in the service: by plugin and project. `now` in ms. */
+/** Creates caches that are shared within a trial as in the service: by plugin and project. `now` in ms. */
 export function emptyCaches(now: () => number): TrialDeps['openCache'] {
   return () => {
     const store = createCacheStore({ bytesMax: cacheBytesMax, now });

@@ -3,7 +3,7 @@ import { newId } from '../../base/ids.ts';
 import { canonicalUuid } from '../../base/uuids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 
-/** An event as a trial takes and shows it. */
+/** An event as a trial accepts and shows it. */
 export type TrialEvent = {
   readonly uuid: string;
   readonly event: string;
@@ -13,7 +13,7 @@ export type TrialEvent = {
   readonly properties: JsonObject;
 };
 
-/** What was given is no event; the message says what was expected and what came. */
+/** The input is not an event; the message states what was expected and what was received. */
 export class TrialEventError extends Error {
   override name = 'TrialEventError';
 }
@@ -21,8 +21,9 @@ export class TrialEventError extends Error {
 const exactTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
- * The event as transformations would see it: as clients send it, or as the events of the API are. Only the name and the
- * distinct_id must be there; `$set`, `$set_once` and `ip` beside the properties move into them. `now` in ms.
+ * Converts an event, as clients send it or as the API shows it, to what transformations would see. Only the name and the
+ * distinct_id are required; top-level `$set`, `$set_once` and `ip` move into the properties. `now` in ms.
+ *
  * @throws TrialEventError
  */
 export function readTrialEvent(given: JsonValue | undefined, now: number): TrialEvent {
@@ -42,7 +43,7 @@ export function readTrialEvent(given: JsonValue | undefined, now: number): Trial
   };
 }
 
-/** Which config ran is no change of the event's. */
+/** Removes the markers of configs that ran, which are not a change of the event. */
 export function withoutMarkers(event: TrialEvent): TrialEvent {
   const { $plugins_succeeded: _succeeded, $plugins_failed: _failed, ...properties } = event.properties;
   return { ...event, properties };
@@ -79,6 +80,6 @@ function readTime(given: JsonValue | undefined, now: number): string {
 }
 
 function expected(what: string, got: unknown): TrialEventError {
-  const shown = got === undefined ? 'none' : JSON.stringify(got).slice(0, 60);
+  const shown = got === undefined ? 'nothing' : JSON.stringify(got).slice(0, 60);
   return new TrialEventError(`expected ${what}, got: ${shown}`);
 }

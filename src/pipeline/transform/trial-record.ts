@@ -1,7 +1,7 @@
 import { isoMicros } from '../../base/clock.ts';
 import type { TrialResult, TrialStepResult } from './trial-run.ts';
 
-/** A trial as the API answers it and the command prints it. */
+/** A trial as the API returns it and the command prints it. */
 export type TrialRecord = ReturnType<typeof toTrialRecord>;
 export type TrialStepRecord = TrialRecord['steps'][number];
 
@@ -14,7 +14,7 @@ function toStepRecord(step: TrialStepResult) {
   return { config_id, name, outcome, after, ...toRunRecord(step) };
 }
 
-/** What one config did. Times are ISO 8601 UTC. */
+/** Converts the effects of one config. Times are ISO 8601 UTC. */
 export function toRunRecord(step: TrialStepResult) {
   const { diff, error, captured, jobs, storage, metrics } = step;
   return {

@@ -16,39 +16,39 @@ import { secretMask } from '../../plugins/fields.ts';
 import { secretTexts, withoutSecrets } from '../../plugins/mask-secrets.ts';
 
 /**
- * What a trial needs of the service. Requests to the outside are really made unless they are refused (`requestsRefused`);
- * everything else stays in the trial.
+ * Dependencies of a trial. Outbound requests are really sent unless they are refused (`requestsRefused`); everything else stays in the
+ * trial.
  */
 export interface TrialDeps extends Omit<StepDeps, 'hostOf' | 'servicesOf'> {
-  /** What the config has stored; only read. */
+  /** The config's storage, for reading only. */
   readonly storageOf: (config: StepConfig) => PluginStorage;
-  /** An empty cache for one trial: by plugin and project. */
+  /** Opens an empty cache for one trial, by plugin and project. */
   readonly openCache: () => (config: StepConfig) => PluginCache;
   readonly fetch: OutboundFetch;
   readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
-  /** Longest time of one trial. */
+  /** Maximum duration of one trial, ms. */
   readonly taskMs: number;
   /** ms since the epoch. */
   readonly now: () => number;
 }
 
-/** Of an installed plugin, or of code that is only tried. */
+/** Program of an installed plugin, or of code that is only tried. */
 export type TrialProgram = SandboxProgram;
 
 export interface TrialConfig extends StepConfig {
-  /** As people call it. */
+  /** Its name for users. */
   readonly name: string;
-  /** Changes events. Otherwise it only looks on (onEvent, exportEvents), and there is nothing to try. */
+  /** Whether it transforms events. Otherwise it only observes (onEvent, exportEvents), and there is nothing to try. */
   readonly isStep: boolean;
 }
 
 export type TrialOutcome = 'kept' | 'dropped' | 'failed' | 'skipped';
 
-/** Texts hold no secret of the config. */
+/** Contains no secret of the config. */
 export interface TrialError {
   readonly name: string;
   readonly message: string;
-  /** As the plugin sees it; empty for built-ins. */
+  /** The stack in the plugin's code; empty for built-ins. */
   readonly stack: string;
 }
 
@@ -57,14 +57,14 @@ export interface TrialStepResult extends TrialEffects {
   readonly name: string;
   /** Skipped: nothing to try, or no time left. */
   readonly outcome: TrialOutcome;
-  /** The event after it; null: dropped. */
+  /** The event after the step; null: dropped. */
   readonly after: TrialEvent | null;
-  /** What it changed, without the labels that say which config ran. */
+  /** What it changed, without the markers of configs that ran. */
   readonly diff: readonly Difference[];
   readonly error: TrialError | null;
-  /** Without the time to load and set up. */
+  /** Excludes loading and setup. */
   readonly timeMs: number;
-  /** What of all this is not complete, as a trial shows no more than `trialCharsMax`. */
+  /** Parts that are incomplete, since a trial shows at most `trialCharsMax` characters. */
   readonly truncated: readonly Truncated[];
 }
 
@@ -73,16 +73,16 @@ export type Truncated = 'before' | 'after' | 'diff' | keyof TrialEffects;
 export interface TrialResult {
   readonly before: TrialEvent;
   readonly after: TrialEvent | null;
-  /** Failed: one of the steps failed, and the event is stored as the others left it. */
+  /** Failed: one of the steps failed, and the event is stored as the others changed it. */
   readonly outcome: TrialOutcome;
   readonly steps: readonly TrialStepResult[];
-  /** What of `before` and `after` is shown without its properties, see TrialStepResult. */
+  /** Which of `before` and `after` is shown without its properties, see TrialStepResult. */
   readonly truncated: readonly Truncated[];
 }
 
-/** Configs made ready once, so that one event can follow another. */
+/** Configs that are opened once for several events. */
 export interface Trial {
-  /** One at a time. Never rejects for what a plugin or its settings do: that is in the results. */
+  /** Runs one event at a time. Never rejects because of a plugin or its settings: the results report that. */
   run(event: TrialEvent): Promise<TrialResult>;
   close(): Promise<void>;
 }
@@ -102,8 +102,8 @@ export async function runTrial(
 }
 
 /**
- * Configs in their order, run with the code of the pipeline, so that everything that each of them does to an event can be
- * seen. Nothing of it lasts. Each is set up when the first event gets to it.
+ * Opens a trial that runs the configs in order with the code of the pipeline, and shows everything that each of them does to an
+ * event. It has no lasting effect. Each config is set up when the first event reaches it.
  */
 export function openTrial(deps: TrialDeps, configs: readonly TrialConfig[]): Trial {
   const cacheOf = deps.openCache();
@@ -141,10 +141,10 @@ function overall(steps: readonly TrialStepResult[]): TrialOutcome {
   return steps.length > 0 && steps.every(({ outcome }) => outcome === 'skipped') ? 'skipped' : 'kept';
 }
 
-/** Of the name and the id of an event that is too large. */
+/** Characters of the name and the id of an event that is too large. */
 const headCharsMax = 400;
 
-/** The event, without its properties if these are more than may be shown. */
+/** Returns the event, without its properties if they exceed the budget. */
 function fitted(event: TrialEvent, budget: TrialBudget): TrialEvent {
   if (budget.takes(event)) return event;
   const { event: name, distinct_id: distinctId } = event;
@@ -154,12 +154,12 @@ function fitted(event: TrialEvent, budget: TrialBudget): TrialEvent {
 
 interface SubjectRun {
   readonly result: TrialStepResult;
-  /** Whole: what the next step gets. */
+  /** The complete event, which the next step gets. */
   readonly after: TrialEvent | null;
 }
 
 interface Subject {
-  /** `endsAt` as performance.now() tells the time. */
+  /** @param endsAt deadline by performance.now() */
   run(event: TrialEvent, endsAt: number): Promise<SubjectRun>;
   close(): Promise<void>;
 }
@@ -190,7 +190,7 @@ function openSubject(deps: TrialDeps, config: TrialConfig, cache: PluginCache, b
       };
       return { result, after };
     },
-    // What is still under way ends by its own limits, and is closed then. Why it could not be opened was said as its error.
+    // Work in progress ends by its own limits and is then closed. A failure to open was reported as the config's error.
     close: async () => opening?.then((step) => step.close()).catch(() => undefined),
   };
 }
@@ -206,11 +206,11 @@ async function runOne(
 ): Promise<OneRun> {
   const untouched = { after: before, diff: [], timeMs: 0 };
   if (performance.now() >= endsAt) {
-    const error = new TrialTimeError('there was no time left for this config');
+    const error = new TrialTimeError('no time was left for this config');
     return { ...untouched, outcome: 'skipped', error };
   }
   if (!config.isStep) {
-    const detail = 'this plugin changes no events, it is told of them (onEvent, exportEvents); a test would send them';
+    const detail = 'this plugin only observes events (onEvent, exportEvents); a test would send them';
     return { ...untouched, outcome: 'skipped', error: new Error(detail) };
   }
   try {
@@ -268,9 +268,9 @@ class TrialTimeError extends Error {
 /** @throws TrialTimeError */
 async function inTime<T>(work: Promise<T>, endsAt: number): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(new TrialTimeError('the test took longer than a task may; it was given up'));
-  // Timers cut off parts of a millisecond, and may be early by another one.
-  const timer = setTimeout(giveUp, Math.max(0, Math.ceil(endsAt - performance.now())) + 1);
+  const onTimeout = (): void => reject(new TrialTimeError('the test exceeded the time limit of a task'));
+  // Timers truncate to milliseconds, and may fire early by another one.
+  const timer = setTimeout(onTimeout, Math.max(0, Math.ceil(endsAt - performance.now())) + 1);
   try {
     return await Promise.race([work, tooLate]);
   } finally {
@@ -284,14 +284,14 @@ function toChainEvent(event: TrialEvent, teamId: number, receivedAt: number): Ch
   return new ChainEvent(head, structuredClone(properties), null);
 }
 
-/** The event as it is now; what follows does not change it. */
+/** Copies the current event. */
 function shown(event: ChainEvent): TrialEvent {
   const { uuid, event: name, distinctId, timestamp } = event.head;
   const properties = JSON.parse(event.text) as JsonObject;
   return { uuid, event: name, distinct_id: distinctId, timestamp, properties };
 }
 
-/** Of a message or a stack. */
+/** Maximum length of a message or a stack. */
 const errorCharsMax = 10_000;
 
 function describeError(config: StepConfig, error: unknown): TrialError {
@@ -316,15 +316,13 @@ function maskEffects(config: StepConfig, effects: TrialEffects): TrialEffects {
   };
 }
 
-/** What a trial shows, without the secrets of the configs that ran. */
-
-/** For what a plugin says of itself: logs, errors, what it would store. */
+/** Masks secrets in a plugin's logs, errors and storage. */
 function maskOf({ fields, settings }: StepConfig): (text: string) => string {
   const values = withDefaults(fields, settings);
   return (text) => withoutSecrets(text, fields, values);
 }
 
-/** For events: the secret of one config may be in what comes out of a later one. Without secrets everything is shown as it is. */
+/** Masks secrets in events: the secret of one config may appear in the result of a later one. Without secrets nothing is masked. */
 function maskShown(configs: readonly StepConfig[]): {
   readonly hideEvent: (event: TrialEvent) => TrialEvent;
   readonly hideDiff: (diff: readonly Difference[]) => readonly Difference[];

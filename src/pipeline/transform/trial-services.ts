@@ -4,7 +4,7 @@ import { parseStored, storedKey, storedValue, sumOf } from '../../plugins/servic
 import { trialCharsMax, type TrialBudget } from './trial-budget.ts';
 import type { CapturedEvent, InstanceServices, LogLine } from '../../plugins/sandbox/sandbox.ts';
 
-/** What a config did besides changing the event. None of it has happened outside the trial. */
+/** Effects of a config other than changing the event. None of them happened outside the trial. */
 export interface TrialEffects {
   readonly logs: readonly LogLine[];
   readonly captured: readonly CapturedEvent[];
@@ -16,16 +16,16 @@ export interface TrialEffects {
 
 export interface TrialServices {
   readonly services: InstanceServices;
-  /** What was done since the last call. */
+  /** Takes the effects since the last call. */
   takeEffects(): TrialEffects & { readonly truncated: readonly (keyof TrialEffects)[] };
 }
 
-/** Of each kind between two takes. */
+/** Maximum of each kind between two calls. */
 const effectsMax = 1000;
 
 /**
- * Services that keep what they are asked to do: reading goes through to what is there, writing does not. What is beyond the
- * limits is refused (logs and metrics: forgotten), as a run that never ends would fill the memory.
+ * Creates services that record effects: reads use the real storage, writes do not. Effects beyond the limits are refused (logs and
+ * metrics: dropped), since an endless run would fill the memory.
  */
 export function trialServices(stored: PluginStorage, cache: PluginCache, budget: TrialBudget): TrialServices {
   const truncated = new Set<keyof TrialEffects>();
@@ -85,7 +85,7 @@ function tooMuch(verb: string, what: string): Error {
   return new Error(`a test ${verb} at most ${effectsMax} ${what}, and shows at most ${megabytes} MB in all`);
 }
 
-/** Storage whose writes stay here. `makeRoom` throws where there is none. */
+/** Creates storage whose writes stay in memory. `makeRoom` throws when there is no space. */
 function overlay(
   stored: PluginStorage,
   makeRoom: (key: string, value: JsonValue) => void,
@@ -93,11 +93,11 @@ function overlay(
   storage: PluginStorage;
   takeWritten: () => Readonly<Record<string, JsonValue>>;
 } {
-  /** Undefined: deleted. */
+  /** `undefined` marks a deleted key. */
   const changes = new Map<string, JsonValue | undefined>();
   const fresh = new Set<string>();
   const write = (key: string, value: JsonValue | undefined): void => {
-    // Refuses what the real one refuses, and keeps no object that somebody may still change.
+    // Refuses what the real storage refuses, and copies objects that the plugin may still change.
     const kept = value === undefined ? undefined : parseStored(storedValue(key, value));
     storedKey(key);
     makeRoom(key, kept ?? null);
@@ -120,7 +120,7 @@ function overlay(
     delete: async (key) => write(key, undefined),
     increment: async (key, by) => {
       const old = await stored.get(key);
-      // Whatever was written while waiting counts.
+      // A value written while waiting counts.
       const sum = sumOf(key, (changes.has(key) ? changes.get(key) : old) ?? 0, by);
       write(key, sum);
       return sum;

@@ -16,7 +16,7 @@ interface Started extends AsyncDisposable {
 async function start(): Promise<Started> {
   const hub = new LiveHub();
   let watches: readonly Watch[] = [];
-  hub.addPlace((now) => void (watches = now));
+  hub.addSource((now) => void (watches = now));
   const app = await startTestApp(() => liveEventRoutes({ live: hub, heartbeatMs: 50 }));
   await app.app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.app.server.address() as AddressInfo;

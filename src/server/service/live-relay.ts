@@ -43,7 +43,7 @@ export function startLiveRelay({ db, live, log, processId }: LiveRelayDeps, part
     onTrouble: (err: unknown) =>
       log.warn({ err }, 'readers of the live stream miss what other processes see; trying again'),
   };
-  const forget = live.addPlace(async (watches) => {
+  const forget = live.addSource(async (watches) => {
     await own.change(watches).catch(deps.onTrouble);
   });
   const loops = [

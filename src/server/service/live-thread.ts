@@ -39,7 +39,7 @@ export function liveAnswers(live: LiveHub): Answers {
 /** The main thread's side: every thread of the pipeline is told who watches. */
 export function watchedBy(live: LiveHub, log: Log) {
   return (call: Call): (() => void) =>
-    live.addPlace(async (watches) => {
+    live.addSource(async (watches) => {
       await call('watch', watches).catch((err: unknown) => log.warn({ err }, 'the pipeline was not told who watches'));
     });
 }

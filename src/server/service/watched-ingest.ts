@@ -24,7 +24,7 @@ const bytesPerSecond = 1024 * 1024;
 /** Ingest, with readers of the live stream beside it: they see what was accepted. */
 export function createWatchedIngest(ingest: Ingest, { live, clock, settings }: WatchedIngestDeps): Ingest {
   const tap = new Tap();
-  live.addPlace((watches) => tap.watch(watches));
+  live.addSource((watches) => tap.watch(watches));
   const budget = createBudget(bytesPerSecond, () => performance.now());
   const limits = {
     scan: scanLimits(settings.captureEventBytesMax),

@@ -73,7 +73,7 @@ export function testSlotWorkers(open: OpenStore): void {
       await store.db.updateTable('slots').set({ log: 'another' }).execute();
       await store.db.updateTable('log_cursors').set({ seq: 1 }).execute();
       const worker = world.start({ leaseMs });
-      await expect.poll(() => worker.status().failure, { interval: 10 }).toContain('the topics were made anew');
+      await expect.poll(() => worker.status().failure, { interval: 10 }).toContain('the topics were recreated');
       await expect.poll(held, { interval: 10 }).toBe(0);
       await store.db.updateTable('log_cursors').set({ seq: 0 }).execute();
       await expect.poll(() => shares(worker), { interval: 10 }).toEqual([8]);

@@ -1,8 +1,8 @@
 import { draftsInOrder, state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 
-/** Tells the readers of the live stream of the events that have their rows, where somebody reads. */
-export function tellStored({ live }: Pick<StepDeps, 'live'>): Step {
+/** Shows events that have their rows to readers of the live stream, if there are any. */
+export function showStored({ live }: Pick<StepDeps, 'live'>): Step {
   return (record) => {
     const { states, context } = record;
     if (!live.isWatched(context.projectId)) return;

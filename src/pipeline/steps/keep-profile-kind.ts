@@ -2,10 +2,10 @@ import type { EventDraft, RecordContext } from '../event-draft.ts';
 import type { Outcome } from '../outcome.ts';
 
 /**
- * Leaves of a draft what its record is for: an event with its row may come twice, for persons and for groups. What is wrong with it,
- * `outcome` included, is reported once, by the record for persons.
+ * Removes from a draft the changes that its record is not for: an event with a row may arrive twice, for persons and for groups. Its
+ * faults, including `outcome`, are reported once, by the record for persons.
  */
-export function keepLearners(
+export function keepProfileKind(
   draft: Pick<EventDraft, 'person' | 'groups' | 'warnings'>,
   { rowsStored }: Pick<RecordContext, 'rowsStored'>,
   outcome: Outcome,

@@ -1,40 +1,40 @@
-import type { Snapshot, StepTrace, Way } from '../live/show-event.ts';
+import type { Snapshot, StepTrace, Trace } from '../live/show-event.ts';
 import type { ChainEvent } from './chain-event.ts';
 import { runChain, type ChainTally } from './run-chain.ts';
 import type { Step } from './step.ts';
 
-interface Followed {
+interface OpenTrace {
   readonly before: Snapshot;
   readonly steps: StepTrace[];
 }
 
-/** What transformations make of single events that somebody wants to see, step by step. */
-export class EventWays {
+/** Traces single events through the transformations, step by step. */
+export class EventTraces {
   readonly #explain: (step: Step, error: unknown) => string;
-  #followed = new Map<ChainEvent, Followed>();
+  #traces = new Map<ChainEvent, OpenTrace>();
 
-  /** `explain`: an error as it may be shown. */
+  /** @param explain formats an error without secrets */
   constructor(explain: (step: Step, error: unknown) => string) {
     this.#explain = explain;
   }
 
-  get isFollowing(): boolean {
-    return this.#followed.size > 0;
+  get isTracing(): boolean {
+    return this.#traces.size > 0;
   }
 
-  follow(event: ChainEvent): void {
-    this.#followed.set(event, { before: snapshotOf(event), steps: [] });
+  trace(event: ChainEvent): void {
+    this.#traces.set(event, { before: snapshotOf(event), steps: [] });
   }
 
-  of(event: ChainEvent): Way | undefined {
-    return this.#followed.get(event);
+  of(event: ChainEvent): Trace | undefined {
+    return this.#traces.get(event);
   }
 
   clear(): void {
-    this.#followed = new Map();
+    this.#traces = new Map();
   }
 
-  /** As `runChain`, one step after the other, with a look at the events that are followed. */
+  /** Does what `runChain` does, one step at a time, and records the traced events. */
   async run(steps: readonly Step[], events: readonly ChainEvent[], tally: ChainTally): Promise<void> {
     for (const step of steps) {
       const live = events.filter((event) => event.droppedBy === undefined);
@@ -45,16 +45,16 @@ export class EventWays {
         tally.failed(of, error, event);
       };
       await runChain([step], live, { ...tally, failed });
-      for (const each of seen) each.followed.steps.push(this.#traceOf(step, each, errors));
+      for (const each of seen) each.trace.steps.push(this.#stepOf(step, each, errors));
     }
   }
 
-  #begin(event: ChainEvent): { readonly event: ChainEvent; readonly followed: Followed; readonly succeeded: number }[] {
-    const followed = this.#followed.get(event);
-    return followed === undefined ? [] : [{ event, followed, succeeded: event.succeeded.length }];
+  #begin(event: ChainEvent): { readonly event: ChainEvent; readonly trace: OpenTrace; readonly succeeded: number }[] {
+    const trace = this.#traces.get(event);
+    return trace === undefined ? [] : [{ event, trace, succeeded: event.succeeded.length }];
   }
 
-  #traceOf(
+  #stepOf(
     step: Step,
     { event, succeeded }: { readonly event: ChainEvent; readonly succeeded: number },
     errors: ReadonlyMap<ChainEvent, unknown>,

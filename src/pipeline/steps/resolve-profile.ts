@@ -9,8 +9,8 @@ import { otherIdIn } from '../../wire/batch/other-id.ts';
 import { profileRefusal } from '../../wire/batch/profile-refusals.ts';
 import { profileFlag, unstoredKeys, withoutKeys } from '../../wire/batch/stored-properties.ts';
 
-/** What the event does to persons, after `$process_person_profile` has had its say. */
-export function settleProfile(draft: EventDraft): Outcome {
+/** Resolves the event's changes to persons, subject to `$process_person_profile`. */
+export function resolveProfile(draft: EventDraft): Outcome {
   const { properties } = draft;
   const flag = Object.hasOwn(properties, profileFlag) ? properties[profileFlag] : undefined;
   removeKeys(draft, unstoredKeys(draft.event, properties));
@@ -40,8 +40,8 @@ function personIntent({ event, properties }: EventDraft): PersonIntent {
 }
 
 /**
- * Imported history has later users of a device, too; which of them is the first only its whole shows. What the source itself has joined
- * is one person, whichever is known already.
+ * Returns the rule of the event's merge. Imported history contains later users of a device as well, and only the whole history shows
+ * which user is the first. Ids that the source itself has joined are one person, whichever of them exists already.
  */
 function ruleOf(event: string, properties: JsonObject): MergeRule {
   if (event !== '$identify') return event === '$merge_dangerously' ? 'always' : 'unless_identified';
