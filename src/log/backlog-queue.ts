@@ -1,6 +1,6 @@
 import type { Backlog } from './eventlog.ts';
 
-/** What is known of a record without reading it. */
+/** Size of a record, known without reading it. */
 export interface RecordSize {
   readonly seq: number;
   readonly projectId: number;
@@ -8,9 +8,9 @@ export interface RecordSize {
   readonly bytes: number;
 }
 
-/** Sums of what waits. Takes 20 bytes per record, so that millions may wait. */
+/** Sums up waiting records. Takes 20 bytes per record, so that millions can wait. */
 export interface BacklogQueue {
-  /** `seq` must be above every one before. */
+  /** `seq` must be higher than all before. */
   push(size: RecordSize): void;
   dropThrough(seq: number): void;
   totals(): Backlog;
@@ -45,7 +45,7 @@ function createChunk(): Chunk {
 export function createBacklogQueue(): BacklogQueue {
   let chunks: Chunk[] = [];
   const sums: Sums = { ...nothing };
-  /** Of those of which something waits. */
+  /** Sums by project, for projects with waiting records. */
   const sumsOf = new Map<number, Sums>();
 
   const add = (projectId: number, records: 1 | -1, events: number, bytes: number): void => {

@@ -1,6 +1,6 @@
 import { bodyEncodings, rowsStoredFor, type RecordHeader } from './eventlog.ts';
 
-/** Undefined for what an intact record of ours cannot hold, also with a right checksum: another release or program wrote it. */
+/** Returns undefined for a header that this release does not write, even if its checksum is right. */
 export function parseRecordHeader(text: string): RecordHeader | undefined {
   let header: unknown;
   try {

@@ -1,17 +1,17 @@
 /**
- * The slot of a project: a whole pipeline's share of the log, 0 … slots - 1. Stable for ever: records that wait in a log lie in
- * the slot that this said when they were appended. (The finalizer of MurmurHash3, so that ids that follow one another scatter.)
+ * Returns the slot of a project, 0 … slots - 1. Must never change: records wait in the slot that was returned when they were
+ * appended. (The finalizer of MurmurHash3, so that consecutive ids scatter.)
  */
 export function slotOf(projectId: number, slots: number): number {
   return scattered(projectId) % slots;
 }
 
-/** The slot of a part of a project that is spread: the first part stays in the project's own slot, the others follow. */
+/** Returns the slot of a part of a spread project: the first part stays in the project's slot, the others follow. */
 export function slotOfPart(projectId: number, part: number, slots: number): number {
   return (slotOf(projectId, slots) + part) % slots;
 }
 
-/** Whether the slot is one of the first `spread` that a project is spread over. */
+/** Returns whether the slot is one of the `spread` slots of a project. */
 export function hasPart(slot: number, { projectId, spread }: SpreadProject, slots: number): boolean {
   return (slot - slotOf(projectId, slots) + slots) % slots < spread;
 }
@@ -22,8 +22,8 @@ export interface SpreadProject {
 }
 
 /**
- * The part of a distinct id, 0 … spread - 1. One part more takes only what comes into it from the others (Lamping and Veach: A Fast,
- * Minimal Memory, Consistent Hash Algorithm); the multiplications are exact in doubles of 53 bits.
+ * Returns the part of a distinct id, 0 … spread - 1. An additional part only moves ids into it (Lamping and Veach: A Fast, Minimal
+ * Memory, Consistent Hash Algorithm); the multiplications are exact in doubles of 53 bits.
  */
 export function partOf(distinctId: string, spread: number): number {
   let key = scattered(hashOf(distinctId));

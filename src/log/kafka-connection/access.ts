@@ -13,15 +13,15 @@ export interface KafkaBroker {
   readonly port: number;
 }
 
-/** How a cluster is entered. */
+/** Encryption and login of a cluster. */
 export interface KafkaAccess {
-  /** Undefined: without encryption. */
+  /** Undefined: no encryption. */
   readonly tls: Pick<TlsOptions, 'rejectUnauthorized' | 'ca' | 'cert' | 'key'> | undefined;
-  /** Undefined: nobody logs in. */
+  /** Undefined: no login. */
   readonly sasl: SASLOptions | undefined;
 }
 
-/** As settings have it; an empty text is nothing. */
+/** The values of the settings; an empty string means not set. */
 export interface AccessTexts {
   readonly tls: TlsChoice;
   /** PEM. */
@@ -33,7 +33,7 @@ export interface AccessTexts {
   readonly mechanism: SaslMechanism;
 }
 
-/** `auto` encrypts where there is something to protect or to check. */
+/** Returns the access for the settings. `auto` encrypts if there is something to protect or to verify. */
 export function kafkaAccess(texts: AccessTexts): KafkaAccess {
   const { tls, ca, certificate: cert, key, user, password, mechanism } = texts;
   const isOff = tls === 'auto' ? user === '' && ca === '' && key === '' : tls === 'off';
@@ -45,7 +45,7 @@ export function kafkaAccess(texts: AccessTexts): KafkaAccess {
   };
 }
 
-/** `host:port`, with a name, an IPv4 or a bracketed IPv6 address; 9092 without a port. Undefined: it is none. */
+/** Parses `host:port`, with a name, an IPv4 or a bracketed IPv6 address; the default port is 9092. Returns undefined if invalid. */
 export function parseBroker(text: string): KafkaBroker | undefined {
   const [, bracketed, plain, port = String(standardPort)] =
     /^(?:\[([\da-f:]+)\]|([^\s:/@]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];

@@ -3,20 +3,20 @@ import { isIP, type Socket } from 'node:net';
 import type { Connection, ResponseParser, Writer } from '@platformatic/kafka';
 import type { KafkaAccess, KafkaBroker } from './access.ts';
 
-/** One version of a request as the client library has it. */
+/** One version of a request in the client library. */
 export interface RequestForm<Request, Response> {
   readonly version: number;
   readonly request: Request;
   readonly parse: ResponseParser<Response>;
-  /** Since some version of each request the headers have room for fields that nobody knows yet. */
+  /** Whether the version's headers allow unknown fields. */
   readonly flexible: boolean;
 }
 
-/** A connection to one broker, and what it understands. */
+/** A connection to one broker, with the versions it supports. */
 export interface KafkaConnection {
-  /** Of the forms, newest first, the first that the broker knows too. Throws KafkaVersionError: none. */
+  /** Returns the first of the forms, newest first, that the broker supports. @throws KafkaVersionError if there is none */
   agree<Form extends { readonly version: number }>(apiKey: number, forms: readonly Form[]): Form;
-  /** Throws as the client library does. */
+  /** Sends a request. Throws what the client library throws. */
   ask<Response>(
     apiKey: number,
     form: Omit<RequestForm<unknown, Response>, 'request'>,
@@ -24,23 +24,23 @@ export interface KafkaConnection {
   ): Promise<Response>;
 }
 
-/** A broker that does not know a request, or not in a version that is known here. */
+/** A broker does not support a request in any version supported here. */
 export class KafkaVersionError extends Error {
   override name = 'KafkaVersionError';
 }
 
-/** Connections to brokers, each made when it is first needed, and again after it has ended. */
+/** Connections to brokers, each opened when first needed and reopened after it has ended. */
 export interface KafkaConnections {
-  /** Throws as the client library does, what `resolve` throws, or the signal's reason. */
+  /** Throws what the client library or `resolve` throws, or the signal's reason. */
   to(broker: KafkaBroker): Promise<KafkaConnection>;
   close(): Promise<void>;
 }
 
 export interface ConnectionsDeps {
-  /** Shown in the logs of the brokers. */
+  /** Appears in the brokers' logs. */
   readonly clientId: string;
   readonly access: KafkaAccess;
-  /** Gives the address to connect to. */
+  /** Returns the address to connect to. */
   readonly resolve: (host: string, port: number) => Promise<string>;
   /** Closes all when aborted. */
   readonly signal: AbortSignal;
@@ -81,7 +81,7 @@ export function createKafkaConnections(deps: ConnectionsDeps): KafkaConnections 
 }
 
 interface ConnectionEvents {
-  /** Before it is made. */
+  /** Called before a connection is opened. */
   readonly opened: (connection: Connection) => void;
   readonly ended: (connection: Connection) => void;
 }
@@ -99,7 +99,7 @@ async function connect(deps: ConnectionsDeps, broker: KafkaBroker, events: Conne
   events.opened(connection);
   const ended = (): void => events.ended(connection);
   let fault: Error | undefined;
-  // What happens between two requests; the next one fails by it, or has a connection of its own.
+  // An error between two requests makes the next one fail, or it gets a new connection.
   connection.on('error', (error) => {
     fault ??= error;
     ended();
@@ -124,24 +124,24 @@ async function connect(deps: ConnectionsDeps, broker: KafkaBroker, events: Conne
   }
 }
 
-/** Loaded when it is first needed. */
+/** Loads the client library on first use. */
 export async function kafkaLibrary(): Promise<typeof Kafka> {
   return await import('@platformatic/kafka');
 }
 
-/** A broker whose answers are none. */
+/** A broker sent an invalid response. */
 export class KafkaFrameError extends Error {
   override name = 'KafkaFrameError';
   readonly code = 'KAFKA_FRAME';
 }
 
 const sizeBytes = 4;
-/** Whose answer it is. */
+/** Size of the correlation id. */
 const answerBytesMin = 4;
 
 /**
- * The client library reads an answer with a size below what every answer has beyond its buffer, and throws where nobody can catch it:
- * that would end the process. Such a connection is given up instead.
+ * Closes a connection that receives a response smaller than its minimum size. The client library would read beyond its buffer and
+ * throw where nothing can catch it, which would end the process.
  */
 function guardFrames(socket: Socket): void {
   const listeners = socket.listeners('data') as ((chunk: Buffer) => void)[];
@@ -173,7 +173,7 @@ function guardFrames(socket: Socket): void {
 
 interface Known {
   readonly versions: ReadonlyMap<number, Versions>;
-  /** What ended the connection; a request that it cut off says only that it is closed. */
+  /** Returns what ended the connection; an interrupted request only reports that it is closed. */
   readonly faultOf: () => Error | undefined;
 }
 
@@ -189,15 +189,15 @@ function connected(connection: Connection, { versions, faultOf }: Known, { host,
       const found = forms.find(({ version }) => version >= minVersion && version <= maxVersion);
       if (found !== undefined) return found;
       throw new KafkaVersionError(
-        `expected the broker at ${host}:${port} to know request ${apiKey} in version ${forms.map(({ version }) => version).join(' or ')}, ` +
-          `got one that knows the versions ${minVersion} to ${maxVersion} only: use a newer Kafka`,
+        `expected the broker at ${host}:${port} to support request ${apiKey} in version ${forms.map(({ version }) => version).join(' or ')}, ` +
+          `got one that supports the versions ${minVersion} to ${maxVersion} only: use a newer Kafka`,
       );
     },
     ask: (apiKey, { version, parse, flexible }, payload) =>
       new Promise((resolve, reject) => {
         connection.send(apiKey, version, payload, parse, flexible, flexible, (error, response) => {
           if (error !== null || response === undefined)
-            reject(faultOf() ?? error ?? new Error('expected an answer, got none'));
+            reject(faultOf() ?? error ?? new Error('expected a response, got none'));
           else resolve(response);
         });
       }),

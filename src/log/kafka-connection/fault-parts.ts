@@ -1,4 +1,4 @@
-/** What errors of the client library are made of. */
+/** Analyses errors of the client library. */
 
 /** OpenSSL's names for certificates that cannot be trusted. */
 const certificateFaults: ReadonlySet<string> = new Set([
@@ -10,7 +10,7 @@ const certificateFaults: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** The error, what it was made of, and what caused each. */
+/** Yields the error, its parts, and the causes of each. */
 export function* errorChain(error: unknown): Generator<Error> {
   if (!(error instanceof Error)) return;
   yield error;
@@ -18,12 +18,12 @@ export function* errorChain(error: unknown): Generator<Error> {
   yield* errorChain(error.cause);
 }
 
-/** Kafka's own name of what went wrong; empty: it is not an answer of a broker. */
+/** Returns Kafka's name of the error; empty if it is not a response of a broker. */
 export function brokerAnswer(error: Error): string {
   return 'apiId' in error && typeof error.apiId === 'string' ? error.apiId : '';
 }
 
-/** Empty: it has none. */
+/** Returns the code of an error; empty if it has none. */
 export function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
@@ -32,12 +32,12 @@ export function isCertificateFault(error: Error): boolean {
   return certificateFaults.has(codeOf(error));
 }
 
-/** What the library takes for a mistake of its user: TLS where there is none, or the other way round. */
+/** Returns whether the library blames its user: TLS on a plain port, or the reverse. */
 export function isUserFault(error: Error): boolean {
   return codeOf(error) === 'PLT_KFK_USER';
 }
 
-/** Of the library, of a read beyond what an answer holds, and of connections.ts. */
+/** Names of errors of the library, of reads beyond a response, and of connections.ts. */
 const brokenAnswers: ReadonlySet<string> = new Set([
   'PLT_KFK_UNEXPECTED_CORRELATION_ID',
   'OUT_OF_BOUNDS',
@@ -46,12 +46,12 @@ const brokenAnswers: ReadonlySet<string> = new Set([
   'KAFKA_FRAME',
 ]);
 
-/** What is no answer to the question: a lying broker, or something else than one. Not what the network or an election brings. */
+/** Returns whether a response is invalid: a faulty broker, or not a broker at all. Excludes faults of networks and elections. */
 export function isBrokenAnswer(error: Error): boolean {
   return brokenAnswers.has(codeOf(error));
 }
 
-/** While logging in. */
+/** Returns whether the error happened during login. */
 export function isLoginFault(error: Error): boolean {
   return codeOf(error) === 'PLT_KFK_AUTHENTICATION';
 }

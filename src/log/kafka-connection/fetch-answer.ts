@@ -1,17 +1,17 @@
 import type { Reader } from '@platformatic/kafka';
 
-/** What a broker answers for one partition. */
+/** Response of a broker for one partition. */
 export interface FetchAnswer {
-  /** Its name up to version 12, then its id. */
+  /** The topic's name up to version 12, its id since then. */
   readonly topic: string;
   readonly partition: number;
-  /** Of Kafka; 0: none. */
+  /** Kafka's error code; 0: none. */
   readonly errorCode: number;
-  /** Ends of the log as the broker knows them now. */
+  /** Ends of the log as the broker knows them. */
   readonly highWatermark: bigint;
   readonly logStart: bigint;
   readonly aborted: readonly AbortedTransaction[];
-  /** Batches as they lie in the log; the last one may be cut off. */
+  /** Batches as stored in the log; the last one may be truncated. */
   readonly records: Buffer;
 }
 
@@ -20,19 +20,19 @@ export interface AbortedTransaction {
   readonly firstOffset: bigint;
 }
 
-/** Since this version numbers are packed and a topic may be named by its id only. */
+/** Since this version numbers are packed and a topic may be identified by its id only. */
 export const flexibleSince = 12;
 const none: Buffer = Buffer.alloc(0);
 
 export interface FetchAnswers {
-  /** Of Kafka, for the request as a whole; 0: none. */
+  /** Kafka's error code for the whole request; 0: none. */
   readonly errorCode: number;
   readonly partitions: readonly FetchAnswer[];
 }
 
 /**
- * Reads the answer to a request for records, versions 11 to 17. The client library reads it too, but leaves out the checksums,
- * and what a disk has altered would be taken for what was written.
+ * Parses the response to a fetch request, versions 11 to 17. The client library can parse it as well, but ignores the checksums, so
+ * records that a disk has altered would be accepted.
  */
 export function parseFetch(version: number, reader: Reader): FetchAnswers {
   const flexible = version >= flexibleSince;
@@ -54,7 +54,7 @@ function readPartition(reader: Reader, topic: string, flexible: boolean): FetchA
   const partition = reader.readInt32();
   const errorCode = reader.readInt16();
   const highWatermark = reader.readInt64();
-  // Of what is decided: the request asks for nothing beyond.
+  // The last stable offset: the request fetches nothing beyond.
   reader.readInt64();
   const logStart = reader.readInt64();
   const readAborted = (r: Reader): AbortedTransaction => ({ producerId: r.readInt64(), firstOffset: r.readInt64() });

@@ -6,7 +6,7 @@ import type { Lane } from '../eventlog.ts';
 import type { KafkaCluster } from './cluster.ts';
 import { fetchRecords } from './requests.ts';
 
-/** A lane of a slot, and the offset from which on something new may come. */
+/** A lane of a slot, and the offset from which on new records are expected. */
 export interface Watched {
   readonly lane: Lane;
   readonly slot: number;
@@ -15,19 +15,19 @@ export interface Watched {
 
 export interface AppendWatchDeps {
   readonly cluster: KafkaCluster;
-  /** Told of what came, before those who wait are. */
+  /** Receives new records before waiters are resolved. */
   readonly arrived: (watched: Watched, answer: FetchAnswer) => Promise<void>;
   readonly failed: (error: unknown) => void;
 }
 
-/** Waits for appends, for all slots of the process together: a few requests that brokers answer when there is something. */
+/** Waits for appends to all slots of the process with a few requests that brokers answer when there are records. */
 export interface AppendWatch {
-  /** Resolves when something may have come, after `timeoutMs`, or when the signal is aborted. Keeps no process alive. */
+  /** Resolves when records may have arrived, after `timeoutMs`, or when the signal is aborted. Does not keep the process alive. */
   wait(watched: readonly Watched[], timeoutMs: number, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Requests under way at once: who begins to wait while all are has to wait for the end of one of them. */
+/** Maximum of concurrent requests: a further waiter waits for one of them to end. */
 const pollsMax = 2;
 const pollMs = 250;
 const pollBytes = 4 * 1024 * 1024;
@@ -36,7 +36,7 @@ const restMs = 250;
 
 interface Waiter {
   readonly watched: readonly Watched[];
-  /** Of them, how many a request is under way for. */
+  /** How many of them a request in flight covers. */
   covered: number;
   readonly resolve: () => void;
 }
@@ -49,7 +49,7 @@ interface Wanted {
 export class KafkaAppendWatch implements AppendWatch {
   readonly #deps: AppendWatchDeps;
   readonly #polls: readonly KafkaConnections[];
-  /** By leader. */
+  /** Idle connections by leader. */
   readonly #idle = new Map<string, KafkaConnections[]>();
   readonly #waiting = new Set<Waiter>();
   #closed = false;
@@ -82,7 +82,7 @@ export class KafkaAppendWatch implements AppendWatch {
     if (this.#waiting.delete(waiter)) waiter.resolve();
   }
 
-  /** Asks each leader for what nobody asks it yet. */
+  /** Sends each leader a request for what no request in flight covers. */
   #poll(): void {
     if (this.#closed) return;
     const { cluster } = this.#deps;
@@ -132,7 +132,7 @@ export class KafkaAppendWatch implements AppendWatch {
     for (const { waiter, watched } of own) {
       const answer = found.get(`${cluster.topics[watched.lane].id}/${watched.slot}`);
       if (answer === undefined || (answer.errorCode === 0 && answer.records.length === 0)) continue;
-      // An error is for the read that follows.
+      // An error is reported by the next read.
       if (answer.errorCode === 0) await arrived(watched, answer);
       this.#end(waiter);
     }

@@ -5,31 +5,31 @@ import { decodeBatches } from './batches.ts';
 import type { KafkaCluster, PerLane } from './cluster.ts';
 import { fetchRecords, listOffsets } from './requests.ts';
 
-/** How far the consumers have come: last seq that is stored for good, by slot; 0 for those that are not there. */
+/** Progress of the consumers: last stored seq by slot; missing slots are at 0. */
 export type SlotCursors = PerLane<ReadonlyMap<number, number>>;
 
 export interface BacklogDeps {
   readonly cluster: KafkaCluster;
   readonly cursors: () => Promise<SlotCursors>;
-  /** Told of every slot at every look. A cursor beyond the end: the log has lost what was acknowledged. */
+  /** Called for every slot at every poll. A cursor beyond the end means that the log has lost acknowledged records. */
   readonly onEnd: (lane: Lane, slot: number, end: number, cursor: number) => void;
 }
 
 /**
- * What waits in all slots, by looking at the ends of the partitions and the committed cursors. Of the records that this process
- * appended itself the sizes are known; those of others count as much as a sample of them has.
+ * Computes the waiting records of all slots from the ends of the partitions and the committed cursors. The sizes of records that this
+ * process appended are known; those of other processes are estimated from a sample.
  */
 export interface BacklogPoller {
   poll(): Promise<void>;
   appended(lane: Lane, slot: number, size: RecordSize): void;
   backlog(lane: Lane): Backlog;
-  /** Of one project, what this process appended. */
+  /** Returns the waiting records of one project that this process appended. */
   backlogOf(lane: Lane, projectId: number): Backlog;
-  /** Records that wait in each slot, as of the last look. */
+  /** Returns the waiting records of each slot as of the last poll. */
   bySlot(lane: Lane): ReadonlyMap<number, number>;
-  /** For how long the oldest record has waited, s; what was there at the first look counts from then on. */
+  /** Returns how long the oldest record has waited, s; records from before the first poll count from then. */
   oldestSeconds(lane: Lane): number;
-  /** For how long Kafka has been asked without an answer, s; 0 when it answered the last time. */
+  /** Returns how long Kafka has not answered, s; 0 if it answered the last request. */
   silentSeconds(): number;
 }
 
@@ -41,7 +41,7 @@ interface Mark {
 
 interface SlotState {
   readonly own: BacklogQueue;
-  /** Ends that were seen, oldest first, of which the first is not consumed yet. */
+  /** Observed ends, oldest first; the first is not consumed yet. */
   marks: Mark[];
   /** Records that this process did not append. */
   others: number;
@@ -55,7 +55,7 @@ interface Mean {
   readonly at: number;
 }
 
-/** Beyond, every other one is forgotten: the longer the wait, the less a minute matters. */
+/** Above this, every other mark is dropped: the longer the wait, the less a minute matters. */
 const marksMax = 120;
 const sampleEveryMs = 30_000;
 const sampleBytes = 1024 * 1024;
@@ -94,7 +94,7 @@ export function createBacklogPoller({ cluster, cursors, onEnd }: BacklogDeps): B
 
   return {
     poll: async () => {
-      // The cursors first: an end that is looked up later cannot lie before one of them.
+      // Cursors first: an end that is read later cannot be before one of them.
       const done = await cursors();
       unansweredSince ??= performance.now();
       const ends = await endsOf(cluster, connections);
@@ -143,7 +143,7 @@ function summed(states: Iterable<SlotState>, mean: Mean | undefined): Backlog {
   return { records, events, bytes };
 }
 
-/** By lane and slot. A slot whose leader does not know at the moment is left out. */
+/** Reads ends by lane and slot. A slot whose leader does not know its end is omitted. */
 async function endsOf(cluster: KafkaCluster, connections: KafkaConnections): Promise<PerLane<Map<number, number>>> {
   const ends: PerLane<Map<number, number>> = { live: new Map(), historical: new Map() };
   const laneOf = new Map(lanes.map((lane) => [cluster.topics[lane].name, lane]));
@@ -174,7 +174,7 @@ async function endsOf(cluster: KafkaCluster, connections: KafkaConnections): Pro
   return ends;
 }
 
-/** Events and bytes of a record of the slot, as the first ones that wait have them. Undefined: nothing came. */
+/** Returns the average events and bytes of the first waiting records of the slot; undefined if none arrived. */
 async function sample(
   cluster: KafkaCluster,
   connections: KafkaConnections,

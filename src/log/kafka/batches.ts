@@ -3,7 +3,7 @@ import { kafkaLibrary } from '../kafka-connection/connections.ts';
 import type { StoredRecord } from '../eventlog.ts';
 import { recordOf } from './record-form.ts';
 
-/** Places in a batch of the format that Kafka writes since 0.11. */
+/** Offsets in a batch of the format that Kafka writes since 0.11. */
 const lengthAt = 8;
 const headBytes = 12;
 const crcAt = 17;
@@ -13,7 +13,7 @@ const headerBytesMin = 61;
 const control = 1 << 5;
 const recordsOfBatchMax = 1_000_000;
 
-/** seq = offset + 1: the first record has 1, and a cursor at 0 has seen none. */
+/** Returns the seq of an offset: the first record has 1, and a cursor at 0 has seen none. */
 export function seqOf(offset: number): number {
   return offset + 1;
 }
@@ -21,11 +21,11 @@ export function seqOf(offset: number): number {
 export interface DecodedBatches {
   /** From the wanted offset on, in order. */
   readonly records: readonly StoredRecord[];
-  /** The offset after everything that came. */
+  /** The offset after the last record. */
   readonly next: number;
 }
 
-/** What a broker gave for a partition, from `offset` on: it gives whole batches, and the last one may be cut off. */
+/** Decodes a broker's response for a partition from `offset` on: it contains whole batches, and the last one may be truncated. */
 export async function decodeBatches(bytes: Buffer, offset: number): Promise<DecodedBatches> {
   const { crc32c, readRecordsBatch, Reader } = await kafkaLibrary();
   const records: StoredRecord[] = [];
@@ -50,7 +50,7 @@ function endOf({ firstOffset, lastOffsetDelta }: RecordsBatch): number {
 }
 
 function recordsOf(batch: RecordsBatch): StoredRecord[] {
-  // Marks of transactions, which nobody here makes.
+  // Transaction markers, which this program never writes.
   if ((batch.attributes & control) !== 0) return [];
   const first = Number(batch.firstOffset);
   return batch.records.map(({ offsetDelta, headers, value }: KafkaRecord) =>
@@ -58,11 +58,11 @@ function recordsOf(batch: RecordsBatch): StoredRecord[] {
   );
 }
 
-/** One record in the place of all that a broken batch held, numbered as the last of them. */
+/** Replaces all records of a damaged batch by one damaged record with the number of the last. */
 function damagedBatch(batch: Buffer): StoredRecord & { readonly damaged: string } {
   const first = Number(batch.readBigInt64BE(0));
   const delta = batch.readInt32BE(lastDeltaAt);
   const last = first + (delta >= 0 && delta < recordsOfBatchMax ? delta : 0);
-  const damaged = `expected the batch at offset ${first} of Kafka to be as it was written, its checksum does not hold`;
+  const damaged = `expected the batch at offset ${first} of Kafka to match its checksum, it does not`;
   return { seq: seqOf(last), damaged, bytes: batch };
 }

@@ -12,10 +12,10 @@ import { readMetadata, type ClusterMetadata } from './requests.ts';
 export type PerLane<T> = Readonly<Record<Lane, T>>;
 
 export interface KafkaLogOptions {
-  /** At least one; the others of the cluster are told by them. */
+  /** At least one; the others are discovered through them. */
   readonly brokers: readonly KafkaBroker[];
   readonly access: KafkaAccess;
-  /** Of the names of the two topics. */
+  /** Prefix of the names of the two topics. */
   readonly topicPrefix: string;
   /** Partitions of each topic. */
   readonly slots: number;
@@ -27,21 +27,21 @@ export interface KafkaLogOptions {
 
 export interface KafkaTopic {
   readonly name: string;
-  /** UUID of the cluster's. */
+  /** UUID assigned by the cluster. */
   readonly id: string;
 }
 
-/** The cluster as it was last seen: who leads which partition. */
+/** The cluster's last known state: the leader of each partition. */
 export interface KafkaCluster {
   readonly options: KafkaLogOptions;
   readonly topics: PerLane<KafkaTopic>;
-  /** Undefined: none at the moment. */
+  /** Returns undefined if there is no leader at present. */
   leaderOf(lane: Lane, slot: number): KafkaBroker | undefined;
-  /** Looks again; calls at the same time share one look. Rejects with LogUnavailableError. */
+  /** Refreshes the state; concurrent calls share one request. Rejects with LogUnavailableError. */
   refresh(): Promise<void>;
-  /** A set of connections of its own: a broker works on one request of a connection at a time. */
+  /** Opens a separate set of connections: a broker processes one request of a connection at a time. */
   connections(purpose: string, requestTimeoutMs?: number): KafkaConnections;
-  /** Asks any broker. Rejects with LogUnavailableError when none answers. */
+  /** Sends a request to any broker. Rejects with LogUnavailableError when none answers. */
   askAny<T>(request: (connection: KafkaConnection) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -51,12 +51,12 @@ export const topicName = (prefix: string, lane: Lane): string => `${prefix}.${la
 const clientId = 'millrace';
 const requestTimeoutMsDefault = 10_000;
 
-/** Tells a slot of these topics from every other, also from topics of the same names that were made anew. */
+/** Returns an id of a slot that differs for recreated topics of the same names. */
 export function readerId({ live, historical }: PerLane<KafkaTopic>, slot: number): string {
   return `${createHash('sha256').update(`${live.id}/${historical.id}`).digest('hex').slice(0, 28)}-${slot}`;
 }
 
-/** Connects, and makes nothing: the topics must be there (topics.ts). Rejects with KafkaLogError or LogUnavailableError. */
+/** Connects to existing topics (created by topics.ts). Rejects with KafkaLogError or LogUnavailableError. */
 export async function openCluster(options: KafkaLogOptions): Promise<KafkaCluster> {
   const link = createLink(options);
   try {
@@ -68,9 +68,9 @@ export async function openCluster(options: KafkaLogOptions): Promise<KafkaCluste
   }
 }
 
-/** What reaches the brokers, before anything is known of the topics. */
+/** Access to the brokers before the topics are known. */
 export type Link = Pick<KafkaCluster, 'connections' | 'askAny' | 'close'> & {
-  /** Asked before the ones of the settings. */
+  /** Adds brokers that are tried before those of the settings. */
   known(brokers: readonly KafkaBroker[]): void;
 };
 
@@ -146,7 +146,7 @@ async function lookAt(link: Link, { topicPrefix }: KafkaLogOptions): Promise<See
 function topicOf({ topics }: ClusterMetadata, name: string): ClusterMetadata['topics'][number] {
   const found = topics.find((topic) => topic.name === name);
   if (found !== undefined && found.partitions.length > 0) return found;
-  throw new LogUnavailableError(`Kafka knows no topic "${name}": it is made when a process with the log starts`);
+  throw new LogUnavailableError(`Kafka has no topic "${name}": it is created when a process with the log starts`);
 }
 
 function createCluster(link: Link, options: KafkaLogOptions, first: Seen): KafkaCluster {
@@ -158,7 +158,7 @@ function createCluster(link: Link, options: KafkaLogOptions, first: Seen): Kafka
     const other = lanes.find((lane) => seen.topics[lane].id !== topics[lane].id);
     if (other !== undefined) {
       const { name } = topics[other];
-      throw new LogUnavailableError(`the topic "${name}" was deleted and made anew while it was in use: restart`);
+      throw new LogUnavailableError(`the topic "${name}" was deleted and recreated while it was in use: restart`);
     }
     ({ leaders } = seen);
   };

@@ -10,28 +10,28 @@ import {
   isUserFault,
 } from '../kafka-connection/fault-parts.ts';
 
-/** The log on Kafka is not as it must be, and waiting does not help; the message says why and what to do next. */
+/** The log on Kafka is misconfigured and waiting does not help; the message states why and what to do next. */
 export class KafkaLogError extends Error {
   override name = 'KafkaLogError';
 }
 
 export interface KafkaFault {
   readonly sentence: string;
-  /** Trying again gives the same. */
+  /** Retrying gives the same result. */
   readonly isFinal: boolean;
 }
 
-/** What a broker answers that no waiting changes. Everything else it says may pass: an election, a restart, a quota. */
+/** Errors of brokers that waiting does not change. All others may be temporary: an election, a restart, a quota. */
 const finalAnswers: Readonly<Record<string, string>> = {
   TOPIC_AUTHORIZATION_FAILED:
     'the user may not use the topics: give MILLRACE_KAFKA_USER the rights Read, Write, Describe, DescribeConfigs, Create and Delete on them',
   CLUSTER_AUTHORIZATION_FAILED:
-    'the user may not use the cluster: give MILLRACE_KAFKA_USER the rights Create, Describe and IdempotentWrite on it, or make the topics by hand',
-  UNSUPPORTED_SASL_MECHANISM: 'the broker does not know this way to log in: change MILLRACE_KAFKA_SASL',
+    'the user may not use the cluster: give MILLRACE_KAFKA_USER the rights Create, Describe and IdempotentWrite on it, or create the topics by hand',
+  UNSUPPORTED_SASL_MECHANISM: 'the broker does not support this login mechanism: change MILLRACE_KAFKA_SASL',
   SASL_AUTHENTICATION_FAILED:
     'the broker refuses the user: check MILLRACE_KAFKA_USER, MILLRACE_KAFKA_PASSWORD and MILLRACE_KAFKA_SASL',
   ILLEGAL_SASL_STATE:
-    'the broker asks for no user at this port: remove MILLRACE_KAFKA_USER, or name its port for SASL in KAFKA_BROKERS',
+    'the broker expects no user at this port: remove MILLRACE_KAFKA_USER, or use its SASL port in KAFKA_BROKERS',
 };
 
 export function faultOf(error: unknown, { host, port }: KafkaBroker): KafkaFault {
@@ -43,7 +43,7 @@ export function faultOf(error: unknown, { host, port }: KafkaBroker): KafkaFault
     if (isCertificateFault(each)) {
       const advice = 'give its authority in MILLRACE_KAFKA_TLS_CA, or see MILLRACE_KAFKA_TLS';
       return {
-        sentence: `${at} shows a certificate that cannot be trusted (${codeOf(each)}): ${advice}`,
+        sentence: `${at} has an untrusted certificate (${codeOf(each)}): ${advice}`,
         isFinal: true,
       };
     }

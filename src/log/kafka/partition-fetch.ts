@@ -13,27 +13,27 @@ export interface PartitionPlace {
 }
 
 export interface PartitionRange {
-  /** Offset of the first record that is there. */
+  /** Offset of the first available record. */
   readonly first: number;
-  /** Offset of the next one that comes. */
+  /** Offset of the next record to be appended. */
   readonly end: number;
 }
 
-/** Asks the leader of a partition, whoever that is by now. All reject with LogUnavailableError, or the signal's reason. */
+/** Sends requests to the current leader of a partition. All reject with LogUnavailableError, or the signal's reason. */
 export interface PartitionFetch {
-  /** What is there at the offset; at once. */
+  /** Fetches the records at the offset without waiting for more. */
   fetch(
     from: PartitionPlace & { readonly offset: number; readonly bytesMax: number },
     signal: AbortSignal,
   ): Promise<FetchAnswer | 'outOfRange'>;
   range(place: PartitionPlace, signal: AbortSignal): Promise<PartitionRange>;
-  /** Offset of the next record that comes. */
+  /** Returns the offset of the next record to be appended. */
   end(place: PartitionPlace, signal: AbortSignal): Promise<number>;
 }
 
 const outOfRange = 1;
 const none = 0;
-/** Through a change of leaders; beyond, the caller has to say that it cannot go on. */
+/** Retries for this long, which covers a change of leaders; after that the caller has to report the failure. */
 const retryMs = 5000;
 const retryFirstMs = 50;
 const retryMaxMs = 1000;
@@ -91,9 +91,7 @@ export function createPartitionFetch(cluster: KafkaCluster, failed: (error: unkn
 }
 
 function brokerError({ slot }: PartitionPlace, errorCode: number | undefined): LogUnavailableError {
-  return new LogUnavailableError(
-    `Kafka cannot give partition ${slot} at the moment (its error ${errorCode ?? 'none'})`,
-  );
+  return new LogUnavailableError(`Kafka cannot read partition ${slot} at present (its error ${errorCode ?? 'none'})`);
 }
 
 function unavailable(error: unknown, leader: Parameters<typeof faultOf>[1] | undefined): LogUnavailableError {

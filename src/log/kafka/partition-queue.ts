@@ -2,37 +2,37 @@ import type { LogUnavailableError } from '../eventlog.ts';
 import type { RecordMessage } from './record-form.ts';
 import type { ProducerId } from './requests.ts';
 
-/** An append that waits for its answer. */
+/** An append waiting for its response. */
 export interface Waiting extends RecordMessage {
   readonly projectId: number;
   readonly events: number;
   readonly bytes: number;
   /** ms since the epoch. */
   readonly timestamp: bigint;
-  /** When it is given up, ms, monotonic. */
+  /** When it fails, ms, monotonic. */
   readonly deadline: number;
   readonly resolve: (seq: number) => void;
   readonly reject: (error: LogUnavailableError) => void;
 }
 
-/** Records that are sent as one: all are stored, in this order, or none. */
+/** Records that are stored together, in this order, or not at all. */
 export interface Batch {
   readonly items: readonly Waiting[];
   attempts: number;
-  /** Not before, ms, monotonic. */
+  /** Earliest time to send, ms, monotonic. */
   notBefore: number;
 }
 
-/** Batches of small records: more in one costs memory and saves nothing. */
+/** Size limit of batches of small records: larger ones cost memory and save nothing. */
 const batchBytesMax = 1024 * 1024;
 const sequences = 0x7fffffff;
 
 /**
- * What waits to be appended to one partition. One batch is under way at a time, so that nothing overtakes; it keeps its producer
- * id and sequence through every retry, so that a broker that has it already says so instead of storing it twice.
+ * Records to append to one partition. One batch is in flight at a time, so that order is preserved; it keeps its producer id and
+ * sequence through every retry, so that a broker that already has it confirms it instead of storing it twice.
  *
- * When a batch is given up nobody knows whether it was stored, and a sequence must stand for one batch only: the broker would
- * take the next one for it, and answer that it is stored. So the partition goes on under another id.
+ * When a batch fails it is unknown whether it was stored, and a sequence must identify one batch only: the broker would mistake the
+ * next one for it, and confirm it. So the partition continues with another producer id.
  */
 export class PartitionQueue {
   #waiting: Waiting[] = [];
@@ -45,7 +45,7 @@ export class PartitionQueue {
     return this.#batch === undefined && this.#waiting.length === 0;
   }
 
-  /** The id that must not be used again here. */
+  /** The producer id that must not be used again for this partition. */
   get spoiled(): ProducerId | undefined {
     return this.#spoiled;
   }
@@ -67,7 +67,7 @@ export class PartitionQueue {
     this.#sequence = 0;
   }
 
-  /** The batch to send: the one that was tried before, or the oldest that wait. Undefined: nothing waits. */
+  /** Returns the batch to send: the one that was tried before, or the oldest waiting records; undefined if nothing waits. */
   next(): Batch | undefined {
     if (this.#batch !== undefined || this.#waiting.length === 0) return this.#batch;
     let bytes = 0;
@@ -81,19 +81,19 @@ export class PartitionQueue {
     return this.#batch;
   }
 
-  /** The batch is stored. */
+  /** Reports that the batch is stored. */
   stored(): void {
     this.#sequence = (this.#sequence + (this.#batch?.items.length ?? 0)) & sequences;
     this.#batch = undefined;
   }
 
-  /** The broker has said that the batch is not stored, and that the id is of no use to it. */
+  /** Drops the producer id after the broker reported that it is invalid and the batch is not stored. */
   forgetId(): void {
     this.#spoiled = this.#id ?? this.#spoiled;
     this.#id = undefined;
   }
 
-  /** Gives up the batch, and what has waited as long behind it. */
+  /** Fails the batch, and the records behind it that have waited as long. */
   fail(error: LogUnavailableError): readonly Waiting[] {
     const now = performance.now();
     const late = this.#waiting.filter(({ deadline }) => deadline <= now);

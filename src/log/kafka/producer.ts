@@ -13,16 +13,16 @@ import { produce, initProducerId, type ProducedBatch, type ProducerId } from './
 export interface ProducerDeps {
   readonly cluster: KafkaCluster;
   readonly lane: Lane;
-  /** How long an append is tried before it is given up, ms. */
+  /** How long an append is retried before it fails, ms. */
   readonly timeoutMs: number;
-  /** Told of each record that is stored. */
+  /** Called for each stored record. */
   readonly stored: (slot: number, record: RecordSize) => void;
-  /** Told of each answer of a broker, in s, and of each failed try. */
+  /** Called for each response of a broker, with its time in s, and for each failed attempt. */
   readonly answered: (seconds: number) => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** What is sent to one leader in one request. */
+/** Batches for one leader in one request. */
 interface Shipment {
   readonly slot: number;
   readonly queue: PartitionQueue;
@@ -30,30 +30,30 @@ interface Shipment {
   readonly id: ProducerId;
 }
 
-/** Bodies of one request; a larger one travels alone. A broker takes 100 MiB. */
+/** Body bytes per request; a larger body is sent alone. A broker accepts 100 MiB. */
 const requestBytesMax = 8 * 1024 * 1024;
-/** For the replicas; below the time limit of the request itself. */
+/** Time limit for the replicas, below that of the request itself. */
 const replicasMs = 8000;
 const retryFirstMs = 50;
 const retryMaxMs = 1000;
 const none = 0;
 
-/** What a broker says of a batch that it will not take on a first try because of its id: it is not stored. */
+/** Errors with which a broker rejects a first attempt because of its producer id: the batch is not stored. */
 const idIsUnknown: ReadonlySet<number> = new Set([45, 47, 59]);
-/** Trying again gives the same, or may store the batch twice. */
+/** Errors for which a retry gives the same result, or may store the batch twice. */
 const finalErrors: ReadonlyMap<number, string> = new Map([
-  [10, 'the topic takes no message of that size: raise max.message.bytes'],
-  [18, 'the topic takes no message of that size: raise max.message.bytes'],
+  [10, 'the topic does not accept a message of that size: raise max.message.bytes'],
+  [18, 'the topic does not accept a message of that size: raise max.message.bytes'],
   [29, 'the user may not write to the topic'],
-  [31, 'the user may not write without doubles: give it IdempotentWrite on the cluster'],
-  [45, 'the numbering of the batches is broken'],
-  [46, 'the numbering of the batches is broken'],
-  [47, 'the numbering of the batches is broken'],
-  [59, 'the numbering of the batches is broken'],
+  [31, 'the user may not write idempotently: give it IdempotentWrite on the cluster'],
+  [45, 'the sequence of the batches is broken'],
+  [46, 'the sequence of the batches is broken'],
+  [47, 'the sequence of the batches is broken'],
+  [59, 'the sequence of the batches is broken'],
   [87, 'the broker refuses the record'],
 ]);
 
-/** Appends to the partitions of one lane. One request is under way per leader; what comes meanwhile goes with the next. */
+/** Appends to the partitions of one lane. One request per leader is in flight; records that arrive in the meantime are sent with the next. */
 export class LaneProducer {
   readonly #deps: ProducerDeps;
   readonly #connections: KafkaConnections;
@@ -92,7 +92,7 @@ export class LaneProducer {
     return promise;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no record is waiting. */
   async drained(): Promise<void> {
     if (this.#ready.size + this.#busySlots.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ export class LaneProducer {
     await promise;
   }
 
-  /** Appends of one turn of the event loop travel together. */
+  /** Sends appends of one turn of the event loop together. */
   #pumpSoon(): void {
     if (this.#pumping) return;
     this.#pumping = true;
@@ -135,15 +135,14 @@ export class LaneProducer {
     this.#idle = [];
   }
 
-  /** Never rejects: every batch is stored, tried again or given up. */
+  /** Never rejects: every batch is stored, retried or failed. */
   async #ship(name: string, broker: KafkaBroker | undefined, slots: readonly number[]): Promise<void> {
     const loads = this.#load(slots);
     if (loads.length === 0) return;
     this.#busyLeaders.add(name);
     for (const { slot } of loads) this.#busySlots.add(slot);
     try {
-      if (broker === undefined)
-        throw new LogUnavailableError('a partition of the event log has no leader at the moment');
+      if (broker === undefined) throw new LogUnavailableError('a partition of the event log has no leader at present');
       const shipments = await this.#withIds(loads);
       const startedAt = performance.now();
       const connection = await this.#connections.to(broker);
@@ -166,13 +165,13 @@ export class LaneProducer {
         broker === undefined || error instanceof LogUnavailableError
           ? messageFrom(error)
           : faultOf(error, broker).sentence;
-      for (const { queue, batch } of loads) this.#again(queue, batch, sentence);
+      for (const { queue, batch } of loads) this.#retry(queue, batch, sentence);
       await this.#refresh();
     } finally {
       this.#busyLeaders.delete(name);
       for (const { slot, queue } of loads) {
         this.#busySlots.delete(slot);
-        // To the end of the line, so that each gets its turn.
+        // Moves to the end of the queue, so that each gets its turn.
         this.#ready.delete(slot);
         if (!queue.isEmpty) this.#ready.add(slot);
       }
@@ -180,7 +179,7 @@ export class LaneProducer {
     }
   }
 
-  /** The batches of these slots that may be sent now, up to the size of a request. */
+  /** Returns the batches of these slots that can be sent now, up to the size of a request. */
   #load(slots: readonly number[]): Omit<Shipment, 'id'>[] {
     const loads: Omit<Shipment, 'id'>[] = [];
     const now = performance.now();
@@ -236,18 +235,18 @@ export class LaneProducer {
   #refused({ queue, batch }: Shipment, errorCode: number): void {
     this.#deps.failed(new LogUnavailableError(`Kafka's error ${errorCode}`));
     if (idIsUnknown.has(errorCode) && batch.attempts === 0) {
-      // Nothing was sent before under this number, so nothing is stored twice.
+      // Nothing was sent before with this sequence, so nothing is stored twice.
       queue.forgetId();
-      this.#again(queue, batch, `Kafka's error ${errorCode}`);
+      this.#retry(queue, batch, `Kafka's error ${errorCode}`);
       return;
     }
     const final = finalErrors.get(errorCode);
-    if (final === undefined) this.#again(queue, batch, `Kafka's error ${errorCode}`);
+    if (final === undefined) this.#retry(queue, batch, `Kafka's error ${errorCode}`);
     else queue.fail(unavailable(`${final} (Kafka's error ${errorCode})`));
   }
 
-  /** Once more, after a pause, or given up. */
-  #again(queue: PartitionQueue, batch: Batch, sentence: string): void {
+  /** Retries the batch after a pause, or fails it. */
+  #retry(queue: PartitionQueue, batch: Batch, sentence: string): void {
     const pauseMs = backoffMs(batch.attempts, retryFirstMs, retryMaxMs);
     batch.attempts += 1;
     batch.notBefore = performance.now() + pauseMs;
@@ -257,23 +256,23 @@ export class LaneProducer {
     queue.fail(unavailable(sentence));
   }
 
-  /** A new leader is found by it; while Kafka is away the batches wait for it all the same. */
+  /** Looks for a new leader; while Kafka is unavailable the batches wait. */
   async #refresh(): Promise<void> {
     await this.#deps.cluster.refresh().catch((error: unknown) => this.#deps.failed(error));
   }
 }
 
 function unavailable(reason: string): LogUnavailableError {
-  return new LogUnavailableError(`the event log did not take it: ${reason}; try again`);
+  return new LogUnavailableError(`the event log did not accept it: ${reason}; try again`);
 }
 
 function messageFrom(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Ids under which batches are sent; a broker knows a batch that it has already by id and number. */
+/** Producer ids; a broker recognises a batch that it already has by id and sequence. */
 interface ProducerIds {
-  /** The one in use, but never `spoiled`: then a new one. Rejects while Kafka is away. */
+  /** Returns the id in use, or a new one if that is `spoiled`. Rejects while Kafka is unavailable. */
   current(spoiled: ProducerId | undefined): Promise<ProducerId>;
 }
 

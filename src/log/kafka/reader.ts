@@ -14,36 +14,36 @@ import { createPartitionFetch, type PartitionFetch } from './partition-fetch.ts'
 import { deleteRecords } from './requests.ts';
 
 export interface KafkaReaderOptions {
-  /** Time between two deletions of what is committed, ms. Default 5,000. */
+  /** Interval between deletions of committed records, ms. Default 5,000. */
   readonly deleteEveryMs?: number;
-  /** Bodies that may be kept before they are asked for, of all slots together. Default 64 MiB. */
+  /** Bytes read ahead for all slots together. Default 64 MiB. */
   readonly aheadBytesMax?: number;
 }
 
 export interface KafkaReaderDeps {
-  /** Told of what was read. */
+  /** Called for records that were read. */
   readonly onRead?: (lane: Lane, records: number, bytes: number) => void;
-  /** Told of each try that failed. */
+  /** Called for each failed attempt. */
   readonly onFailure?: (operation: 'read' | 'wait' | 'delete', error: unknown) => void;
-  /** Called with a sentence that an operator should see. */
+  /** Receives messages for the operator. */
   readonly onProblem?: (sentence: string) => void;
 }
 
-/** The processing side of all slots that a process holds: they share connections. */
+/** The processing side of all slots of a process, which share connections. */
 export interface KafkaLogReaders {
   readonly slots: number;
-  /** Each slot once at a time. Closing it leaves the others as they are. */
+  /** Opens the reader of a slot, at most one at a time. Closing it does not affect the others. */
   reader(slot: number): EventLogReader;
   close(): Promise<void>;
 }
 
 const aheadBytesMaxDefault = 64 * 1024 * 1024;
 const deleteEveryMsDefault = 5000;
-/** Of one answer of one partition. */
+/** Size limit of one partition's response. */
 const fetchBytesMax = 8 * 1024 * 1024;
 const fetchBytesMin = 64 * 1024;
 
-/** The topics must be there: a writer makes them. Rejects with KafkaLogError or LogUnavailableError. */
+/** Requires existing topics, which a writer creates. Rejects with KafkaLogError or LogUnavailableError. */
 export async function openKafkaLogReaders(
   options: KafkaLogOptions & KafkaReaderOptions,
   deps: KafkaReaderDeps,
@@ -99,7 +99,7 @@ class SlotReader implements EventLogReader {
   readonly #slot: number;
   readonly #shared: Shared;
   readonly #closing = new AbortController();
-  /** Seq behind which the next read begins, as far as is known. */
+  /** Seq after which the next read is expected to begin. */
   readonly #seen: Record<Lane, number> = { live: 0, historical: 0 };
   readonly #committed: Record<Lane, number> = { live: 0, historical: 0 };
 
@@ -151,7 +151,7 @@ class SlotReader implements EventLogReader {
     for (const lane of lanes) this.#shared.ahead.drop(nameOf(lane, this.#slot));
   }
 
-  /** What lies behind the seq, at least one record; undefined: nothing yet. Rejects when the log must go on to `lastSeq`. */
+  /** Returns at least one record after the seq, or undefined if there is none yet. Rejects if the log must reach `lastSeq` and does not. */
   async #piece(lane: Lane, at: number, { bytes, lastSeq = 0 }: Pick<ReadLimits, 'bytes' | 'lastSeq'>) {
     const kept = this.#shared.ahead.take(nameOf(lane, this.#slot), at);
     if (kept !== undefined) return kept;
@@ -169,25 +169,25 @@ class SlotReader implements EventLogReader {
         continue;
       }
       if (offset >= lastSeq) return undefined;
-      // A new leader knows a moment later what was confirmed; a shorter range would be another one.
+      // A new leader learns with a delay what was confirmed; a shorter range would be a different one.
       throw new LogUnavailableError(
-        `expected ${this.#place(lane)} to go on to record ${lastSeq}, which was read before; it ends at ${answer.highWatermark} now`,
+        `expected ${this.#place(lane)} to reach record ${lastSeq}, which was read before; it ends at ${answer.highWatermark} now`,
       );
     }
   }
 
-  /** Where the log begins, when the offset lies before; it can lie behind its end only when Kafka has lost records. */
+  /** Returns where the log begins if the offset is before that; it is after the end only if Kafka has lost records. */
   async #begin(lane: Lane, offset: number): Promise<number> {
     const { first, end } = await this.#shared.fetch.range({ lane, slot: this.#slot }, this.#closing.signal);
     if (offset > end) {
       throw new KafkaLogError(
         `${this.#place(lane)} ends at ${end}, but ${offset} records of it are processed: Kafka has lost records, or these are other ` +
-          'topics than before; bring back the topics, or name the right ones (MILLRACE_KAFKA_TOPIC_PREFIX)',
+          'topics than before; restore the topics, or set MILLRACE_KAFKA_TOPIC_PREFIX to the right ones',
       );
     }
     if (first > Math.max(offset, this.#committed[lane])) {
       this.#shared.deps.onProblem?.(
-        `${this.#place(lane)} begins at record ${first + 1}, expected ${offset + 1}: what lay between was deleted before it was ` +
+        `${this.#place(lane)} begins at record ${first + 1}, expected ${offset + 1}: the records between were deleted before they were ` +
           'processed; check retention.ms and retention.bytes of the topic',
       );
     }
@@ -199,7 +199,7 @@ class SlotReader implements EventLogReader {
   }
 }
 
-/** Moves records into `found` until one reaches a limit; gives how many. */
+/** Moves records into `found` until one reaches a limit; returns their number. */
 function take(
   records: readonly StoredRecord[],
   lastSeq: number,
@@ -218,18 +218,18 @@ function take(
   return taken;
 }
 
-/** Records of one lane of one slot that came before they were asked for. */
+/** Records of one lane of a slot that were read ahead. */
 interface Ahead {
-  /** The records lie directly behind this seq. */
+  /** The records follow directly after this seq. */
   readonly afterSeq: number;
   readonly records: readonly StoredRecord[];
-  /** The seq behind which the log goes on: that of the last record, unless something lies there that is none. */
+  /** The seq after which the log continues: that of the last record, unless it is followed by something other than a record. */
   readonly next: number;
 }
 
-/** Keeps at most one piece for each name, and all of them together within a limit; what does not fit is fetched again. */
+/** Keeps at most one block per name, with a limit for all together; whatever does not fit is fetched again. */
 interface ReadAhead {
-  /** Takes it out; one that begins elsewhere is of no use any more. */
+  /** Takes a block; one that begins elsewhere is dropped. */
   take(name: string, afterSeq: number): Ahead | undefined;
   put(name: string, ahead: Ahead): void;
   drop(name: string): void;
@@ -274,17 +274,17 @@ interface DeletingDeps {
   readonly failed: (error: unknown) => void;
 }
 
-/** Lets Kafka forget what is stored for good, every now and then: its space comes back file by file in any case. */
+/** Periodically deletes stored records from Kafka, which frees space file by file in any case. */
 interface RecordDeleting {
   deleteThrough(lane: Lane, slot: number, seq: number): void;
-  /** Without deleting what is left: the next holder of the slot does that. */
+  /** Stops without deleting the rest, which the next holder of the slot does. */
   stop(): Promise<void>;
 }
 
 interface Place {
   readonly lane: Lane;
   readonly slot: number;
-  /** Offset before which everything may go: that of the first record that is not stored. */
+  /** Offset before which everything may be deleted: that of the first record that is not stored. */
   readonly offset: number;
 }
 
@@ -300,8 +300,7 @@ function startDeleting({ cluster, everyMs, failed }: DeletingDeps): RecordDeleti
   const deleteAt = async (places: readonly Place[]): Promise<void> => {
     const byLeader = Map.groupBy(places, ({ lane, slot }) => cluster.leaderOf(lane, slot));
     for (const [leader, own] of byLeader) {
-      if (leader === undefined)
-        throw new LogUnavailableError('a partition of the event log has no leader at the moment');
+      if (leader === undefined) throw new LogUnavailableError('a partition of the event log has no leader at present');
       const topics = lanes.map((lane) => ({
         name: cluster.topics[lane].name,
         partitions: own
@@ -316,7 +315,7 @@ function startDeleting({ cluster, everyMs, failed }: DeletingDeps): RecordDeleti
       const [first] = refused;
       if (first !== undefined) {
         throw new LogUnavailableError(
-          `Kafka does not delete what is stored of partition ${first.partitionIndex} (its error ${first.errorCode})`,
+          `Kafka failed to delete stored records of partition ${first.partitionIndex} (its error ${first.errorCode})`,
         );
       }
       for (const { lane, slot, offset } of own) deleted.set(`${lane}/${slot}`, offset);

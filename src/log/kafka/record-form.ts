@@ -2,19 +2,19 @@ import type { LogRecord, StoredRecord } from '../eventlog.ts';
 import { recordChecksum } from '../checksum.ts';
 import { parseRecordHeader } from '../record-header.ts';
 
-/** Names of the Kafka headers of a record. What they hold: FORMAT.md. */
+/** Names of the Kafka headers of a record. FORMAT.md describes them. */
 const headerName = Buffer.from('millrace');
 const checksumName = Buffer.from('crc32');
 
 export type KafkaHeaders = readonly (readonly [Buffer | null, Buffer | null])[];
 
-/** A record as a message of Kafka has it. */
+/** A record as a Kafka message. */
 export interface RecordMessage {
   readonly value: Buffer;
   readonly headers: Map<Buffer, Buffer>;
 }
 
-/** The value is the body's own memory, unless it is shared with other threads: then a copy. */
+/** Converts a record. The value uses the body's memory, unless that is shared with other threads: then a copy. */
 export function messageOf({ header, body }: LogRecord): RecordMessage {
   const text = JSON.stringify(header);
   const checksum = recordChecksum(text, body).toString(16).padStart(8, '0');
@@ -29,13 +29,13 @@ export function messageOf({ header, body }: LogRecord): RecordMessage {
   };
 }
 
-/** What is not as `messageOf` made it comes back as damaged, with the bytes of its value. */
+/** Converts a message back. One that `messageOf` did not create is returned as damaged, with the bytes of its value. */
 export function recordOf(seq: number, headers: KafkaHeaders, value: Buffer | null): StoredRecord {
   const bytes = value ?? Buffer.alloc(0);
   const text = headerNamed(headers, headerName)?.toString();
   const checksum = headerNamed(headers, checksumName)?.toString();
   if (text === undefined || checksum === undefined) {
-    return { seq, damaged: 'expected the headers "millrace" and "crc32", got a message without', bytes };
+    return { seq, damaged: 'expected the headers "millrace" and "crc32", got a message without them', bytes };
   }
   const found = recordChecksum(text, bytes).toString(16).padStart(8, '0');
   if (found !== checksum) {

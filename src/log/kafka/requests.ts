@@ -1,4 +1,4 @@
-/** The requests that the log makes, each in one version: what Kafka 3.1 and everything newer knows. */
+/** The requests of the log, each in one version that Kafka 3.1 and newer supports. */
 import type {
   createTopicsV7,
   deleteRecordsV2,
@@ -33,7 +33,7 @@ const keys = {
 const allReplicas = -1;
 const topicResource = 2;
 const readUncommitted = 0;
-/** Outside of a session, so that each request stands for itself. */
+/** No fetch session, so that each request is independent. */
 const noSession = [0, -1] as const;
 
 interface Form<Response> {
@@ -41,7 +41,7 @@ interface Form<Response> {
   readonly parse: ResponseParser<Response>;
 }
 
-/** A broker answers some requests with an error for one of their parts and an answer for the others. */
+/** Some responses contain an error for one part and a result for the others. */
 async function send<Response>(
   connection: KafkaConnection,
   apiKey: number,
@@ -52,7 +52,7 @@ async function send<Response>(
   return await connection.ask(apiKey, { version, flexible: true, parse }, payload);
 }
 
-/** As `send`, with what was answered in part: each part holds its own error. */
+/** Sends a request and returns partial results as well: each part contains its error. */
 async function sendParts<Response>(...request: Parameters<typeof send<Response>>): Promise<Response> {
   const { ResponseError } = await kafkaLibrary();
   try {
@@ -63,14 +63,14 @@ async function sendParts<Response>(...request: Parameters<typeof send<Response>>
   }
 }
 
-/** A topic that is not there is not made. */
+/** Reads metadata without creating missing topics. */
 export async function readMetadata(connection: KafkaConnection, topics: readonly string[]): Promise<ClusterMetadata> {
   const { metadataV12: form } = await kafkaLibrary();
   const payload = (): Writer => form.createRequest([...topics], false);
   return await sendParts(connection, keys.metadata, { version: 12, parse: form.parseResponse }, payload);
 }
 
-/** Where partitions begin or end. */
+/** Returns where partitions begin or end. */
 export async function listOffsets(
   connection: KafkaConnection,
   at: 'earliest' | 'end',
@@ -91,7 +91,7 @@ export interface ProducerId {
   readonly producerEpoch: number;
 }
 
-/** A new one; with it a broker tells what it has already from what is new. */
+/** Requests a new producer id, by which a broker recognises batches that it already has. */
 export async function initProducerId(connection: KafkaConnection): Promise<ProducerId> {
   const { initProducerIdV4: form } = await kafkaLibrary();
   const payload = (): Writer => form.createRequest(null, 0);
@@ -102,7 +102,7 @@ export async function initProducerId(connection: KafkaConnection): Promise<Produ
 export interface ProducedBatch extends ProducerId {
   readonly topic: string;
   readonly partition: number;
-  /** Counts the records that were sent to the partition under this id. */
+  /** Number of records sent to the partition with this id before. */
   readonly sequence: number;
   readonly messages: readonly {
     readonly value: Buffer;
@@ -112,7 +112,7 @@ export interface ProducedBatch extends ProducerId {
   }[];
 }
 
-/** Answered once all replicas that are in step have them. */
+/** Produces batches; answered once all in-sync replicas have them. */
 export async function produce(
   connection: KafkaConnection,
   batches: readonly ProducedBatch[],
@@ -145,7 +145,7 @@ export async function produce(
 
 export interface FetchRequest {
   readonly waitMs: number;
-  /** Of the whole answer; the first batch comes whole in any case. */
+  /** Size limit of the response; the first batch is complete in any case. */
   readonly bytesMax: number;
   readonly partitions: readonly {
     readonly topicId: string;
@@ -155,7 +155,7 @@ export interface FetchRequest {
   }[];
 }
 
-/** Waits up to `waitMs` for a first byte. */
+/** Fetches records and waits up to `waitMs` for the first byte. */
 export async function fetchRecords(connection: KafkaConnection, request: FetchRequest): Promise<FetchAnswers> {
   const { fetchV13 } = await kafkaLibrary();
   const topics = [...Map.groupBy(request.partitions, ({ topicId }) => topicId)].map(([topicId, own]) => ({
@@ -184,7 +184,7 @@ export async function createTopics(
   return await sendParts(connection, keys.createTopics, { version: 7, parse: form.parseResponse }, payload);
 }
 
-/** The settings of topics, as they hold. */
+/** Returns the effective settings of topics. */
 export async function describeTopics(
   connection: KafkaConnection,
   topics: readonly string[],
@@ -195,7 +195,7 @@ export async function describeTopics(
   return await sendParts(connection, keys.describeConfigs, { version: 4, parse: form.parseResponse }, payload);
 }
 
-/** Forgets everything before the offset of each partition. */
+/** Deletes everything before the offset of each partition. */
 export async function deleteRecords(
   connection: KafkaConnection,
   topics: readonly {

@@ -23,31 +23,31 @@ import { KafkaLogError } from './kafka-fault.ts';
 import { createTopics, describeTopics, readMetadata, type ClusterMetadata } from './requests.ts';
 
 export interface KafkaWriterOptions {
-  /** Time after which an append that Kafka does not confirm is refused, ms. Default 15,000. */
+  /** Time after which an unconfirmed append fails, ms. Default 15,000. */
   readonly appendTimeoutMs?: number;
-  /** Time between two looks at the backlog, ms. Default 1,000. */
+  /** Poll interval of the backlog, ms. Default 1,000. */
   readonly pollMs?: number;
-  /** Body bytes that may be on their way; beyond them `append` rejects. Default 256 MiB. */
+  /** Body bytes that may be in flight; beyond them `append` rejects. Default 256 MiB. */
   readonly inFlightBytesMax?: number;
 }
 
 export interface KafkaWriterDeps {
-  /** From the metadata store. */
+  /** Reads the cursors from the metadata store. */
   readonly cursors: () => Promise<SlotCursors>;
-  /** Told of each request for appends that Kafka has answered, in s. */
+  /** Called for each answered append request, with its time in s. */
   readonly onAnswer?: (lane: Lane, seconds: number) => void;
-  /** Told of each try that failed. */
+  /** Called for each failed attempt. */
   readonly onFailure?: (operation: 'append' | 'backlog', error: unknown) => void;
-  /** Called with a sentence that an operator should see, once for each. */
+  /** Receives each message for the operator once. */
   readonly onProblem?: (sentence: string) => void;
 }
 
 export interface KafkaLogWriter extends EventLogWriter {
-  /** For how long the oldest record of a lane has waited, s; what was there at the start counts from then on. */
+  /** Returns how long the oldest record of a lane has waited, s; records from before the start count from then. */
   oldestSeconds(lane: Lane): number;
-  /** Records that wait in each slot, as of about a second ago. */
+  /** Returns the waiting records of each slot as of about a second ago. */
   backlogBySlot(lane: Lane): ReadonlyMap<number, number>;
-  /** For how long Kafka has been asked without an answer, s; 0 when it answered the last time. It is asked every second. */
+  /** Returns how long Kafka has not answered, s; 0 if it answered the last poll. It is polled every second. */
   silentSeconds(): number;
 }
 
@@ -56,8 +56,8 @@ const pollMsDefault = 1000;
 const inFlightBytesMaxDefault = 256 * 1024 * 1024;
 
 /**
- * The accepting side of the log on Kafka. Makes the topics unless they are there, and has looked at the backlog once. Rejects with
- * KafkaLogError for what an operator has to change, with LogUnavailableError while Kafka is away.
+ * Opens the accepting side of the log on Kafka. Creates missing topics and polls the backlog once. Rejects with KafkaLogError if an
+ * operator has to change something, with LogUnavailableError while Kafka is unavailable.
  */
 export async function openKafkaLogWriter(
   options: KafkaLogOptions & KafkaWriterOptions,
@@ -88,7 +88,7 @@ class Writer implements KafkaLogWriter {
   readonly #backlog: BacklogPoller;
   readonly #pollMs: number;
   readonly #inFlightBytesMax: number;
-  /** Slots of which Kafka has lost what was acknowledged, with what is said of it. */
+  /** Slots of which Kafka has lost acknowledged records, with the message to refuse appends with. */
   readonly #lost: PerLane<Map<number, string>> = { live: new Map(), historical: new Map() };
   readonly #fetch: PartitionFetch;
   readonly #closing = new AbortController();
@@ -129,11 +129,11 @@ class Writer implements KafkaLogWriter {
     if (lost !== undefined) throw new LogUnavailableError(lost);
     const bytes = record.body.byteLength;
     if (bytes > this.#cluster.options.bodyBytesMax) {
-      const limit = `the topics take ${this.#cluster.options.bodyBytesMax}`;
+      const limit = `the topics accept ${this.#cluster.options.bodyBytesMax}`;
       throw new LogUnavailableError(`a body of ${bytes} bytes is too large for the event log: ${limit}`);
     }
     if (this.#inFlightBytes > 0 && this.#inFlightBytes + bytes > this.#inFlightBytesMax) {
-      const limit = `${this.#inFlightBytesMax} bytes are on their way to Kafka`;
+      const limit = `${this.#inFlightBytesMax} bytes are in flight to Kafka`;
       throw new LogUnavailableError(`Kafka is too slow: ${limit}; try again later`);
     }
     this.#inFlightBytes += bytes;
@@ -144,7 +144,7 @@ class Writer implements KafkaLogWriter {
     }
   }
 
-  /** seq = offset + 1, so the last seq is the offset of the next record. */
+  /** Since seq = offset + 1, the last seq is the offset of the next record. */
   async end(lane: Lane, slot: number): Promise<number> {
     return await this.#fetch.end({ lane, slot }, this.#closing.signal);
   }
@@ -169,7 +169,7 @@ class Writer implements KafkaLogWriter {
     return this.#backlog.silentSeconds();
   }
 
-  /** Before it nobody knows what waits, and nothing would have to be said to be little. */
+  /** Polls once, because the backlog is unknown before. */
   async pollFirst(): Promise<void> {
     await this.#backlog.poll();
     this.#pollLater();
@@ -193,7 +193,7 @@ class Writer implements KafkaLogWriter {
     this.#timer.unref();
   }
 
-  /** What could not be looked at stays as it was. */
+  /** Polls the backlog; slots that cannot be polled keep their values. */
   async #look(): Promise<void> {
     try {
       await this.#backlog.poll();
@@ -206,7 +206,7 @@ class Writer implements KafkaLogWriter {
     this.#pollLater();
   }
 
-  /** What is appended before a cursor would have numbers that were processed already, and never be read. */
+  /** Detects an end before a cursor: new records would have numbers that were already processed, and would never be read. */
   #checkEnd(lane: Lane, slot: number, end: number, cursor: number): void {
     if (end >= cursor) {
       this.#lost[lane].delete(slot);
@@ -249,14 +249,14 @@ async function prepareTopics(link: Link, options: KafkaLogOptions): Promise<void
   const missing = names.filter((name) => !found.has(name));
   if (missing.length > 0) {
     await makeTopics(link, missing, options);
-    await untilThere(link, names, options);
+    await waitForTopics(link, names, options);
   }
   const topics = await topicsNamed(link, names);
   const described = await link.askAny((connection) => describeTopics(connection, names));
   const problems = names.flatMap((name) => {
     const topic = topics.get(name);
     const own = described.results.find(({ resourceName }) => resourceName === name);
-    if (topic === undefined || own === undefined) return [`the topic "${name}" is gone`];
+    if (topic === undefined || own === undefined) return [`the topic "${name}" was deleted`];
     if (own.errorCode !== none) {
       return [
         `the settings of "${name}" cannot be read (Kafka's error ${own.errorCode}): give the user DescribeConfigs`,
@@ -285,20 +285,20 @@ async function makeTopics(link: Link, names: readonly string[], options: KafkaLo
   }));
   const answer = await link.askAny((connection) => createTopics(connection, topics, createMs));
   for (const { name, errorCode, errorMessage } of answer.topics) {
-    // Another process was quicker.
+    // Another process has created it.
     if (errorCode === none || errorCode === alreadyExists) continue;
     const advice =
       errorCode === invalidReplication
         ? `: the cluster has fewer than MILLRACE_KAFKA_REPLICATION=${options.replication} brokers`
         : '; make it by hand, or let the user make topics';
     throw new KafkaLogError(
-      `expected to make the topic "${name}", Kafka says: ${errorMessage ?? ''} (its error ${errorCode})${advice}`,
+      `expected to create the topic "${name}", got from Kafka: ${errorMessage ?? ''} (its error ${errorCode})${advice}`,
     );
   }
 }
 
-/** A topic is known everywhere only a moment after it was made, and its partitions need leaders. */
-async function untilThere(link: Link, names: readonly string[], { slots }: KafkaLogOptions): Promise<void> {
+/** Waits until new topics are known to all brokers and their partitions have leaders. */
+async function waitForTopics(link: Link, names: readonly string[], { slots }: KafkaLogOptions): Promise<void> {
   const isReady = (topic: Topic | undefined): boolean =>
     topic !== undefined && topic.partitions.length >= slots && topic.partitions.every(({ leaderId }) => leaderId >= 0);
   for (const end = performance.now() + createMs; performance.now() < end; await sleep(pollMs)) {
@@ -308,7 +308,7 @@ async function untilThere(link: Link, names: readonly string[], { slots }: Kafka
   throw new KafkaLogError(`expected the topics ${names.join(' and ')} to have leaders within ${createMs / 1000} s`);
 }
 
-/** What the topics are made with. Nothing is ever deleted by age or size: the log itself does so behind its cursors. */
+/** Returns the settings of new topics. Nothing is deleted by age or size: the log deletes records behind its cursors itself. */
 function wantedSettings(options: KafkaLogOptions): Readonly<Record<string, string>> {
   return {
     'cleanup.policy': 'delete',
@@ -321,7 +321,7 @@ function wantedSettings(options: KafkaLogOptions): Readonly<Record<string, strin
   };
 }
 
-/** Each says how to put it right. */
+/** Returns problems, each with its remedy. */
 function topicProblems(
   { name, partitions }: Pick<Topic, 'name' | 'partitions'>,
   settings: ReadonlyMap<string, string>,
@@ -334,7 +334,7 @@ function topicProblems(
   const { slots, replication, minInsync } = options;
   if (partitions.length !== slots) {
     problems.push(
-      `"${name}" has ${partitions.length} partitions, MILLRACE_SLOTS is ${slots}: set MILLRACE_SLOTS to what the cluster was made with`,
+      `"${name}" has ${partitions.length} partitions, MILLRACE_SLOTS is ${slots}: set MILLRACE_SLOTS to the value that the cluster was created with`,
     );
   }
   const replicas = Math.min(...partitions.map(({ replicaNodes }) => replicaNodes.length));
@@ -344,9 +344,9 @@ function topicProblems(
     );
   }
   const number = (setting: string): number => Number(settings.get(setting) ?? NaN);
-  if (settings.get('cleanup.policy') !== 'delete') change('cleanup.policy', 'delete', 'which throws records away');
+  if (settings.get('cleanup.policy') !== 'delete') change('cleanup.policy', 'delete', 'which deletes records');
   for (const setting of ['retention.ms', 'retention.bytes']) {
-    if (number(setting) !== -1) change(setting, '-1', 'which deletes what was not processed yet');
+    if (number(setting) !== -1) change(setting, '-1', 'which deletes unprocessed records');
   }
   if (!(number('min.insync.replicas') >= minInsync)) {
     change('min.insync.replicas', String(minInsync), `MILLRACE_KAFKA_MIN_INSYNC is ${minInsync}`);

@@ -1,18 +1,18 @@
 import type { Lane } from '../eventlog.ts';
 
-/** Version of the files, in `PRAGMA user_version`. What each version means: FORMAT.md. */
+/** Version of the files, in `PRAGMA user_version`. FORMAT.md describes each version. */
 export const formatVersion = 1;
 
-/** Large pages keep a 58 KB body in few pieces: half the CPU of 4 KiB pages, measured. */
+/** Large pages keep a 58 KB body in few pieces: half the CPU of 4 KiB pages, as measured. */
 export const pageBytes = 16_384;
 
 /**
- * How far the numbering jumps when its end is not known (a damaged or missing file), so that no number is used twice.
- * No segment can hold as many records.
+ * How far the numbering jumps when its end is unknown (a damaged or missing file), so that no number is used twice.
+ * No segment can contain as many records.
  */
 export const seqJump = 2 ** 32;
 
-/** `body` comes last: the columns before it are read without walking through its overflow pages. */
+/** `body` comes last: the columns before it are read without its overflow pages. */
 export const schemaSql = `
   CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
@@ -24,19 +24,19 @@ export const schemaSql = `
   PRAGMA user_version = ${formatVersion};`;
 
 /**
- * How far the numbering moves after a process that did not close the log: a disk that loses what it said it had stored
- * may have lost the newest records, and their numbers may stand for stored rows.
+ * How far the numbering moves after a process that did not close the log: a disk that loses acknowledged writes may have lost the
+ * newest records, and rows may be stored under their numbers.
  */
 export const seqSkip = 2 ** 20;
 
 const segmentName = /^(\d{16})\.sqlite$/;
 
-/** File name of the segment whose records are numbered from `firstSeq` on. */
+/** Returns the file name of the segment whose records are numbered from `firstSeq` on. */
 export function segmentFileName(firstSeq: number): string {
   return `${String(firstSeq).padStart(16, '0')}.sqlite`;
 }
 
-/** First seq of a segment file; undefined for any other file. */
+/** Returns the first seq of a segment file; undefined for any other file. */
 export function firstSeqOf(fileName: string): number | undefined {
   const digits = segmentName.exec(fileName)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -44,7 +44,7 @@ export function firstSeqOf(fileName: string): number | undefined {
 
 export type LogOpenErrorCode = 'in_use' | 'newer_format' | 'io';
 
-/** The log could not be opened for writing; the message says why and what to do next. */
+/** The log could not be opened for writing; the message states why and what to do next. */
 export class LogOpenError extends Error {
   override name = 'LogOpenError';
   readonly code: LogOpenErrorCode;
@@ -55,7 +55,7 @@ export class LogOpenError extends Error {
   }
 }
 
-/** Kinds of SQLite failure that are handled apart. */
+/** Kinds of SQLite failure that are handled separately. */
 export type SqliteFailure = 'full' | 'damaged' | 'busy' | 'cannot-open' | 'other';
 
 const failuresByCode: Readonly<Record<number, SqliteFailure>> = {

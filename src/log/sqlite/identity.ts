@@ -8,8 +8,8 @@ function fileOf(dir: string): string {
   return join(dir, 'id');
 }
 
-/** Gives the log in `dir` its identity, unless it has one. Only for the process that holds the directory's lock. */
-export function makeLogId(dir: string): void {
+/** Creates the identity of the log in `dir`, unless it has one. Only for the process that holds the directory's lock. */
+export function createLogId(dir: string): void {
   if (readLogId(dir) !== undefined) return;
   const unfinished = `${fileOf(dir)}.new`;
   const file = openSync(unfinished, 'w');
@@ -22,7 +22,7 @@ export function makeLogId(dir: string): void {
   renameSync(unfinished, fileOf(dir));
 }
 
-/** Undefined: the log in `dir` has no identity yet, or not a whole one. Throws when the file cannot be read. */
+/** Returns undefined if the log in `dir` has no complete identity. Throws when the file cannot be read. */
 export function readLogId(dir: string): string | undefined {
   let text: string;
   try {

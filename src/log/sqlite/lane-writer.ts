@@ -15,36 +15,36 @@ import {
 } from './segment.ts';
 import type { SharedPositions } from './shared-positions.ts';
 
-/** Rows deleted in one commit at most, so that draining a backlog never delays an append for long. */
+/** Maximum of rows deleted per commit, so that draining a backlog never delays an append for long. */
 const deletedRowsMax = 4096;
 
-/** A segment grows beyond its limit by no more than this part of it. */
+/** A segment exceeds its limit by at most 1/64. */
 const measuredPerSegment = 64;
 
 export interface LaneWriterOptions {
   readonly dir: string;
   readonly lane: Lane;
-  /** A segment that uses more is closed and a new one begun. */
+  /** A segment that uses more is closed and a new one started. */
   readonly segmentBytes: number;
-  /** A drained file above this size is replaced, so that its space comes back. */
+  /** A drained file above this size is replaced, which frees its space. */
   readonly drainedFileBytes: number;
-  /** The consumer's cursor: everything up to it is stored for good. */
+  /** The consumer's cursor: everything up to it is stored. */
   readonly committed: number;
   readonly positions: SharedPositions;
-  /** Called with a sentence for the operator. */
+  /** Receives messages for the operator. */
   readonly onProblem: (sentence: string) => void;
 }
 
 interface Newest {
   readonly segment: Segment;
   readonly nextSeq: number;
-  /** Highest seq that may be read. */
+  /** Highest readable seq. */
   readonly appended: number;
 }
 
 /**
- * Writes one lane: the segment files in `<dir>/<lane>/`, of which the newest takes appends and loses what is consumed,
- * while the older ones wait until they can be unlinked whole. All calls block until the disk has done its part.
+ * Writes one lane: the segment files in `<dir>/<lane>/`. The newest takes appends, and consumed rows are deleted from it; older ones
+ * are unlinked once all of their records are consumed. All calls block until the disk has finished.
  */
 export class LaneWriter {
   readonly #options: LaneWriterOptions;
@@ -55,14 +55,14 @@ export class LaneWriter {
   #nextSeq: number;
   #deletedThrough: number;
   #isFull = false;
-  /** Body bytes written since the size of the file was looked at. */
+  /** Body bytes written since the size of the file was measured. */
   #unmeasuredBytes = 0;
-  /** Segments whose damage was told. */
-  readonly #toldDamaged = new Set<number>();
-  /** A failure other than a full disk: the handle is not to be trusted before repair. */
+  /** Segments whose damage was reported. */
+  readonly #reportedDamage = new Set<number>();
+  /** Set after a failure other than a full disk: the handle must be repaired before use. */
   #needsRepair = false;
 
-  /** Throws LogOpenError, or what went wrong with the files. */
+  /** @throws LogOpenError, or an error of the files */
   constructor(options: LaneWriterOptions) {
     this.#options = options;
     this.#dir = join(options.dir, options.lane);
@@ -78,29 +78,29 @@ export class LaneWriter {
     options.positions.setAppended(options.lane, appended);
   }
 
-  /** Makes all rows durable and readable, numbered from the result on; throws when none of them is. */
+  /** Makes all rows durable and readable and returns the seq of the first; throws if none of them is durable. */
   append(rows: readonly NewRow[]): number {
     if (this.#needsRepair) this.#repair();
     if (this.#isFull) this.#rotate();
     const firstSeq = this.#nextSeq;
-    // Also when it fails: a number that was tried is not tried again.
+    // Even on failure: a number is never tried twice.
     this.#nextSeq += rows.length;
     this.#write(firstSeq, rows, firstSeq - 1);
-    // Nothing below may throw: the rows are durable.
+    // Nothing below may throw, since the rows are durable.
     this.#options.positions.setAppended(this.#options.lane, this.#nextSeq - 1);
     for (const { body } of rows) this.#unmeasuredBytes += body.byteLength;
     this.#isFull = this.#usesTooMuch();
     return firstSeq;
   }
 
-  /** Gives space back while nothing is appended. True when there is more to do. Throws when the disk refuses. */
+  /** Frees space while nothing is appended. Returns whether there is more to do. Throws when the disk fails. */
   tidy(): boolean {
     if (this.#needsRepair) this.#repair();
     this.#unlinkConsumed();
     try {
       return this.#shrinkCurrent();
     } catch (error) {
-      // Deleting needs space for a moment. Where there is none, a drained file can still go as a whole.
+      // Deleting needs space temporarily. Without any, a drained file can still be removed as a whole.
       const failure = sqliteFailure(error);
       if (!this.#isDrained() || (failure !== 'full' && failure !== 'cannot-open')) throw error;
       this.#replaceDrained();
@@ -108,7 +108,7 @@ export class LaneWriter {
     }
   }
 
-  /** Of every record beyond the committed cursor, oldest first. What lies in damaged pages is left out. */
+  /** Yields the size of every record beyond the committed cursor, oldest first, except those in damaged pages. */
   *waiting(): Generator<RecordSize> {
     for (const firstSeq of this.#older) {
       const segment = this.#unlessDamaged(firstSeq, () => openSegment(this.#dir, firstSeq));
@@ -136,7 +136,7 @@ export class LaneWriter {
       return action();
     } catch (error) {
       if (sqliteFailure(error) !== 'damaged') throw error;
-      this.#tellDamage(firstSeq, error);
+      this.#reportDamage(firstSeq, error);
       return undefined;
     }
   }
@@ -145,7 +145,7 @@ export class LaneWriter {
     this.#current.close();
   }
 
-  /** Gives the number of rows deleted. */
+  /** Returns the number of rows deleted. */
   #write(firstSeq: number, rows: readonly NewRow[], newestDeletable: number): number {
     const through = this.#deletable(newestDeletable);
     try {
@@ -158,10 +158,10 @@ export class LaneWriter {
     }
   }
 
-  /** Throws `error` on unless a new file takes the rows. */
+  /** Rethrows `error` unless a new file takes the rows. */
   #recoverFrom(error: unknown, firstSeq: number, rows: readonly NewRow[]): void {
     if (sqliteFailure(error) === 'damaged') {
-      this.#tellDamage(this.#current.firstSeq, error);
+      this.#reportDamage(this.#current.firstSeq, error);
       this.#rotate(firstSeq);
       this.#needsRepair = true;
       this.#current.write(undefined, firstSeq, rows);
@@ -170,7 +170,7 @@ export class LaneWriter {
     }
     this.#needsRepair = true;
     try {
-      // With a full disk the handle is sound, and another one could not be opened.
+      // With a full disk the handle is intact, and another one could not be opened.
       if (sqliteFailure(error) === 'full') this.#discard();
       else this.#repair();
     } catch (repairError) {
@@ -181,13 +181,13 @@ export class LaneWriter {
   }
 
   #usesTooMuch(): boolean {
-    // To look takes as long as a small commit.
+    // Measuring takes as long as a small commit.
     if (this.#unmeasuredBytes * measuredPerSegment < this.#options.segmentBytes) return false;
     this.#unmeasuredBytes = 0;
     try {
       return this.#current.usedBytes() >= this.#options.segmentBytes;
     } catch {
-      // A file that cannot even tell its size: the next write meets the same failure and deals with it.
+      // If not even the size can be read, the next write fails in the same way and handles it.
       return false;
     }
   }
@@ -199,11 +199,11 @@ export class LaneWriter {
       this.#unlinkConsumed();
       return false;
     }
-    // The newest row stays: it holds the numbering.
+    // The newest row stays, because it preserves the numbering.
     const newest = this.#options.positions.appended(this.#options.lane) - 1;
     if (this.#deletable(newest) <= this.#deletedThrough) return false;
     const deleted = this.#write(this.#nextSeq, [], newest);
-    // Where the numbering has a gap, go on behind it.
+    // After a gap in the numbering, continue behind it.
     if (deleted === 0) this.#deletedThrough = (this.#current.minSeq() ?? this.#nextSeq) - 1;
     return this.#deletable(newest) > this.#deletedThrough;
   }
@@ -213,7 +213,7 @@ export class LaneWriter {
     return positions.consumed(lane) >= positions.appended(lane);
   }
 
-  /** Unlinks before it creates. Should a crash come between, the consumer's cursor holds the numbering. */
+  /** Unlinks before it creates. After a crash in between, the consumer's cursor preserves the numbering. */
   #replaceDrained(): void {
     this.#needsRepair = true;
     this.#current.close();
@@ -225,13 +225,13 @@ export class LaneWriter {
     return Math.min(positions.consumed(lane), newest, this.#deletedThrough + deletedRowsMax);
   }
 
-  /** Cuts off what a failed commit left behind. Throws as long as the disk does not let it. */
+  /** Truncates what a failed commit left behind. Throws while the disk prevents it. */
   #discard(): void {
     if (this.#current.isOpen()) this.#current.discardUncommitted();
     this.#needsRepair = false;
   }
 
-  /** #discard, then opens the file anew, or begins another one when nothing waits in it. */
+  /** Discards, then reopens the file, or starts another one if no record waits in it. */
   #repair(): void {
     this.#discard();
     this.#needsRepair = true;
@@ -243,7 +243,7 @@ export class LaneWriter {
     this.#needsRepair = false;
   }
 
-  /** The current file must be closed and hold nothing that waits. */
+  /** Requires that the current file is closed and contains no waiting record. */
   #recreate(firstSeq = this.#nextSeq): void {
     this.#needsRepair = true;
     removeSegment(this.#dir, this.#current.firstSeq);
@@ -251,10 +251,10 @@ export class LaneWriter {
     this.#needsRepair = false;
   }
 
-  /** The new file is durable before the old one may go: its name carries the numbering on. */
+  /** Creates the new file durably before the old one may be removed: its name continues the numbering. */
   #rotate(firstSeq = this.#nextSeq): void {
     if (firstSeq === this.#current.firstSeq) {
-      // It never held a record.
+      // It never contained a record.
       this.#current.close();
       this.#recreate(firstSeq);
       return;
@@ -297,12 +297,12 @@ export class LaneWriter {
       if (committed <= lastSeq) {
         return { segment, nextSeq: lastSeq + 1 + (wasClosed ? 0 : seqSkip), appended: lastSeq };
       }
-      // The cursor is ahead of the files (lost, or an older copy): numbers after it may already stand for stored rows.
+      // The cursor is ahead of the files (lost, or an older copy): rows may already be stored under the numbers after it.
       segment.close();
       return this.#beginAt(committed + seqJump);
     } catch (error) {
       if (sqliteFailure(error) !== 'damaged') throw error;
-      this.#tellDamage(newest, error);
+      this.#reportDamage(newest, error);
       return this.#beginAt(Math.max(newest, committed) + seqJump);
     }
   }
@@ -311,12 +311,12 @@ export class LaneWriter {
     return { segment: createSegment(this.#dir, nextSeq), nextSeq, appended: nextSeq - 1 };
   }
 
-  #tellDamage(firstSeq: number, error: unknown): void {
-    if (this.#toldDamaged.has(firstSeq)) return;
-    this.#toldDamaged.add(firstSeq);
+  #reportDamage(firstSeq: number, error: unknown): void {
+    if (this.#reportedDamage.has(firstSeq)) return;
+    this.#reportedDamage.add(firstSeq);
     this.#options.onProblem(
       `${this.#pathOf(firstSeq)} is damaged (${messageOf(error)}): what is readable in it is processed, the rest ` +
-        'becomes dead letters, and new records go to a new file where this one takes none. Check the disk.',
+        'becomes dead letters, and new records go to a new file if this one accepts none. Check the disk.',
     );
   }
 

@@ -3,8 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { LogOpenError, messageOf, sqliteFailure } from './format.ts';
 
 /**
- * Takes a directory for this process alone, until the result is called. The operating system releases it when the
- * process ends in any way. Throws LogOpenError `in_use` when somebody else has it.
+ * Locks a directory for this process until the result is called. The operating system releases it when the process ends in any
+ * way.
+ *
+ * @throws LogOpenError `in_use` when another process has it
  */
 export function lockDirectory(dir: string): () => void {
   const path = join(dir, 'lock.sqlite');

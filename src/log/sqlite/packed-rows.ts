@@ -1,20 +1,20 @@
 import { isMarkedAsUntransferable } from 'node:worker_threads';
 import type { NewRow } from './segment.ts';
 
-/** Up to here a body is copied among others: to move memory of its own to another thread takes longer. */
+/** Bodies up to this size are copied together: transferring separate memory to another thread takes longer. */
 const packedBytesMax = 16 * 1024;
 const gatheredBytesMax = 1024 * 1024;
 
-/** Rows on their way to another thread. The small bodies lie one after the other in one piece of memory. */
+/** Rows to transfer to another thread. Small bodies are contiguous in one block of memory. */
 export interface PackedRows {
   readonly headers: readonly string[];
   readonly events: readonly number[];
-  /** A body with memory of its own, or how many bytes of `packed` are the body, in order. */
+  /** A body in separate memory, or its length in `packed`, in order. */
   readonly bodies: readonly (Uint8Array<ArrayBuffer> | number)[];
   readonly packed: ArrayBuffer;
 }
 
-/** Gathers rows until they are sent. A body belongs to it from `add` on: it is copied or moved there and then. */
+/** Collects rows until they are sent. `add` takes ownership of a body: it is copied or transferred immediately. */
 export class RowPacker {
   #headers: string[] = [];
   #events: number[] = [];
@@ -26,17 +26,17 @@ export class RowPacker {
     return this.#headers.length;
   }
 
-  /** @throws TypeError when the body's memory has moved elsewhere */
+  /** @throws TypeError when the body's memory has been transferred before */
   add(header: string, events: number, body: Uint8Array): void {
     if (body.buffer instanceof ArrayBuffer && body.buffer.detached) {
-      throw new TypeError('expected a body of its own for each append, got one that was appended before');
+      throw new TypeError('expected a separate body for each append, got one that was appended before');
     }
-    this.#bodies.push(this.#gather(body) ? body.byteLength : ownBytes(body));
+    this.#bodies.push(this.#pack(body) ? body.byteLength : ownBytes(body));
     this.#headers.push(header);
     this.#events.push(events);
   }
 
-  /** All rows so far, and the memory that moves with them. */
+  /** Takes all rows, and the memory to transfer with them. */
   take(): { readonly rows: PackedRows; readonly transfer: readonly ArrayBuffer[] } {
     const packed = this.#gathered.slice(0, this.#used).buffer;
     const rows = { headers: this.#headers, events: this.#events, bodies: this.#bodies, packed };
@@ -48,8 +48,8 @@ export class RowPacker {
     return { rows, transfer: [packed, ...own] };
   }
 
-  /** False when the body is too large to lie among others. */
-  #gather(body: Uint8Array): boolean {
+  /** Returns false when the body is too large to pack. */
+  #pack(body: Uint8Array): boolean {
     const end = this.#used + body.byteLength;
     if (body.byteLength > packedBytesMax || end > gatheredBytesMax) return false;
     if (end > this.#gathered.byteLength) {
@@ -74,7 +74,7 @@ export function unpackRows({ headers, events, bodies, packed }: PackedRows): New
   });
 }
 
-/** The given memory when nobody else's data lies in it and it can be moved, else a copy. */
+/** Returns the given memory if it contains nothing else and can be transferred, otherwise a copy. */
 function ownBytes(body: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = body;
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== body.byteLength) return new Uint8Array(body);

@@ -3,7 +3,7 @@ import type { Lane } from '../eventlog.ts';
 import type { LogOpenErrorCode, PerLane } from './format.ts';
 import type { PackedRows } from './packed-rows.ts';
 
-/** What the writer thread starts with. */
+/** Data that the writer thread starts with. */
 export interface WriterThreadData {
   readonly dir: string;
   readonly port: MessagePort;
@@ -13,7 +13,7 @@ export interface WriterThreadData {
   readonly drainedFileBytes: number;
 }
 
-/** To the thread. Appends of a lane are answered in the order in which they came. */
+/** Messages to the thread. Appends of a lane are answered in order. */
 export type ToWriterThread =
   | { readonly kind: 'append'; readonly lane: Lane; readonly rows: PackedRows }
   | { readonly kind: 'close' };
@@ -26,7 +26,7 @@ export interface WaitingSizes {
   readonly numbers: Float64Array;
 }
 
-/** From the thread. */
+/** Messages from the thread. */
 export type FromWriterThread =
   | { readonly kind: 'waiting'; readonly sizes: WaitingSizes }
   | { readonly kind: 'ready' }

@@ -8,13 +8,14 @@ import { openSegmentReader, type SegmentReader } from './segment-reader.ts';
 import { sharedPositions } from './shared-positions.ts';
 
 /**
- * The reading side of the log that openSqliteLogWriter opened in this process: `shared` is the writer's. Works in any
- * thread, with connections of its own. `read` blocks its thread while it reads and rejects on an I/O error.
+ * Opens the reading side of the log that openSqliteLogWriter opened in this process: `shared` is the writer's. Works in any
+ * thread, with separate connections. `read` blocks its thread while it reads and rejects on an I/O error.
  */
 export function openSqliteLogReader(dir: string, shared: SharedArrayBuffer): EventLogReader {
   const positions = sharedPositions(shared);
   const id = readLogId(dir);
-  if (id === undefined) throw new Error(`expected the event log in ${dir} to be open for writing, got: no identity`);
+  if (id === undefined)
+    throw new Error(`expected the event log in ${dir} to be open for writing, got one without identity`);
   const readers: Record<Lane, LaneReader> = {
     live: new LaneReader(join(dir, 'live')),
     historical: new LaneReader(join(dir, 'historical')),
@@ -30,7 +31,7 @@ export function openSqliteLogReader(dir: string, shared: SharedArrayBuffer): Eve
     },
     commit: (lane, seq) => positions.setConsumed(lane, seq),
     waitForAppend: async (timeoutMs) => {
-      // What came since the last wait began to return counts too: it may have come after the reads in between.
+      // Appends since the end of the last wait count as well: they may have come after the reads in between.
       if (!closed) await positions.appendCountChange(seenAppends, timeoutMs);
       seenAppends = positions.appendCount();
       for (const reader of Object.values(readers)) reader.closeIfGone();
@@ -43,7 +44,7 @@ export function openSqliteLogReader(dir: string, shared: SharedArrayBuffer): Eve
   };
 }
 
-/** Keeps the segment open in which it last read. */
+/** Keeps the last segment that it read open. */
 class LaneReader {
   readonly #dir: string;
   #open: { readonly firstSeq: number; readonly reader: SegmentReader } | undefined;
@@ -52,7 +53,7 @@ class LaneReader {
     this.#dir = dir;
   }
 
-  /** Records in `(afterSeq, lastSeq]` until one of them reaches a limit. */
+  /** Returns records in `(afterSeq, lastSeq]` until one of them reaches a limit. */
   read(afterSeq: number, lastSeq: number, limits: ReadLimits): StoredRecord[] {
     const found: StoredRecord[] = [];
     if (afterSeq >= lastSeq) return found;
@@ -77,7 +78,7 @@ class LaneReader {
     return reader;
   }
 
-  /** A file that was unlinked takes space for as long as it is open. */
+  /** Closes an unlinked file, which takes space as long as it is open. */
   closeIfGone(): void {
     const firstSeq = this.#open?.firstSeq;
     if (firstSeq !== undefined && !existsSync(join(this.#dir, segmentFileName(firstSeq)))) this.close();
@@ -89,7 +90,7 @@ class LaneReader {
   }
 }
 
-/** Moves records into `found`; true once a limit is reached. */
+/** Moves records into `found`; returns true once a limit is reached. */
 function takeRecords(
   records: Iterable<StoredRecord>,
   left: { events: number; bytes: number },

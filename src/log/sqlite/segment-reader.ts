@@ -8,32 +8,32 @@ import { parseRecordHeader } from '../record-header.ts';
 import { messageOf, segmentFileName, sqliteFailure } from './format.ts';
 
 const busyTimeoutMs = 5000;
-/** Beyond this many unreadable records in a row the search for the next readable one takes larger steps. */
+/** After this many consecutive unreadable records the search for a readable one takes larger steps. */
 const exactSearch = 1024;
 const nothing = new Uint8Array(0);
 
-/** Reads one segment file through a connection of its own, which never writes. */
+/** Reads one segment file through a separate connection, which never writes. */
 export interface SegmentReader {
   /**
-   * Records in `(afterSeq, lastSeq]`, in order. A record that fails its checksum, and a stretch that SQLite cannot
-   * read, come as damaged records; the latter once, under the last seq of the stretch. Throws for an I/O error, which
-   * may pass.
+   * Yields records in `(afterSeq, lastSeq]`, in order. A record that fails its checksum, and a range that SQLite cannot
+   * read, are returned as damaged records; a range once, under its last seq. Throws for an I/O error, which may be
+   * temporary.
    */
   records(afterSeq: number, lastSeq: number): Generator<StoredRecord>;
   close(): void;
 }
 
 /**
- * Undefined when the file is gone: everything in it was consumed. `isOlder`: another segment takes the appends, so that
- * nothing is written to this one any more.
+ * Returns undefined if the file does not exist: everything in it was consumed. `isOlder`: another segment takes the appends, so that
+ * this one is not written any more.
  */
 export function openSegmentReader(laneDir: string, firstSeq: number, isOlder: boolean): SegmentReader | undefined {
   const path = join(laneDir, segmentFileName(firstSeq));
   if (!existsSync(path)) return undefined;
-  const isSettled = isOlder && !existsSync(`${path}-wal`);
+  const isUnchanging = isOlder && !existsSync(`${path}-wal`);
   let db: DatabaseSync | undefined;
   try {
-    db = new DatabaseSync(isSettled ? immutable(path) : path, { readOnly: true, timeout: busyTimeoutMs });
+    db = new DatabaseSync(isUnchanging ? immutable(path) : path, { readOnly: true, timeout: busyTimeoutMs });
     return readerOf(db);
   } catch (error) {
     db?.close();
@@ -43,7 +43,7 @@ export function openSegmentReader(laneDir: string, firstSeq: number, isOlder: bo
   }
 }
 
-/** Opened like this, SQLite makes no files beside it: what is waiting can be read (and then freed) on a full disk. */
+/** Opened like this, SQLite creates no other files: waiting records can be read, and then freed, on a full disk. */
 function immutable(path: string): URL {
   const url = pathToFileURL(path);
   url.searchParams.set('immutable', '1');
@@ -67,11 +67,11 @@ function readerOf(db: DatabaseSync): SegmentReader {
           }
           return;
         } catch (error) {
-          // A statement that failed once would report the same failure again.
+          // A failed statement would report the same failure again.
           range = prepareRange();
           if (sqliteFailure(error) !== 'damaged') throw error;
           const next = nextReadable(first, after + 1, lastSeq);
-          yield unreadableStretch(after + 1, next - 1, messageOf(error));
+          yield unreadableRange(after + 1, next - 1, messageOf(error));
           after = next - 1;
         }
       }
@@ -83,18 +83,18 @@ function readerOf(db: DatabaseSync): SegmentReader {
 function unreadable(why: string): SegmentReader {
   return {
     records: function* (afterSeq, lastSeq) {
-      if (afterSeq < lastSeq) yield unreadableStretch(afterSeq + 1, lastSeq, why);
+      if (afterSeq < lastSeq) yield unreadableRange(afterSeq + 1, lastSeq, why);
     },
     close: () => undefined,
   };
 }
 
-function unreadableStretch(firstSeq: number, lastSeq: number, why: string): StoredRecord {
+function unreadableRange(firstSeq: number, lastSeq: number, why: string): StoredRecord {
   const which = firstSeq === lastSeq ? `record ${firstSeq}` : `records ${firstSeq} to ${lastSeq}`;
   return { seq: lastSeq, damaged: `the file cannot be read at ${which}: ${why}`, bytes: nothing };
 }
 
-/** Lowest seq from `from` on at which reading can go on; `lastSeq + 1` when there is none. */
+/** Returns the lowest seq from `from` on at which reading can continue; `lastSeq + 1` if there is none. */
 function nextReadable(first: StatementSync, from: number, lastSeq: number): number {
   let failed = from;
   let probe = from + 1;

@@ -5,12 +5,12 @@ import type { RecordSize } from '../backlog-queue.ts';
 import { recordChecksum } from '../checksum.ts';
 import { firstSeqOf, formatVersion, LogOpenError, pageBytes, schemaSql, segmentFileName } from './format.ts';
 
-/** How long one connection waits for another one of the same file, e.g. a checkpoint for a reader. */
+/** How long a connection waits for another one to the same file, e.g. a checkpoint for a reader. */
 const busyTimeoutMs = 5000;
-/** The write-ahead log goes back to this size after a burst. */
+/** The write-ahead log shrinks to this size after a burst. */
 const walBytesMax = 64 * 1024 * 1024;
 const checkpointPages = 512;
-/** Holds a whole commit: pages that do not fit would be written twice. */
+/** Fits a whole commit: pages that do not fit would be written twice. */
 const cacheKibibytes = 16_384;
 /** Sizes in the write-ahead log, from SQLite's file format. */
 const walHeaderBytes = 32;
@@ -26,24 +26,24 @@ export interface NewRow {
 export interface Segment {
   readonly firstSeq: number;
   /**
-   * In one transaction, durable on return: deletes rows through `deleteThrough` (undefined: none), adds `rows` from `seq` on.
-   * Gives the number deleted.
+   * Deletes rows through `deleteThrough` (undefined: none) and adds `rows` from `seq` on, in one transaction that is durable on return.
+   * Returns the number deleted.
    */
   write(deleteThrough: number | undefined, seq: number, rows: readonly NewRow[]): number;
-  /** Highest seq in the file, undefined when it holds none. */
+  /** Returns the highest seq in the file, undefined if it is empty. */
   lastSeq(): number | undefined;
   minSeq(): number | undefined;
   sizes(afterSeq: number): Iterable<RecordSize>;
   fileBytes(): number;
-  /** Without the pages that deletes left free. */
+  /** Returns the size without free pages. */
   usedBytes(): number;
-  /** Makes sure that nothing of a failed transaction can come back after a crash. Throws when it cannot. */
+  /** Ensures that nothing of a failed transaction can reappear after a crash. Throws when it cannot. */
   discardUncommitted(): void;
   isOpen(): boolean;
   close(): void;
 }
 
-/** First seqs of the segments in a lane's directory, ascending. */
+/** Returns the first seqs of the segments in a lane's directory, ascending. */
 export function listSegments(laneDir: string): number[] {
   const found: number[] = [];
   for (const name of readdirSync(laneDir)) {
@@ -53,7 +53,7 @@ export function listSegments(laneDir: string): number[] {
   return found.sort((a, b) => a - b);
 }
 
-/** The file itself goes first: a write-ahead log that stays behind after a crash is removed by removeOrphans. */
+/** Removes the file first: a write-ahead log that remains after a crash is removed by removeOrphans. */
 export function removeSegment(laneDir: string, firstSeq: number): void {
   const path = join(laneDir, segmentFileName(firstSeq));
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
@@ -77,7 +77,7 @@ export function syncDirectory(dir: string): void {
   }
 }
 
-/** A new segment, complete and durable before it is returned; leaves nothing behind when it fails. */
+/** Creates a segment, complete and durable before it is returned; leaves nothing behind on failure. */
 export function createSegment(laneDir: string, firstSeq: number): Segment {
   const path = join(laneDir, segmentFileName(firstSeq));
   let db: DatabaseSync | undefined;
@@ -95,7 +95,7 @@ export function createSegment(laneDir: string, firstSeq: number): Segment {
   }
 }
 
-/** Undefined when the file never got its table: a crash while it was made. Throws LogOpenError for a newer format. */
+/** Returns undefined if the file has no table because of a crash during creation. Throws LogOpenError for a newer format. */
 export function openSegment(laneDir: string, firstSeq: number): Segment | undefined {
   const path = join(laneDir, segmentFileName(firstSeq));
   const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
@@ -154,7 +154,7 @@ function segmentOf(path: string, firstSeq: number, db: DatabaseSync): Segment {
         commit.run();
         return deleted;
       } catch (error) {
-        // Some failures (disk full among them) have already rolled back by themselves.
+        // Some failures, such as a full disk, have already rolled back.
         if (db.isTransaction) db.exec('ROLLBACK');
         throw error;
       }
@@ -186,7 +186,7 @@ function* readSizes(db: DatabaseSync, afterSeq: number) {
   }
 }
 
-/** Frames in the write-ahead log that belong to committed transactions. */
+/** Returns the number of frames in the write-ahead log that belong to committed transactions. */
 function committedFrames(db: DatabaseSync): number {
   if (db.isTransaction) db.exec('ROLLBACK');
   const state = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
@@ -196,8 +196,8 @@ function committedFrames(db: DatabaseSync): number {
 }
 
 /**
- * A commit whose fsync failed leaves valid frames behind the committed ones: recovery after a crash would take them in.
- * Readers never look beyond the committed frames, so the rest may be cut off under them.
+ * Truncates frames of a commit whose fsync failed: they are valid, and recovery after a crash would apply them. Readers never read
+ * beyond the committed frames, so the rest can be truncated concurrently.
  */
 function truncateWal(walPath: string, frames: number): void {
   if (!existsSync(walPath)) return;

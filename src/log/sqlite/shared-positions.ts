@@ -1,7 +1,7 @@
 import { lanes, type Lane } from '../eventlog.ts';
 
 /**
- * What the threads tell each other without messages: a block of shared memory.
+ * Positions that threads exchange through a block of shared memory, without messages.
  *
  * Layout: int32 [0] counts appends, [1] counts commits (both only to wait on);
  * int64 from byte 8 on, per lane: highest readable seq, highest committed seq.
@@ -11,14 +11,14 @@ export interface SharedPositions {
   /** Makes records up to `seq` readable and wakes the readers. */
   setAppended(lane: Lane, seq: number): void;
   consumed(lane: Lane): number;
-  /** Never goes back. */
+  /** Never decreases. */
   setConsumed(lane: Lane, seq: number): void;
   appendCount(): number;
-  /** Ends once appendCount() differs from `seen`, when woken, or after `timeoutMs`. Keeps no process alive. */
+  /** Resolves once appendCount() differs from `seen`, when woken, or after `timeoutMs`. Does not keep the process alive. */
   appendCountChange(seen: number, timeoutMs: number): Promise<void>;
   commitCount(): number;
   commitCountChange(seen: number): Promise<void>;
-  /** Wakes everybody who waits, with no news. */
+  /** Wakes all waiters without a change. */
   wakeAll(): void;
 }
 

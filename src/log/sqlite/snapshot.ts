@@ -6,9 +6,9 @@ import { lanes, type Lane } from '../eventlog.ts';
 import { segmentFileName, sqliteFailure, type PerLane } from './format.ts';
 import { listSegments } from './segment.ts';
 
-/** The files of a log as they were at one moment. */
+/** The files of a log at one moment. */
 export interface LogSnapshot extends Disposable {
-  /** Makes `dir` a log of its own: the same id, the same records under the same numbers. */
+  /** Copies the log to `dir`: the same id, the same records with the same numbers. */
   copyTo(dir: string): Promise<void>;
 }
 
@@ -24,8 +24,8 @@ interface SegmentSnapshot {
 }
 
 /**
- * Beside a process that writes the log, or without one. It holds every record that was acknowledged before the call and that nobody
- * has committed by its end. A directory that is not there is an empty log.
+ * Opens a snapshot, even while another process writes the log. It contains every record that was acknowledged before the call and is not
+ * committed when the call returns. A missing directory is an empty log.
  */
 export function openLogSnapshot(dir: string): LogSnapshot {
   const segments: SegmentSnapshot[] = [];
@@ -34,7 +34,7 @@ export function openLogSnapshot(dir: string): LogSnapshot {
   };
   try {
     for (const lane of lanes) {
-      // In the order of their records: one that comes while this goes on holds nothing that was there before.
+      // In the order of their records: a segment created in the meantime contains no earlier record.
       for (const firstSeq of segmentsOf(dir, lane)) {
         const name = segmentFileName(firstSeq);
         const snapshot = unlessGone(join(dir, lane, name));
@@ -55,12 +55,12 @@ export function openLogSnapshot(dir: string): LogSnapshot {
   };
 }
 
-/** What lies beyond the cursors in a log that nobody writes. */
+/** Counts the records beyond the cursors in a log that no process writes. */
 export function countWaiting(dir: string, committed: PerLane<number>): PerLane<WaitingRecords> {
   const of = (lane: Lane): WaitingRecords => {
     let [records, events] = [0, 0];
     for (const firstSeq of segmentsOf(dir, lane)) {
-      // To be read only it would leave a write-ahead log behind.
+      // Opened read-only, it would leave a write-ahead log behind.
       const db = new DatabaseSync(join(dir, lane, segmentFileName(firstSeq)));
       try {
         if (db.prepare('PRAGMA user_version').get()?.['user_version'] === 0) continue;
@@ -81,7 +81,7 @@ function segmentsOf(dir: string, lane: Lane): number[] {
   return existsSync(join(dir, lane)) ? listSegments(join(dir, lane)) : [];
 }
 
-/** Undefined: all of it was committed, and its file went since it was listed. */
+/** Returns undefined if the file was removed since it was listed, because all of it was committed. */
 function unlessGone(path: string): SqliteSnapshot | undefined {
   try {
     return openSqliteSnapshot(path);

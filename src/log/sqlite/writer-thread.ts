@@ -1,9 +1,9 @@
-/** Entry of the writer thread: the only place that writes the log's files. It waits for the disk for everybody. */
+/** Entry of the writer thread, which alone writes the log's files and waits for the disk. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { lanes, type Lane } from '../eventlog.ts';
 import { LogOpenError, messageOf } from './format.ts';
-import { makeLogId } from './identity.ts';
+import { createLogId } from './identity.ts';
 import { LaneWriter } from './lane-writer.ts';
 import { lockDirectory } from './lock.ts';
 import { unpackRows } from './packed-rows.ts';
@@ -11,10 +11,10 @@ import { numbersPerSize, type FromWriterThread, type ToWriterThread, type Writer
 import type { NewRow } from './segment.ts';
 import { sharedPositions } from './shared-positions.ts';
 
-/** One commit takes no more than this, so that one lane cannot hold up the other for long. */
+/** Maximum of rows per commit, so that one lane cannot block the other for long. */
 const commitRowsMax = 4096;
 const commitBytesMax = 8 * 1024 * 1024;
-/** Commits of the consumer are gathered this long before their rows are deleted, when no append does it sooner. */
+/** How long commits of the consumer accumulate before their rows are deleted, unless an append does so earlier. */
 const tidyAfterMs = 100;
 const roundsPerTidy = 64;
 const sizesPerMessage = 10_000;
@@ -23,7 +23,7 @@ const data = workerData as WriterThreadData;
 const { port } = data;
 const positions = sharedPositions(data.shared);
 const queues: Record<Lane, NewRow[]> = { live: [], historical: [] };
-/** What was reported last, so that it is said once. */
+/** The last reported problem of each lane, so that it is reported once. */
 const tidyProblems: Record<Lane, string> = { live: '', historical: '' };
 const state = { closing: false };
 type LaneWriters = Readonly<Record<Lane, LaneWriter>>;
@@ -72,13 +72,13 @@ function appendEverything(writers: LaneWriters): void {
     for (const lane of lanes) {
       appendBatch(lane, writers[lane]);
       takeAll();
-      // Under constant load this loop does not end, and nobody else gives space back.
+      // Under constant load this loop does not end, and nothing else frees space.
       if (round % roundsPerTidy === 0) tidyOnce(lane, writers[lane]);
     }
   }
 }
 
-/** Runs until the thread ends: wakes when the consumer commits, and gives back space. */
+/** Runs until the thread ends: wakes when the consumer commits, and frees space. */
 async function tidyForever(writers: LaneWriters, afterAppends: () => void): Promise<void> {
   let seen = -1;
   while (!state.closing) {
@@ -101,14 +101,14 @@ function tidyOnce(lane: Lane, writer: LaneWriter): boolean {
     tidyProblems[lane] = '';
     return more;
   } catch (error) {
-    const sentence = `space of the ${lane} lane is not given back yet: ${messageOf(error)}`;
+    const sentence = `failed to free space of the ${lane} lane, retrying: ${messageOf(error)}`;
     if (tidyProblems[lane] !== sentence) send({ kind: 'problem', sentence });
     tidyProblems[lane] = sentence;
     return false;
   }
 }
 
-/** Tells the main thread what waits from before. */
+/** Sends the sizes of records that already waited at the start. */
 function sendWaiting(lane: Lane, writer: LaneWriter): void {
   let numbers: number[] = [];
   const flush = () => {
@@ -139,7 +139,7 @@ function start(): void {
   let unlock: (() => void) | undefined;
   try {
     unlock = lockDirectory(data.dir);
-    makeLogId(data.dir);
+    createLogId(data.dir);
     serve({ live: openLane('live'), historical: openLane('historical') }, unlock);
   } catch (error) {
     unlock?.();

@@ -9,25 +9,25 @@ import { numbersPerSize, type FromWriterThread, type ToWriterThread, type Writer
 import { createSharedMemory, sharedPositions } from './shared-positions.ts';
 
 export interface SqliteLogOptions {
-  /** The consumer's cursor per lane, from the store that keeps it; 0 when there is none yet. */
+  /** The consumer's cursor per lane, from the metadata store; 0 if there is none yet. */
   readonly committed: PerLane<number>;
-  /** A file of the log that uses more bytes is closed and a new one begun. Default 256 MiB. */
+  /** A file of the log that uses more bytes is closed and a new one started. Default 256 MiB. */
   readonly segmentBytes?: number;
-  /** A drained file above this many bytes is replaced, so that its space comes back. Default 64 MiB. */
+  /** A drained file above this many bytes is replaced, which frees its space. Default 64 MiB. */
   readonly drainedFileBytes?: number;
-  /** Body bytes that may be on their way to the disk; beyond them `append` rejects. Default 256 MiB. */
+  /** Body bytes that may be in flight to the disk; beyond them `append` rejects. Default 256 MiB. */
   readonly inFlightBytesMax?: number;
-  /** Called with a sentence that an operator should see: damage, space not given back, the end of the writer thread. */
+  /** Receives messages for the operator: damage, space that cannot be freed, the end of the writer thread. */
   readonly onProblem?: (sentence: string) => void;
 }
 
 export interface SqliteLogWriter extends EventLogWriter {
   /**
-   * As in the port. The body belongs to the log from the call on: its memory moves to the writer thread where possible,
-   * which leaves the caller's view empty. The only slot is 0, the default.
+   * Takes ownership of the body: its memory is transferred to the writer thread if possible, which leaves the caller's view empty.
+   * The only slot is 0, the default.
    */
   append(lane: Lane, record: LogRecord, slot?: number): Promise<number>;
-  /** Hand it to openSqliteLogReader, in any thread. */
+  /** For openSqliteLogReader, in any thread. */
   readonly shared: SharedArrayBuffer;
 }
 
@@ -41,7 +41,7 @@ interface Pending {
 
 const mebibyte = 1024 * 1024;
 
-/** Opens the log in `dir` for writing, made if absent. One process at a time. Rejects with LogOpenError. */
+/** Opens the log in `dir` for writing and creates it if absent. One process at a time. Rejects with LogOpenError. */
 export async function openSqliteLogWriter(dir: string, options: SqliteLogOptions): Promise<SqliteLogWriter> {
   mkdirSync(dir, { recursive: true });
   const { port1, port2 } = new MessageChannel();
@@ -64,7 +64,7 @@ export async function openSqliteLogWriter(dir: string, options: SqliteLogOptions
   return writer;
 }
 
-/** The main thread's side: queues, promises and sums, no file ever. */
+/** The main thread's side: queues, promises and sums, but no files. */
 class MainThreadWriter implements SqliteLogWriter {
   readonly slots = 1;
   readonly shared: SharedArrayBuffer;
@@ -74,16 +74,16 @@ class MainThreadWriter implements SqliteLogWriter {
   readonly #inFlightBytesMax: number;
   readonly #onProblem: (sentence: string) => void;
   readonly #backlogs: PerLane<BacklogQueue> = { live: createBacklogQueue(), historical: createBacklogQueue() };
-  /** Sent or to be sent, unanswered, oldest first. */
+  /** Unanswered appends, sent or not, oldest first. */
   readonly #pending: PerLane<Pending[]> = { live: [], historical: [] };
   readonly #unsent: PerLane<RowPacker> = { live: new RowPacker(), historical: new RowPacker() };
-  /** Rows that the thread has and has not answered. */
+  /** Rows sent to the thread that it has not answered. */
   readonly #sent: Record<Lane, number> = { live: 0, historical: 0 };
   readonly #ended: Promise<void>;
-  readonly #settleOpened: { resolve: () => void; reject: (error: Error) => void };
+  readonly #opened: { resolve: () => void; reject: (error: Error) => void };
   #inFlightBytes = 0;
   #sendScheduled = false;
-  /** Why appends are refused from now on. */
+  /** Why appends are refused; undefined: they are not. */
   #endedBecause: string | undefined;
 
   constructor(port: MessagePort, worker: Worker, shared: SharedArrayBuffer, options: SqliteLogOptions) {
@@ -94,7 +94,7 @@ class MainThreadWriter implements SqliteLogWriter {
     this.#onProblem = options.onProblem ?? (() => undefined);
     const opened = Promise.withResolvers<void>();
     this.opened = opened.promise;
-    this.#settleOpened = opened;
+    this.#opened = opened;
     port.on('message', (message: FromWriterThread) => this.#receive(message));
     worker.on('error', (error) => this.#end(`the event log's writer thread failed: ${error.message}; restart`));
     const ended = Promise.withResolvers<void>();
@@ -110,7 +110,7 @@ class MainThreadWriter implements SqliteLogWriter {
     const bytes = record.body.byteLength;
     if (this.#endedBecause !== undefined) throw new LogUnavailableError(this.#endedBecause);
     if (this.#inFlightBytes > 0 && this.#inFlightBytes + bytes > this.#inFlightBytesMax) {
-      const limit = `${this.#inFlightBytesMax} bytes are on their way to the disk`;
+      const limit = `${this.#inFlightBytesMax} bytes are in flight to the disk`;
       throw new LogUnavailableError(`the disk is too slow: ${limit}; try again later`);
     }
     const { events, projectId } = record.header;
@@ -148,7 +148,7 @@ class MainThreadWriter implements SqliteLogWriter {
     this.#port.close();
   }
 
-  /** Group commit: appends of one turn of the event loop travel together, and with them what came during a commit. */
+  /** Group commit: appends of one turn of the event loop, and those that arrived during a commit, are sent together. */
   #scheduleSend(): void {
     if (this.#sendScheduled) return;
     this.#sendScheduled = true;
@@ -180,10 +180,10 @@ class MainThreadWriter implements SqliteLogWriter {
       case 'problem':
         return this.#onProblem(message.sentence);
       case 'ready':
-        return this.#settleOpened.resolve();
+        return this.#opened.resolve();
       case 'refused':
         this.#endedBecause = message.message;
-        return this.#settleOpened.reject(new LogOpenError(message.code, message.message));
+        return this.#opened.reject(new LogOpenError(message.code, message.message));
     }
   }
 
@@ -192,7 +192,7 @@ class MainThreadWriter implements SqliteLogWriter {
     const queue = this.#backlogs[lane];
     queue.dropThrough(this.#positions.consumed(lane));
     let seq = firstSeq;
-    for (const { projectId, events, bytes, resolve } of this.#settle(lane, count)) {
+    for (const { projectId, events, bytes, resolve } of this.#takeAnswered(lane, count)) {
       queue.push({ seq, projectId, events, bytes });
       resolve(seq);
       seq += 1;
@@ -201,8 +201,8 @@ class MainThreadWriter implements SqliteLogWriter {
 
   #failed(lane: Lane, count: number, reason: string): void {
     this.#answered(lane, count);
-    for (const { reject } of this.#settle(lane, count)) {
-      reject(new LogUnavailableError(`the event log could not be written: ${reason}; nothing was taken, try again`));
+    for (const { reject } of this.#takeAnswered(lane, count)) {
+      reject(new LogUnavailableError(`the event log could not be written: ${reason}; nothing was stored, try again`));
     }
   }
 
@@ -211,7 +211,7 @@ class MainThreadWriter implements SqliteLogWriter {
     if (this.#unsent[lane].count > 0) this.#scheduleSend();
   }
 
-  #settle(lane: Lane, count: number): Pending[] {
+  #takeAnswered(lane: Lane, count: number): Pending[] {
     const settled = this.#pending[lane].splice(0, count);
     for (const { bytes } of settled) this.#inFlightBytes -= bytes;
     return settled;
@@ -224,7 +224,7 @@ class MainThreadWriter implements SqliteLogWriter {
     }
   }
 
-  /** The thread is gone. What it was doing may be on disk or not: the sender has to try again. */
+  /** Handles the end of the thread. Its last writes may be on disk or not: senders have to retry. */
   #end(why: string): void {
     for (;;) {
       const answer = receiveMessageOnPort(this.#port) as { message: FromWriterThread } | undefined;
@@ -233,9 +233,9 @@ class MainThreadWriter implements SqliteLogWriter {
     }
     if (this.#endedBecause === undefined) this.#onProblem(why);
     this.#endedBecause ??= why;
-    this.#settleOpened.reject(new LogOpenError('io', why));
+    this.#opened.reject(new LogOpenError('io', why));
     for (const lane of lanes) {
-      for (const { reject } of this.#settle(lane, Infinity)) reject(new LogUnavailableError(why));
+      for (const { reject } of this.#takeAnswered(lane, Infinity)) reject(new LogUnavailableError(why));
     }
     this.#port.close();
   }

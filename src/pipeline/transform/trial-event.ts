@@ -80,6 +80,6 @@ function readTime(given: JsonValue | undefined, now: number): string {
 }
 
 function expected(what: string, got: unknown): TrialEventError {
-  const shown = got === undefined ? 'nothing' : JSON.stringify(got).slice(0, 60);
+  const shown = got === undefined ? 'none' : JSON.stringify(got).slice(0, 60);
   return new TrialEventError(`expected ${what}, got: ${shown}`);
 }
