@@ -335,7 +335,7 @@ describe('refusals', () => {
     const { writer } = await open();
     const body = new Uint8Array(100_000);
     await writer.append('live', { header: header('a'), body });
-    await expect(writer.append('live', { header: header('b'), body })).rejects.toThrow('expected a body of its own');
+    await expect(writer.append('live', { header: header('b'), body })).rejects.toThrow('expected a separate body');
     expect(writer.backlog('live').records).toBe(1);
   });
 });
