@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { metricDefinitions, type MetricName } from '../src/server/telemetry/metrics.ts';
 import { read } from './source-tree.ts';
 
-/** What whoever scrapes adds to every series. */
+/** Labels that the scraper adds to every series. */
 const ofTheScrape = new Set(['job', 'instance']);
 
 interface Panel {

@@ -75,7 +75,7 @@ describe('the image', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
   });
 
-  it('builds service and console in a stage of its own, and holds nothing of the console but the built files', () => {
+  it('builds service and console in a separate stage, and contains only the built files of the console', () => {
     expect(dockerfile).toMatch(/^COPY --from=build \/app\/dist \.\/dist$/m);
     expect(dockerfile).toMatch(/^COPY --from=build \/app\/console\/dist \.\/console\/dist$/m);
     const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '));

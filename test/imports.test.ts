@@ -6,9 +6,8 @@ function words(text: TemplateStringsArray): string[] {
 }
 
 /**
- * The rooms of src and whom each imports: a room is a folder, or a folder or file in it that has a row of its own. Read downwards, the
- * table goes from the ground floor to the roof; a room knows only rooms above its row, so there is no circle. The table is
- * exact: an arrow that nobody uses is removed.
+ * The rooms of src and their imports: a room is a folder, or a folder or file in it with a separate row. A room imports only rooms
+ * above its row, so there is no cycle. The table is exact: an unused entry is removed.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   'wire/contract': [],
@@ -109,7 +108,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^@aws-sdk\/.*$/, /^src\/imports\/s3\//],
 ];
 
-/** Entries of processes of their own, which end themselves. */
+/** Entries of separate processes, which end themselves. */
 const processEntries = new Set(['src/stores/events/chdb/process.ts', 'src/imports/sources/duckdb-process.ts']);
 
 const sources = parseFiles(
@@ -151,7 +150,7 @@ function arrowOf(file: SourceFile, { target }: Import): readonly [from: string, 
   return from === undefined || to === undefined || from === to ? undefined : [from, to];
 }
 
-describe('who may import whom', () => {
+describe('imports between rooms', () => {
   it('every folder of src has a row in the table', () => {
     const seen = new Set(sources.map((file) => roomOf(file.path)).filter((room) => room !== undefined));
     expect([...seen].filter((room) => !rooms.includes(room))).toEqual([]);
@@ -174,7 +173,7 @@ describe('who may import whom', () => {
     ).toEqual([]);
   });
 
-  it('the table allows nothing that nobody needs', () => {
+  it('the table allows only imports that exist', () => {
     const used = new Set(sources.flatMap((file) => file.imports.map((each) => arrowOf(file, each)?.join(' → '))));
     const unused = rooms.flatMap((room) => (mayImport[room] ?? []).map((to) => `${room} → ${to}`));
     expect(unused.filter((arrow) => !used.has(arrow))).toEqual([]);

@@ -48,7 +48,7 @@ describe('the account of a storm', () => {
     ['an event that was acknowledged and is lost', (rows) => rows.slice(1), /^acknowledged and lost: /],
     ['an event that is stored twice', (rows) => [...rows, first(rows)], /^stored twice: /],
     [
-      'an event that nobody sent',
+      'an event that was never sent',
       (rows) => [...rows, stored(eventsOf(3)[0] ?? makeEvent(draw, { epoch: 0, number: 99 }))],
       /^never acknowledged: /,
     ],
@@ -64,7 +64,7 @@ describe('the account of a storm', () => {
       /^stored otherwise: /,
     ],
     ['a property that was changed', (rows) => withProperties(rows, { n: -1 }), /^stored otherwise: /],
-    ['a property that nobody sent', (rows) => withProperties(rows, { more: 1 }), /^stored otherwise: /],
+    ['a property that was never sent', (rows) => withProperties(rows, { more: 1 }), /^stored otherwise: /],
     ['an event that was not transformed', (rows) => withProperties(rows, { marked: undefined }), /^not transformed: /],
     [
       'a transformation that failed',

@@ -91,7 +91,7 @@ describe('the house is tidy', () => {
     expect([...inText.filter((finding) => !finding.startsWith('test/tidy')), ...anyTypes]).toEqual([]);
   });
 
-  it('no module of src keeps state: what is remembered belongs to an object that somebody creates', () => {
+  it('no module of src keeps state: state belongs to objects that a caller creates', () => {
     // What runs inside an isolate is a module of that isolate.
     const shared = ({ path }: SourceFile): boolean =>
       path.startsWith('src/') && !path.startsWith('src/plugins/sandbox/guest/') && !isTest(path);
@@ -140,7 +140,7 @@ describe('the house is tidy', () => {
     expect(support.filter((path) => !reached.has(path))).toEqual([]);
   });
 
-  it('a folder of src has at most one fixture, and nobody else uses it: what two folders share is in test/support', () => {
+  it('a folder of src has at most one fixture, used only there: shared fixtures are in test/support', () => {
     const fixtures = [...byPath.keys()].filter((path) => path.startsWith('src/') && isFixture(path));
     const folders = fixtures.map(folderOf);
     const second = fixtures.filter((path, index) => folders.indexOf(folderOf(path)) < index);
@@ -204,7 +204,7 @@ function changesEnvironment(node: AstNode): boolean {
 /** All that the given files import, themselves included. */
 function reachedFrom(entries: readonly string[]): Set<string> {
   const reached = new Set(entries);
-  // A set goes on to what is added while it is walked.
+  // A set also iterates over items added during the iteration.
   for (const path of reached) {
     for (const { target } of byPath.get(path)?.imports ?? []) if (target !== undefined) reached.add(target);
   }

@@ -1,4 +1,4 @@
-// Builds assembly/ into WebAssembly: one file for each of `entries`, for whoever calls it (build-server.js) and where it says.
+// Builds assembly/ into WebAssembly: one file for each of `entries`, in the directory that the caller (build-server.js) passes.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 

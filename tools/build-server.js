@@ -112,7 +112,7 @@ const namesOfNode = {
 };
 
 const target = join(root, 'dist');
-// Whoever starts the program meanwhile finds the old one or the new one, never half of it.
+// A start in the meantime finds either the old or the new build, never half of it.
 const made = `${target}-${process.pid}`;
 
 await build({

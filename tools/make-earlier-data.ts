@@ -102,7 +102,7 @@ async function addConfig(
   return id;
 }
 
-/** Runs an import to its end in a project of its own. */
+/** Runs an import to its end in a separate project. */
 async function importFile(service: Service): Promise<void> {
   const { id: project } = (await service.api<{ id: number }>('POST', '/api/projects/', { name: earlierImportProject }))
     .body;

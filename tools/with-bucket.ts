@@ -1,5 +1,5 @@
 /**
- * Runs a command with an S3 server of its own: `node tools/with-bucket.ts [--optional] -- command …`.
+ * Runs a command with its own S3 server: `node tools/with-bucket.ts [--optional] -- command …`.
  *
  * versitygw on loopback, with its objects in a temp directory; gone afterwards. The command finds it through BUCKET_ENDPOINT,
  * BUCKET_NAME, BUCKET_ACCESS_KEY_ID and BUCKET_SECRET_ACCESS_KEY. The program is built by `go install` the first time, which takes
@@ -58,7 +58,7 @@ function findProgram(keptOnly: boolean): Found {
     return { program };
   } catch (error) {
     const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return { reason: `expected go on the PATH, to build versitygw ${version}, got: ${reason}` };
+    return { reason: `expected the Go toolchain in PATH, to build versitygw ${version}, got: ${reason}` };
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Runs a command with a ClickHouse cluster of its own: `node tools/with-clickhouse.ts [--optional] -- command …`.
+ * Runs a command with its own ClickHouse cluster: `node tools/with-clickhouse.ts [--optional] -- command …`.
  *
- * Where a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as servers of their own
+ * Where a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as separate servers
  * on loopback with ClickHouse Keeper, data in a temp directory, gone afterwards. Else, with --optional, one real server without a
  * cluster where python3 can load the library of chDB, which contains the whole of ClickHouse (tools/serve-chdb.py), or none at
  * all. Else a stand-in of one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING

@@ -1,5 +1,5 @@
 /**
- * Runs a command with an Apache Kafka broker of its own: `node tools/with-kafka.ts [--optional] -- command …`.
+ * Runs a command with its own Apache Kafka broker: `node tools/with-kafka.ts [--optional] -- command …`.
  *
  * One broker (KRaft), on loopback only, with its data in a temp directory; gone afterwards. The command finds it through
  * - KAFKA_BROKERS: without encryption and user

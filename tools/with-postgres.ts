@@ -1,5 +1,5 @@
 /**
- * Runs a command with a PostgreSQL server of its own: `node tools/with-postgres.ts [--install] [--optional] -- command …`.
+ * Runs a command with its own PostgreSQL server: `node tools/with-postgres.ts [--install] [--optional] -- command …`.
  *
  * The server listens on a free loopback port, keeps its data in a temp directory and is gone afterwards; the command
  * finds it through DATABASE_URL. Exits with the command's code, or 2 when there is no PostgreSQL; with --optional the

@@ -1,4 +1,4 @@
-/** What the scripts that run a command beside a server of its own have in common. */
+/** Shared code of the scripts that run a command with their own server. */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';

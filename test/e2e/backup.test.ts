@@ -71,7 +71,7 @@ async function expectExact(server: TestServer, ledger: Ledger): Promise<void> {
   }
 }
 
-/** Rows that lie there, hidden ones too, and events that reads show, of a directory that nobody works in. */
+/** Stored rows, including hidden ones, and visible events of a directory that no process uses. */
 async function rowsIn(dataDir: string): Promise<{ rows: number; shown: number }> {
   const chdb = await tempChdb({}, dataDir);
   try {
@@ -83,7 +83,7 @@ async function rowsIn(dataDir: string): Promise<{ rows: number; shown: number }>
   }
 }
 
-it('a backup under load that was killed and taken again restores every event acknowledged before it began, once, and the restored service goes on', async () => {
+it('a backup under load that was killed and taken again restores every event acknowledged before it began, once, and the restored service continues', async () => {
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
   const [to, restored] = [join(place.path, 'backup'), join(place.path, 'restored')];

@@ -201,7 +201,7 @@ describe('gzip bombs', () => {
 });
 
 describe('a body of 21 MiB', () => {
-  it('is answered with 413 on a connection that goes on working', async () => {
+  it('is answered with 413 on a connection that keeps working', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const send = (body: Body): Promise<{ status: number; text: string; reused: boolean }> =>
       new Promise((resolve, reject) => {
@@ -229,7 +229,7 @@ describe('a body of 21 MiB', () => {
   });
 });
 
-describe('odd but valid JSON is stored as it came', () => {
+describe('unusual but valid JSON is stored unchanged', () => {
   const cases: readonly [name: string, properties: string, shown?: string][] = [
     ['integers beyond 2^53 and 2^64', '{"a":9007199254740993,"b":-123456789012345678901234567890}'],
     ['a number beyond the range of a double', '{"a":1e999}'],
@@ -243,7 +243,7 @@ describe('odd but valid JSON is stored as it came', () => {
 
   it.each(cases)('%s', async (_name, properties, shown = properties) => {
     const uuid = randomUUID();
-    const event = `{"event":"odd","distinct_id":"d","uuid":"${uuid}","timestamp":"2024-05-06T07:08:09Z","properties":${properties}}`;
+    const event = `{"event":"unusual","distinct_id":"d","uuid":"${uuid}","timestamp":"2024-05-06T07:08:09Z","properties":${properties}}`;
     const answer = await post(batchOf([event], ',"historical_migration":true'));
     expect(answer).toEqual({ status: 200, body: { status: 'Ok' } });
     accepted.historical += 1;

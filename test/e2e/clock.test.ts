@@ -1,6 +1,6 @@
 /**
  * Times that clients send, a server in a zone with daylight saving, and clocks that jump by an hour.
- * Real: the whole program; for jumps the parts themselves over a real SQLite store, under a clock of our own.
+ * Real: the whole program; for jumps the parts themselves over a real SQLite store, under a controlled clock.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -110,7 +110,7 @@ describe('a server in America/New_York', () => {
     }
   }
 
-  /** The time at which one event is stored; `arrival` or `refused` where that is what became of it. */
+  /** The time at which one event is stored, or its other outcome: `arrival` or `refused`. */
   async function outcomeOf(sent: string | undefined, lane: Lane): Promise<string> {
     const uuid = randomUUID();
     const timestamp = sent === undefined ? '' : `,"timestamp":${sent}`;
@@ -232,7 +232,7 @@ describe.each([
     expect(admitted).toBeLessThanOrEqual(6000 + 1000);
   });
 
-  it('sessions and keys go on, and one that is deleted ends within seconds', async () => {
+  it('sessions and keys stay valid, and a deleted one ends within seconds', async () => {
     await using app = await startTestApp(() => []);
     const cookie = (await app.session()).replace('millrace_session=', '');
     const key = await app.key(['plugin:read']);
@@ -281,7 +281,7 @@ describe.each([
         .filter((id) => id !== undefined)
         .sort(),
     ).toEqual((direction === 'forward' ? [running, waiting] : [waiting]).sort());
-    // Forward: the lease has run out as far as anyone can tell, and whoever held it learns so.
+    // Forward: the lease appears expired, and its holder detects that.
     const isHolder = await renew(db, held, clock.now(), 30_000);
     expect(isHolder).toBe(direction === 'back');
     const holder = next.find((job) => job?.id === running) ?? held;

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { spawnCommand, type Finished } from '../support/command.ts';
 
-/** A first day with the program: everything is the real command in processes of its own, on one data directory. */
+/** A first day with the program: the real command in separate processes, on one data directory. */
 let dataDir: string;
 let env: Record<string, string>;
 
@@ -89,7 +89,7 @@ async function untilCounted(
 }
 
 describe('a first day with the command line', () => {
-  it('a start says what a person needs until somebody is in, then how to sign in again; SIGTERM ends with code 0', async () => {
+  it('a start prints the first steps until a user has signed in, then how to sign in again; SIGTERM ends with code 0', async () => {
     const port = await takenPort();
     const failed = await millrace(`serve --port ${port.number}`, {});
     expect(failed.stderr).toContain('is taken; choose another with --port');

@@ -132,7 +132,7 @@ interface Readiness {
   readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>;
 }
 
-it('a damaged part of the event store makes /readyz 503 with a sentence that names it; the rest is readable and capture goes on', async () => {
+it('a damaged part of the event store makes /readyz 503 with a sentence that names it; the rest is readable and capture continues', async () => {
   await using dataDir = await tempDataDir();
   const first = await startServer(dataDir.path);
   expect(await send(first, [eventAt('2019-03-04T05:06:07Z')], true)).toBe(200);

@@ -122,10 +122,10 @@ describe('persons and groups', () => {
   });
 
   it('who is not there is said with what to do', async () => {
-    const nobody = await run('persons', 'show', 'nobody');
-    expect([nobody.code, nobody.stderr]).toEqual([
+    const unknown = await run('persons', 'show', 'unknown-id');
+    expect([unknown.code, unknown.stderr]).toEqual([
       exitCodes.notFound.code,
-      expect.stringContaining('no person has the distinct_id "nobody"'),
+      expect.stringContaining('no person has the distinct_id "unknown-id"'),
     ]);
     expect((await run('groups', 'list', 'team')).stderr).toContain('there are: company');
   });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { freePort, tempDataDir } from '../support/server.ts';
 
-// Real: the program and its event store. Nobody listens where PostgreSQL should.
+// Real: the program and its event store. Nothing listens at the address of PostgreSQL.
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
@@ -15,7 +15,7 @@ it('a start without its database ends with a sentence, leaves nothing running an
       PATH: process.env['PATH'],
       MILLRACE_PORT: '0',
       MILLRACE_DATA_DIR: data.path,
-      DATABASE_URL: `postgres://somebody:never-to-be-seen@127.0.0.1:${await freePort()}/events`,
+      DATABASE_URL: `postgres://someuser:never-to-be-seen@127.0.0.1:${await freePort()}/events`,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 120_000,

@@ -1,4 +1,4 @@
-/** The guides for operators and for imports over the API as somebody follows them, with the real service. */
+/** The guides for operators and for imports over the API as a reader follows them, with the real service. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -64,7 +64,7 @@ it('Heap: the loop over its tables brings all of them in, each compared with wha
   await layExport('heap', seat.folder);
   await writeFile(join(seat.folder, 'key.txt'), `${personalKey}\n`);
   const loop = share.take({ page: 'docs/guides/migrate-heap.md', heading: 'Run the import' }).join('');
-  // It goes on only where the one before is exact.
+  // Continues only if the previous one is exact.
   expect((await seat.type(loop)).match(/^verify exact:/gm)).toHaveLength(5);
 });
 
@@ -102,7 +102,7 @@ it('imports: from files to a report, thresholds, the same records once more, tak
   expect(rest).toEqual([]);
   const undone = { ...own, '<run>': third.id };
   expect(await seat.type(ask, undone)).toContain(third.id);
-  // Nobody sits here who could be asked.
+  // There is no terminal to prompt.
   await expect(seat.type(`! ${take}`, undone)).resolves.toBeDefined();
   await seat.type(take.replace(' #', ' --yes #'), undone);
   expect(await apiGet(service.server, `${runsPath}${third.id}/`)).toMatchObject({ state: 'undone' });
@@ -126,7 +126,7 @@ it('imports: from files to a report, thresholds, the same records once more, tak
 it('operations: events on their way', async () => {
   await using seat = await service.open();
   const block = share.take({ page: operations, heading: 'Watch events live' }).join('');
-  // It goes on for as long as somebody looks: until the event is seen.
+  // Watches until the event is seen.
   const looking = seat.type(`curl() { command curl -sS --max-time 100 "$@" | sed '/seen on its way/q'; }\n${block}`);
   const sending = setInterval(() => {
     const batch = [{ event: 'seen on its way', distinct_id: 'ada' }];

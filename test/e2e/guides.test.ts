@@ -1,4 +1,4 @@
-/** The guides as somebody follows them, with the real service: every block that is for the shell, as written. */
+/** The guides as a reader follows them, with the real service: every block that is for the shell, as written. */
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -231,7 +231,7 @@ it('schedules: set, listed, run, paused, resumed, deleted', async () => {
   const own = byCommand.replaceAll(/(schedules \w+) ([34])\b/g, (_, verb: string, id: string) =>
     [verb, id === '3' ? first : second].join(' '),
   );
-  // Nobody sits here who could be asked.
+  // There is no terminal to prompt.
   const unasked = own.replace(/(schedules delete \d+)/, '$1 --yes');
   expect(await seat.type(unasked)).toMatch(/daily at 03:30|03:30/);
   const answer = await seat.type(byRest, { 'configs/3/': `configs/${first}/` });

@@ -33,7 +33,7 @@ describe('millrace import into the real service', () => {
     await server.terminate();
   });
 
-  it('killed with kill -9 while it loads, the same command goes on; what is stored is exactly what was sent', async () => {
+  it('killed with kill -9 while it loads, the same command continues; the stored events are exactly the sent ones', async () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);
     await using made = await newImport();

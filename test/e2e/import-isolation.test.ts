@@ -87,7 +87,7 @@ const lies: readonly [what: string, lies: Lies, reason: RegExp][] = [
 ];
 
 it.skipIf(!hasProc).each(lies)(
-  'a run over a broker that %s has failed with the reason, and the service and its next imports go on',
+  'a run over a broker that %s has failed with the reason, and the service and its next imports continue',
   async (_what, told, reason) => {
     await using dataDir = await tempDataDir();
     await using broker = await startLyingBroker(told);

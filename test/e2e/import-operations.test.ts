@@ -13,7 +13,7 @@ async function metric(server: TestServer, name: string): Promise<number | undefi
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }
 
-it('a run for which there is no room waits and says so, in /metrics too, and goes on when there is', async () => {
+it('a run without disk space waits and reports it, also in /metrics, and resumes when there is space', async () => {
   await using data = await tempDataDir();
   const records = [...mixpanelRecords(20_261_121, 2000)];
   await writeRecords(data.path, 'export.ndjson.gz', records);

@@ -297,7 +297,7 @@ async function untilRows(count: number): Promise<void> {
   for (const deadline = Date.now() + 30_000; (await total()) !== count && Date.now() < deadline;) await delay(100);
 }
 
-/** Whoever came first: live events and the copies before are standard, what was only imported or copied later historical. */
+/** Live events and copies sent before them are standard, events only imported or copied later are historical. */
 function expectOwners(rows: Awaited<ReturnType<typeof readAllEvents>>, live: ReadonlyMap<string, LiveEvent>): void {
   const kinds = new Map(rows.map(({ id, historical_migration: historical }) => [id, historical]));
   const during = new Set(copies.during.map(({ uuid }) => uuid));

@@ -29,7 +29,7 @@ interface Scene extends AsyncDisposable {
   /** Personal keys with too few scopes, and one of another project. */
   readonly keys: Readonly<Record<'noQuery' | 'noProject' | 'otherProject', string>>;
   /** Addresses where something else is. */
-  readonly urls: Readonly<Record<'nobody' | 'silent' | 'page' | 'moved' | 'lateClock' | 'bucket', string>>;
+  readonly urls: Readonly<Record<'closed' | 'silent' | 'page' | 'moved' | 'lateClock' | 'bucket', string>>;
 }
 
 let scene: Scene;
@@ -64,7 +64,7 @@ async function openScene(): Promise<Scene> {
   };
   const bucket = opened.use(await testBucketServer({ bucket: 'exports', accessKeyId: 'AKIDRIGHT' }));
   const urls = {
-    nobody: `http://127.0.0.1:${await freePort()}`,
+    closed: `http://127.0.0.1:${await freePort()}`,
     silent: await listen(() => undefined),
     page: await listen((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')),
     moved: await listen((_request, response) => response.writeHead(308, { location: 'https://new.example/' }).end()),
@@ -183,7 +183,7 @@ const rows: Readonly<Record<string, Row>> = {
   'the address of the API': below('/api'),
   'the address of a project': below('/api/projects/1'),
   'the address of another endpoint': below('/i/v0/e'),
-  'nobody at the address': elsewhere('nobody', {
+  'nothing at the address': elsewhere('closed', {
     code: 'target_unreachable',
     says: /cannot be reached \(ECONNREFUSED\)/,
     advises: /start it, or correct --to/,
@@ -231,7 +231,7 @@ const rows: Readonly<Record<string, Row>> = {
   }),
   'a database that is away': from(
     (on) => {
-      const url = on.urls.nobody.replace('http:', 'postgres:').replace('//', '//reader:secret@');
+      const url = on.urls.closed.replace('http:', 'postgres:').replace('//', '//reader:secret@');
       const settings = [`url=${url}/shop`, 'query=select 1 as id', 'cursor_column=id', 'tls=off'];
       return ['mapping', '--source', 'postgres', ...mappingOptions, ...settings.flatMap((each) => ['--setting', each])];
     },

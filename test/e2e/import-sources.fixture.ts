@@ -46,7 +46,7 @@ const makers: Readonly<Record<ServiceName, (world: World) => Exports>> = {
   'PostHog or Millrace': eventsApiExports,
 };
 
-/** Its people and its fortnight are its own: what is stored of it is told from what comes of another. */
+/** Its persons and its fortnight are unique, so that its stored events are distinguished from those of other sources. */
 interface World {
   readonly number: number;
   readonly start: number;

@@ -160,7 +160,7 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
   });
 });
 
-it('killed with kill -9 in the middle of three exports the service goes on with all of them, each exact', async () => {
+it('killed with kill -9 in the middle of three exports the service resumes all of them, each exact', async () => {
   await using dataDir = await tempDataDir();
   let server = await startServer(dataDir.path, env);
   const services = await Promise.all(serviceNames.map((name, number) => startService(name, number)));

@@ -77,7 +77,7 @@ it('an import of two workers, of which one after the other is killed or stands s
     if (worker === undefined) throw new Error('expected two workers');
     if (run.state === 'running') hit.add(run.stage);
     if (turn % 3 === 2) {
-      // Longer than its lease: it comes back when somebody else has the run.
+      // Longer than its lease: it resumes when another process holds the run.
       worker.child.kill('SIGSTOP');
       await delay(leaseMs * 2);
       worker.child.kill('SIGCONT');

@@ -90,7 +90,7 @@ it('a run killed at seventeen points of its five stages imports each record once
   await server.terminate();
 }, 600_000);
 
-it('a run is paused at once, stays so over a restart, goes on where it was, and verifies exact', async () => {
+it('a run is paused immediately, stays paused across a restart, resumes where it was, and verifies exact', async () => {
   await using dataDir = await tempDataDir();
   const expected = await writeExport(dataDir.path);
   let server = await startServer(dataDir.path);

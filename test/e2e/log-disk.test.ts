@@ -27,7 +27,7 @@ it.skipIf(!mayMount)(
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(Number(/^millrace_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0);
 
-    // With room the log goes on; without it the service stops as it should all the same.
+    // With space the log continues; without it the service still stops properly.
     const before = statSync(file).size;
     rmSync(ballast);
     await fetch(`${server.url}/livez`);

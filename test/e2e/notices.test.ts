@@ -1,4 +1,4 @@
-/** Notices by the real program: a run that fails is told, whatever happens to the service in between. */
+/** Notifications of the real program: a failed run is reported, whatever happens to the service in between. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { spawnCommand, type Finished } from '../support/command.ts';
@@ -42,7 +42,7 @@ async function dataOf<T>(finished: Promise<Finished>): Promise<T> {
 }
 
 describe('notices', { timeout: 300_000 }, () => {
-  it('a run that fails is told after kill -9, once the receiver is back, with one id; a test tells how it went', async () => {
+  it('a failed run is reported after kill -9, once the receiver is back, with one id; a test reports its outcome', async () => {
     await using receiver = await startReceiver();
     await using dataDir = await tempDataDir();
     const env = { MILLRACE_OUTBOUND_ALLOW: '127.0.0.1' };

@@ -16,7 +16,7 @@ interface Load {
   /** How often each status came. */
   readonly statuses: Map<number, number>;
   readonly withoutRetryAfter: number[];
-  /** Without any answer: stored or not, nobody knows. */
+  /** Without any response: whether it was stored is unknown. */
   readonly unanswered: Batch[];
   slowestMs: number;
 }

@@ -16,7 +16,7 @@ interface Ready {
 }
 
 it.skipIf(!hasProc)(
-  'a stopped child is named within seconds, with what waits behind it, and is forgotten when it goes on',
+  'a stopped child is reported within seconds, with the work waiting for it, and cleared when it continues',
   async () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);
@@ -71,7 +71,7 @@ it('a start that has answered once refuses no connection and breaks none', async
   expect((await server.terminate()).code).toBe(0);
 });
 
-/** Over a connection of its own. */
+/** Over a separate connection. */
 async function livez(port: number): Promise<'starting' | 'started'> {
   const request = get({ host: '127.0.0.1', port, path: '/livez', agent: false });
   const [response] = await once(request, 'response');

@@ -22,7 +22,7 @@ interface Stored {
   readonly event: string;
 }
 
-/** A project of its own, with a config that is run by a schedule. */
+/** A separate project with a config that runs on a schedule. */
 interface Scheduled {
   /** Sets the schedule, which becomes due by itself tomorrow at the earliest. */
   set(...options: readonly string[]): Promise<void>;
@@ -112,7 +112,7 @@ describe('a scheduled import', { timeout: 180_000 }, () => {
     expect(shown).toMatchObject({ plugin_config: copy.config, every_minutes: 1440, error: '' });
   });
 
-  it('of Mixpanel asks for the days that the window touches, and stores what they have anew', async () => {
+  it('of Mixpanel requests the days that the window overlaps, and stores their new events', async () => {
     const shelves = new Map<string, string[]>();
     const profiles: object[] = [];
     const put = (event: string, daysAgo: number, id?: string): void => {

@@ -11,7 +11,7 @@ it.skipIf(!hasProc).each([
   ['SIGKILL', 5],
   ['SIGSTOP', 1],
 ] as const)(
-  'capture goes on while the event store process is hit by %s, and every event is stored once',
+  'capture continues while the event store process is hit by %s, and every event is stored once',
   async (signal, hits) => {
     await using dataDir = await tempDataDir();
     const ledger = new Ledger();

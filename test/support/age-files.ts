@@ -1,12 +1,12 @@
 import { readdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Older than what an import takes for a file in somebody's hands (src/imports/sources/files.ts). */
+/** Older than a file that imports consider still being written (src/imports/sources/files.ts). */
 const minute = 60_000;
 
 /**
- * Makes what was written within the last minute a minute older: an import waits a moment, several times, to look again at files
- * that are fresh. Once for each file: its times are a part of what it is told by.
+ * Makes files of the last minute a minute older, because an import waits a moment, several times, to recheck fresh files. Each file
+ * is aged only once, because its times are part of its identity.
  */
 export async function ageFiles(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

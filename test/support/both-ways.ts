@@ -17,7 +17,7 @@ export interface Heard {
   readonly text: string;
 }
 
-/** On a connection of its own, to a port of this machine. */
+/** On a separate connection to a port of this machine. */
 export function askOverHttp(port: number, { method, path, body, headers }: Asked): Promise<Heard> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };

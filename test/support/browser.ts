@@ -6,10 +6,10 @@ const places = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'goog
   (name) => `/usr/bin/${name}`,
 );
 
-/** Path of an installed Chromium; undefined when there is none, and browser tests skip. */
+/** Path of an installed Chromium; `undefined` without one, and browser tests are skipped. */
 export const chromiumPath = places.find((path) => existsSync(path));
 
-/** A headless browser that talks to nobody but the page under test. */
+/** A headless browser that only reaches the page under test. */
 export function launchBrowser(): Promise<Browser> {
   if (!chromiumPath) throw new Error('expected Chromium to be installed');
   return chromium.launch({

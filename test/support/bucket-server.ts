@@ -20,7 +20,7 @@ export interface TestBucketOptions {
   readonly bucket: string;
   /** Undefined: requests must not be signed. */
   readonly accessKeyId?: string;
-  /** Who may assume it and for whom; its own keys are then the only ones that may use the bucket. */
+  /** The role: who may assume it and on whose behalf; its keys are then the only ones with access to the bucket. */
   readonly role?: { readonly arn: string; readonly externalId?: string };
   /** Keys in a page of a listing. */
   readonly pageSize?: number;
@@ -95,7 +95,7 @@ function isAllowed({ options }: State, { headers }: IncomingMessage): boolean {
 const roleKeyId = 'ASIAROLE';
 const roleToken = 'token-of-the-role';
 
-/** As the token service does it: whoever asks must be known, and the external id be right. */
+/** Like the token service: the caller must be known and the external id correct. */
 function assumeRole({ options }: State, { headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const form = new URLSearchParams(body.toString());
   const isKnown = headers.authorization?.includes(`Credential=${options.accessKeyId}/`) === true;

@@ -50,7 +50,7 @@ export interface CheckTest extends AsyncDisposable {
   rejected(): Promise<RejectedRecord[]>;
 }
 
-/** Runs of different tests have the same id, in projects of their own. */
+/** Runs of different tests have the same id, in separate projects. */
 let projects = 0;
 const start = Date.parse('2026-11-20T10:00:00.000Z');
 

@@ -107,7 +107,7 @@ export class ClickhouseStandIn {
     );
   }
 
-  /** On every shard, as if somebody else did it. */
+  /** On every shard, as if another client did it. */
   async run(sql: string): Promise<void> {
     const turn = this.#turn.then(async () => {
       for (const { writer } of this.#shards) await writer.queryAsync(sql);
@@ -116,7 +116,7 @@ export class ClickhouseStandIn {
     await turn;
   }
 
-  /** Nobody answers there any more. */
+  /** The server no longer responds. */
   async stopReplica(shard: number, replica: number): Promise<void> {
     const server = this.#servers[shard]?.[replica];
     server?.closeAllConnections();

@@ -10,7 +10,7 @@ const readyMs = 90_000;
 
 export interface TestCluster extends AsyncDisposable {
   readonly clickhouse: ClickhouseStandIn;
-  /** What each process of it is told. */
+  /** Settings of every process. */
   readonly env: Readonly<Record<string, string>>;
   /** Starts one process with these roles. It ends with the cluster. */
   start(roles: string, env?: Readonly<Record<string, string>>): Promise<TestServer>;

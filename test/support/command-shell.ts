@@ -13,8 +13,8 @@ import { runCommand, type Finished, type RunOptions } from './command.ts';
 const client = fileURLToPath(new URL('./command-client.mjs', import.meta.url));
 
 /**
- * A shell in which `npx millrace` is the command line in this process, without its start. An import into a target that nobody
- * can read, as those of most tests are, is no failure.
+ * A shell in which `npx millrace` is the command line in this process, without its start. An import into a target that
+ * cannot be read, as in most tests, is not a failure.
  */
 export interface CommandShell extends AsyncDisposable {
   /** What the script writes to stdout; rejects when it fails. */

@@ -69,7 +69,7 @@ export interface SpawnOptions extends Omit<RunOptions, 'onStart'> {
   readonly onStart?: (child: ChildProcess) => void;
 }
 
-/** For tests of what only a process has: exit codes in a shell, signals, kill -9, pipes. The real command, started anew. */
+/** For tests of what only a process has: exit codes in a shell, signals, kill -9, pipes. Starts the real command. */
 export function spawnCommand(
   args: readonly string[],
   { input, env = {}, program = bin, onStart }: SpawnOptions = {},

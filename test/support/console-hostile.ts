@@ -25,7 +25,7 @@ export interface HostileProject {
 
 const project = '/api/projects/1';
 
-/** Every name, key and value of a project that somebody may choose is hostile. */
+/** Every user-chosen name, key and value of a project is hostile. */
 export async function fillHostile(server: TestServer): Promise<HostileProject> {
   await sendEvents(server);
   await apiSend(server, 'PATCH', `${project}/`, { name: long(200) });
@@ -68,7 +68,7 @@ async function sendEvents(server: TestServer): Promise<void> {
   ]);
 }
 
-/** Code of somebody's own whose every word is hostile, and which fails at every event with such a message. */
+/** A plugin whose every text is hostile, and which fails at every event with such a message. */
 async function addHostilePlugin(server: TestServer): Promise<number> {
   const fields = [
     { key: 'word', name: long(200), type: 'string', default: name, hint: long(600) },

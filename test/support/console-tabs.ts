@@ -10,7 +10,7 @@ export interface Tab<Of> {
   readonly name: string;
   readonly page: Page;
   readonly of: Of;
-  /** It was not loaded anew, has its heading, and every path of the API that it showed at first, of those wanted, was answered again. */
+  /** It was not reloaded, has its heading, and every wanted path of the API that it showed at first was requested again. */
   expectFresh(isWanted: (path: string) => boolean): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const freshWithinMs = 30_000;
 
 interface TabsOptions<Of> {
   readonly pathOf: (of: Of) => string;
-  /** With cookies and connections (a browser has six for all its tabs) of its own each; otherwise they share a browser. */
+  /** Each with separate cookies and connections (a browser has six for all its tabs); otherwise they share a browser. */
   readonly apart?: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface ConsoleUnderTest extends AsyncDisposable {
 
 interface ConsoleOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Instead of one of its own; it stays when the console ends. */
+  /** An existing directory, which stays when the console ends; by default a temporary one. */
   readonly server?: TestServer;
   /** Without a session. */
   readonly signedOut?: boolean;
@@ -79,7 +79,7 @@ interface AxeNode {
 
 /** What axe finds against WCAG 2.2 AA on the page as it is now. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  // Half a megabyte, which stays until the page is loaded anew.
+  // Half a megabyte, which stays until the page is reloaded.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe);
   const { violations } = await page.evaluate<{
     violations: readonly { readonly id: string; readonly nodes: readonly AxeNode[] }[];

@@ -6,7 +6,7 @@ import { openWasmFile } from '../../src/base/wasm.ts';
 
 type TimeVariable = 'textZone' | 'numberZone' | 'timeUnit' | 'areDigits' | 'isKept';
 
-/** What assembly/convert-parts.ts exports: places are offsets in the memory, times whole µs, and a 0 says that there is none. */
+/** What assembly/convert-parts.ts exports: places are offsets in the memory, times whole µs, and 0 means none. */
 export interface ConvertCode extends Readonly<Record<TimeVariable, { value: number }>> {
   heapBase(): number;
   valueEnd(from: number): number;

@@ -28,7 +28,7 @@ const names =
     .trim()
     .split(/\s+/);
 
-/** JSON of values that somebody could take for something else, or write otherwise. */
+/** JSON of values that are easily mistaken for others, or written differently. */
 const values = [
   `null true false 0 -0 -1 1e3 1E+2 0.10 0.1 0.0000001 1.0 12345678901234567890 123456789012345 0.12345678901234567 01 1. .5`,
   `1609459200 1609459200123 1609459200123456 1609459200.5 -1609459200 99999999999 4102444800 9999999999999 946684799`,

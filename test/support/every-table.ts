@@ -11,7 +11,7 @@ const rowsPerTable = 3;
 const leftAlone = new Set(['schema_version', 'slots', 'log_cursors', 'config_revisions']);
 
 /**
- * Rows in every table of an SQLite store, whatever tables there are: odd texts, numbers beyond 32 bits, bytes; what refers to
+ * Rows in every table of an SQLite store, whatever tables there are: unusual texts, numbers beyond 32 bits, bytes; what refers to
  * another table refers to one of its rows.
  */
 export async function fillEveryTable(db: Metadata): Promise<void> {

@@ -51,7 +51,7 @@ export interface ExportRequestOf extends Asked {
 
 export type Answer =
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
-  /** Lines in any order; the server shuffles them anew at each call. */
+  /** Lines in any order; the server shuffles them at each call. */
   | { readonly lines: readonly string[] }
   | { readonly bytes: Buffer; readonly contentType: string }
   /** Takes the request, and never answers. */
@@ -150,7 +150,7 @@ function send(response: ServerResponse, answer: Answer, sending: Sending): void 
   let { bytes } = content;
   if (takeOne(sending.trouble, 'truncated')) {
     const cut = Math.floor(bytes.length * (0.2 + 0.6 * sending.random()));
-    // Between two records nobody could tell.
+    // Between two records it would go unnoticed.
     const atLineEnd = bytes.subarray(cut - 1, cut + 1).includes(0x0a);
     bytes = bytes.subarray(0, atLineEnd ? cut - 4 : cut);
   }

@@ -12,7 +12,7 @@ export function eventsOf(results: readonly RecordResult[]): WireEvent[] {
   return results.flatMap((result) => (result.kind === 'events' ? result.events : []));
 }
 
-/** The events of one record; fails if there are none. */
+/** Returns the events of one record; fails without any. */
 export function eventsFrom(format: Format, record: unknown, options: FormatOptions = {}): WireEvent[] {
   const [result] = readAll(format, [record], options);
   expect(result).toMatchObject({ kind: 'events' });
@@ -65,7 +65,7 @@ export function checkRecords(format: Format, records: readonly unknown[], option
   return results;
 }
 
-/** What becomes of the example's records, for the events beside them. */
+/** Results for the example's records besides their events. */
 export function eventsOfExample(format: Format): WireEvent[] {
   return eventsOf(readAll(format, format.example.records, format.example.options));
 }
@@ -77,17 +77,17 @@ export function eventsOfExample(format: Format): WireEvent[] {
 export function readHostile(format: Format, record: Readonly<Record<string, unknown>>): RecordResult['kind'][] {
   const prototype: unknown = JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"prototype": 1}}');
   const deep: unknown = JSON.parse(`${'['.repeat(3000)}${']'.repeat(3000)}`);
-  const odd: unknown[] = [null, undefined, true, 0, -1, NaN, 1e300, '', ' ', '\u0000', 'x'.repeat(100_000), [], {}];
-  odd.push([[]], [null], prototype, deep, { length: 5 }, '{"__proto__":1}', '[', '2024-13-45', 2 ** 60);
-  odd.push(...['12345678901234567890', '-0', '1e400', '0.12345678901234567890'].map(parseExactValues));
-  odd.push(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
+  const unusual: unknown[] = [null, undefined, true, 0, -1, NaN, 1e300, '', ' ', '\u0000', 'x'.repeat(100_000), [], {}];
+  unusual.push([[]], [null], prototype, deep, { length: 5 }, '{"__proto__":1}', '[', '2024-13-45', 2 ** 60);
+  unusual.push(...['12345678901234567890', '-0', '1e400', '0.12345678901234567890'].map(parseExactValues));
+  unusual.push(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
   const keys = [...Object.keys(record), '__proto__', 'constructor', 'toString'];
   const records = keys.flatMap((key) =>
-    odd.map((value) => Object.fromEntries([...Object.entries(record), [key, value]])),
+    unusual.map((value) => Object.fromEntries([...Object.entries(record), [key, value]])),
   );
   const results = readAll(format, records, format.example.options);
   expect(results).toHaveLength(records.length);
   checkEvents(format, eventsOf(results));
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-  return readAll(format, odd, format.example.options).map((result) => result.kind);
+  return readAll(format, unusual, format.example.options).map((result) => result.kind);
 }

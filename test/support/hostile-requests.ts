@@ -304,7 +304,7 @@ function readRequests(): HostileRequest[] {
       path: '/batch/',
       headers: { origin: 'https://a.example', 'access-control-request-headers': 'x-a,'.repeat(3_500) },
     },
-    { name: 'a method that is none', method: 'PROPFIND', path: '/batch/', body: Buffer.alloc(largestBody, '<') },
+    { name: 'an unknown method', method: 'PROPFIND', path: '/batch/', body: Buffer.alloc(largestBody, '<') },
     { name: 'an upgrade', method, path: '/', headers: { connection: 'upgrade', upgrade: 'websocket' } },
   ];
 }

@@ -22,7 +22,7 @@ export function mixpanelLines(records = count): string[] {
   );
 }
 
-/** An import of made-up Mixpanel records by the command, with a state directory of its own. */
+/** Imports made-up Mixpanel records with the command, with a separate state directory. */
 export interface TestImport extends AsyncDisposable {
   /** Removed with everything in it. */
   readonly dir: string;
@@ -30,7 +30,7 @@ export interface TestImport extends AsyncDisposable {
   readonly state: string;
   /** In this process. */
   start(url: string, args?: readonly string[], options?: RunOptions): Promise<Finished>;
-  /** In one of its own. */
+  /** Default: a new one. */
   spawn(url: string, args?: readonly string[], options?: SpawnOptions): Promise<Finished>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A process of its own that works on import runs beside others, and is killed by a test. Argument: JSON of WorkerPlan. Its runs read
+ * A separate process that works on import runs next to others, and is killed by a test. Argument: JSON of WorkerPlan. Its runs read
  * one directory of files and load into a service over HTTP.
  */
 import { mkdtemp } from 'node:fs/promises';

@@ -17,7 +17,7 @@ export interface InstalledPackage {
   readonly directory: string;
 }
 
-/** What somebody sees who installs the package and uses it for the first time, as `what: figure`. Throws when something is not so. */
+/** Installs the package and uses it for the first time as a user does; returns figures as `what: figure`. Throws on any deviation. */
 export async function usePackage({ node, directory }: InstalledPackage): Promise<string[]> {
   const program = join(directory, 'node_modules/millrace/bin/millrace.js');
   const port = await freePort();

@@ -42,7 +42,7 @@ export interface KafkaJars {
   readonly directory: string;
 }
 
-/** Or why there are none. */
+/** Or why there are no binaries. */
 export async function findKafkaJars(): Promise<KafkaJars | string> {
   const java = javaVersion();
   if (java === undefined) return `expected a JDK ${javaMin} or newer on the PATH, found no java`;
@@ -65,7 +65,7 @@ async function download(cache: string, directory: string): Promise<KafkaJars | s
     const args = ['-B', '-q', 'dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${jars}`];
     execFileSync('mvn', args, { cwd: work, stdio: ['ignore', 2, 2], timeout: downloadMs });
     await rename(jars, directory).catch((error: unknown) => {
-      // Somebody else was quicker.
+      // Another process was faster.
       if (!existsSync(directory)) throw error;
     });
     return { directory };
@@ -136,7 +136,7 @@ export interface KafkaBroker extends KafkaNode {
   readonly caFile: string;
 }
 
-/** A broker of its own, formatted and started. `directory` must be empty; whoever made it removes it after `kill`. */
+/** Formats and starts a separate broker. `directory` must be empty; the caller removes it after `kill`. */
 export async function startKafkaBroker(jars: KafkaJars, directory: string): Promise<KafkaBroker> {
   const ports: Ports = { plain: await freePort(), tls: await freePort(), controller: await freePort() };
   const caFile = makeCertificate(directory);

@@ -14,7 +14,7 @@ interface Place {
   readonly controller: number;
 }
 
-/** Resolves when all of them are ready. `directory` must be empty; whoever made it removes it after killing them. */
+/** Resolves when all of them are ready. `directory` must be empty; the caller removes it after killing them. */
 export async function startKafkaCluster(
   jars: KafkaJars,
   directory: string,

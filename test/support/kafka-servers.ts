@@ -1,4 +1,4 @@
-/** Where tools/with-kafka.ts has put its broker; empty: there is none, and the tests that need it are skipped. */
+/** The broker started by tools/with-kafka.ts; empty without one, and the tests that need it are skipped. */
 const { env } = process;
 
 /** Without encryption and user. */

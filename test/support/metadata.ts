@@ -17,7 +17,7 @@ export interface TempMetadata extends AsyncDisposable {
 const metadataDir = join(import.meta.dirname, '../../src/stores/metadata');
 
 /**
- * A migrated metadata store in a temp directory of its own, removed on disposal:
+ * A migrated metadata store in its own temp directory, removed on disposal:
  * `await using store = await tempMetadata()`. It is not flushed to the disk: tests end processes, not machines.
  */
 export async function tempMetadata(): Promise<TempMetadata> {

@@ -18,7 +18,7 @@ export async function addNoticeProject(db: Metadata): Promise<NoticeProject> {
   return { organizationId, projectId };
 }
 
-/** A webhook that hears of everything, unless said otherwise. `projectId` null: of the service. */
+/** A webhook that receives every event by default. `projectId` null: of the service. */
 export function addDestination(
   db: Metadata,
   { organizationId, projectId }: { readonly organizationId: string; readonly projectId: number | null },

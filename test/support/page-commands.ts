@@ -107,9 +107,9 @@ export function nameOf({ page, heading, text }: Block): string {
 
 /** The blocks that a test has to run, as the list above says. */
 export interface Share {
-  /** Those of them that are meant, in their order, to be run now. Throws when there are none. */
+  /** Selects the commands to run now, in order. Throws without any. */
   take(which: Blocks): readonly string[];
-  /** Those that nobody took. */
+  /** The commands that were not selected. */
   left(): readonly string[];
 }
 

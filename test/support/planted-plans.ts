@@ -27,7 +27,7 @@ export type Outcome =
   | 'refused'
   /** Events that have been there already, with the same uuids. */
   | 'same'
-  /** Events of their own. */
+  /** Separate events. */
   | 'more';
 
 /** How to spoil the records of a format, and what comes of it. */
@@ -36,7 +36,7 @@ export interface Plan {
   readonly options: FormatOptions;
   /** Whether what is said here holds for this record; others are left alone. */
   readonly fits: (record: Row) => boolean;
-  /** With this in all places where an id of somebody may be. */
+  /** With this in every place for an id of a person. */
   readonly withId: (record: Row, id: string | null) => Row;
   readonly withTime: (record: Row, time: string) => Row;
   readonly withText: (record: Row, text: string) => Row;

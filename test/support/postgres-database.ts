@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { openPostgres } from '../../src/stores/metadata/postgres.ts';
 
-/** A database of its own on the server of DATABASE_URL, there while the tests run. */
+/** A separate database on the server of DATABASE_URL, which exists while the tests run. */
 export interface PostgresDatabase {
   readonly name: string;
   readonly url: string;

@@ -29,7 +29,7 @@ export interface PostgresServer {
   stop(): void;
 }
 
-/** `binaries`: see findPostgres. `directory` must be empty; whoever made it removes it after `stop`. */
+/** `binaries`: see findPostgres. `directory` must be empty; the caller removes it after `stop`. */
 export async function startPostgres(binaries: string, directory: string): Promise<PostgresServer> {
   const account = accountForServer();
   if (account !== undefined) await chown(directory, account.uid, account.gid);

@@ -32,7 +32,7 @@ function pidsOf({ child }: Parent, ...files: readonly string[]): number[] {
   });
 }
 
-/** The process of the embedded event store; undefined while there is none. */
+/** The process of the embedded event store; `undefined` while it does not run. */
 export function storePid(server: Pick<TestServer, 'child'>): number | undefined {
   return pidsOf(server, 'dist/store-process.js', 'src/stores/events/chdb/process.ts')[0];
 }
@@ -42,7 +42,7 @@ export function sandboxPids(server: Pick<TestServer, 'child'>): number[] {
   return pidsOf(server, 'dist/plugin-process.js', 'src/plugins/sandbox/child/main.ts');
 }
 
-/** The process of imports; undefined while there is none. */
+/** The import process; `undefined` while it does not run. */
 export function importPid(server: Pick<TestServer, 'child'>): number | undefined {
   return pidsOf(server, 'dist/import-process.js', 'src/server/service/import-process.ts')[0];
 }
@@ -65,8 +65,8 @@ export function runningStorePid(server: Pick<TestServer, 'child'>): number {
 }
 
 /**
- * Keeps the event store from answering while `work` goes on: the service ends a process of it that stands still for ten seconds and starts
- * another, which is stopped as well, so that whoever looks every ten seconds sees it.
+ * Keeps the event store from answering during `work`: the service ends a process of it that stands still for ten seconds and starts
+ * another, which is stopped as well, so that a check every ten seconds detects it.
  */
 export async function whileStoreStands(server: Pick<TestServer, 'child'>, work: () => Promise<void>): Promise<void> {
   process.kill(runningStorePid(server), 'SIGSTOP');
@@ -79,7 +79,7 @@ export async function whileStoreStands(server: Pick<TestServer, 'child'>, work: 
   }
 }
 
-/** Nothing happens while there is none. */
+/** Does nothing while it does not run. */
 function signalStore(server: Pick<TestServer, 'child'>, signal: 'SIGSTOP' | 'SIGCONT'): void {
   const pid = storePid(server);
   if (pid === undefined) return;

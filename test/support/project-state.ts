@@ -35,7 +35,7 @@ export async function stateOfStopped(
 /**
  * `named`: after which of its ids each person is named; that follows from the order of arrival.
  * `runs`: their ids differ from project to project; what to call them. `grouped`: of events a sum over each day and name, where
- * they are too many to list. `repeated`: ids of whom an event came twice. Of two rows of one event the store keeps one, but what both
+ * they are too many to list. `repeated`: ids with an event that came twice. Of two rows of one event the store keeps one, but what both
  * said counted, at its time: where such a person was joined with another, their properties are compared by name only.
  */
 export async function projectState(

@@ -9,7 +9,7 @@ import { tempChdb, type TempChdb } from './chdb.ts';
 
 let engine: Promise<TempChdb> | undefined;
 
-/** The embedded engine of a test file, started by the first test that asks for it. Tests take projects of their own. */
+/** The embedded engine of a test file, started on first use. Tests use separate projects. */
 export async function runStoreOfTests(): Promise<RunStore> {
   engine ??= tempChdb();
   return (await engine).store;

@@ -1,5 +1,5 @@
 /**
- * A worker of slots in a process of its own, which writes into each slot that it holds, again and again. Arguments: the URL of
+ * A worker of slots in a separate process, which writes into each slot that it holds, again and again. Arguments: the URL of
  * PostgreSQL, the number of slots, the length of a lease (ms), and how far its clock is off (ms). Leaves at SIGTERM.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Workers that share slots of one log, each as a process of its own would: real leases and consumers, stores in memory beside `db`. */
+/** Workers that share slots of one log like separate processes: real leases and consumers, stores in memory next to `db`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../src/base/ids.ts';
 import type { EventLogReader, Lane } from '../../src/log/eventlog.ts';
@@ -35,7 +35,7 @@ export interface WorkerOptions {
   readonly unfenced?: boolean;
   /** Awaited before each read of the log and each insert: where a process may stand still. */
   readonly pause?: (place: 'read' | 'insert', hold: SlotHold) => Promise<void>;
-  /** Awaited before a consumer is told to stop: a process that stands still does not hear it. */
+  /** Awaited before a consumer is stopped: a paused process does not react. */
   readonly hear?: () => Promise<void>;
   /** Handle on the store for consumers. Default: that of the world. */
   readonly db?: Metadata;
@@ -162,7 +162,7 @@ function consumersOf(parts: Parts, options: WorkerOptions): () => SlotConsumers 
   const { slots, logs, recording, plugins } = parts;
   const db = options.db ?? parts.db;
   const { pause = noWait, clockMs = 0, windowEventsMax = 50 } = options;
-  // A pause is of one consumer: which one inserts is told by its token.
+  // A pause applies to one consumer: the inserting one is identified by its token.
   const holds = new Map<number, SlotHold>();
   const consumers: SlotConsumers = createSlotConsumers({
     db,

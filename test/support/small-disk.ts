@@ -23,7 +23,7 @@ function unmount(path: string): void {
   spawnSync('umount', ['-l', path]);
 }
 
-/** A file system of its own of so many MiB at `path`, until it is disposed of. */
+/** Mounts a file system of this many MiB at `path`, until it is disposed of. */
 export function smallDisk(path: string, mebibytes: number): Disposable {
   mkdirSync(path, { recursive: true });
   if (!mount(path, mebibytes)) throw new Error(`expected to be allowed to mount a file system at ${path}`);

@@ -58,7 +58,7 @@ function talk(socket: Socket, mails: Mail[], refuse: (recipient: string) => stri
     }
     if (verb === 'DATA') {
       data = [];
-      return say('354 go on');
+      return say('354 continue');
     }
     if (verb === 'QUIT') {
       say('221 bye');

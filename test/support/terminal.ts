@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where somebody who follows a page types its blocks: what one sets, and what it leaves running, is there for the next. */
+/** A shell for the blocks of a page: variables set and processes started by one are available to the next. */
 export interface Terminal extends AsyncDisposable {
   /** What the block writes to stdout. Rejects with what it wrote to stderr when a command fails or a variable is not set. */
   run(block: string): Promise<string>;
@@ -29,7 +29,7 @@ export async function openTerminal({ cwd, env, words = '' }: TerminalOptions): P
     look();
   });
   shell.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text));
-  // A shell that has ended takes nothing more; how it ended is told by `closed`.
+  // An ended shell accepts nothing more; `closed` reports how it ended.
   shell.stdin.on('error', () => {});
   const closed = new Promise<number | null>((resolve) => shell.once('close', resolve));
   let count = 0;

@@ -36,7 +36,7 @@ const exportShares = [
   [0.3, 0.75],
   [0.6, 1],
 ] as const;
-/** Every so many-th event of the imports is sent live before them, too, and somebody of it comes by afterwards. */
+/** Every n-th event of the imports is also sent live before them, and its person sends another one afterwards. */
 const liveEvery = 23;
 const groupEvery = 29;
 /** Seconds since 1970. */
@@ -47,7 +47,7 @@ export interface UndoHistory {
   readonly files: readonly string[];
   readonly before: readonly WireEvent[];
   readonly after: readonly WireEvent[];
-  /** Ids of whom the imports bring an event that came live before. */
+  /** Ids for which the imports bring an event that came live before. */
   readonly repeated: ReadonlySet<string>;
 }
 
@@ -60,7 +60,7 @@ export async function writeUndoHistory(dir: string, perRun: number, faults?: num
   for (const [index, [from, to]] of exportShares.entries()) {
     const file = join(dir, `export-${index}.ndjson`);
     const own = records.slice(Math.round(from * records.length), Math.round(to * records.length));
-    // Newest first: who absorbs whom must follow the order of time, not that of the source.
+    // Newest first: merges must follow the order of time, not that of the source.
     const lines = faultyRecords('mixpanel', own.toReversed(), (faults ?? 0) + index, faults === undefined ? 0 : 0.01);
     await writeFile(file, lines.chunks);
     files.push(file);

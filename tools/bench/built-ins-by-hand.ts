@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../src/base/json.ts';
 
 /**
  * What the ten built-ins of the bench do with the settings given there, written out for these events and nothing else: the
- * code that somebody would write who needs just this. Null: dropped.
+ * code that a user would write for exactly this purpose. Null: dropped.
  */
 export function transformByHand(event: TransformEvent): TransformEvent | null {
   const { properties } = event;

@@ -44,7 +44,7 @@ export interface StageFigures {
   readonly diskBytes: number;
 }
 
-/** A whole run, export to report, in a service of its own. */
+/** Runs a whole import, export to report, in a separate service. */
 export async function measureImport(asked: ImportBenchRun): Promise<ImportFigures> {
   const dir = benchDataDir();
   mkdirSync(join(dir.path, 'import-files'));

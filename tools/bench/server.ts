@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url))
 export const benchProjectKey = 'phc_benchProjectKey0123456789';
 export const benchPersonalKey = 'phx_benchPersonalKey0123456789';
 
-/** The real program on a data directory of its own, as `npm start` runs it. */
+/** Starts the real program on its own data directory, as `npm start` does. */
 export interface MillraceProcess {
   readonly pid: number;
   readonly url: string;

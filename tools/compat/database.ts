@@ -11,7 +11,7 @@ export interface TrialTls {
   readonly cert: string;
 }
 
-/** Prepares the server at `url` for plugins that import from a table; undefined: there is none. */
+/** Prepares the server at `url` for plugins that import from a table; `undefined` without a server. */
 export async function prepareDatabase(url: string | undefined, tls: TrialTls): Promise<TrialDatabase | undefined> {
   if (url === undefined || url === '') return undefined;
   const client = new Client({ connectionString: url });

@@ -69,7 +69,7 @@ const samples: readonly (readonly [event: string, distinctId: string, properties
     { ...page, $event_type: 'click', $elements: [{ tag_name: 'a', text: 'Buy', attributes: { attr__id: 'buy' } }] },
   ],
   [
-    'odd types',
+    'unusual types',
     'u4',
     {
       odd_null: null,
@@ -79,7 +79,7 @@ const samples: readonly (readonly [event: string, distinctId: string, properties
       odd_flag: false,
       odd_empty: {},
       '': 'no name',
-      $set: { odd: [null] },
+      $set: { unusual: [null] },
     },
   ],
   ['$groupidentify', 'u2', { $group_type: 'company', $group_key: 'ace', $group_set: { name: 'Ace', seats: 3 } }],

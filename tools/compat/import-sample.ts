@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url))
 const run = promisify(execFile);
 const minutesMax = 5;
 
-/** A file that somebody published, and how it is imported. */
+/** A published file, and how it is imported. */
 export interface Sample {
   readonly tool: string;
   readonly format: string;
@@ -40,7 +40,7 @@ export interface SampleResult {
   readonly verdict: ReportResult['verdict'] | 'refused';
   readonly records: number;
   readonly skipped: number;
-  /** Why they were left out on purpose. */
+  /** Why they were skipped on purpose. */
   readonly skippedFor: readonly string[];
   readonly events: number;
   /** Of these: they join two ids, and formats add them. */
@@ -112,7 +112,7 @@ function refusalOf(said: string): string {
     return [advice === undefined ? message : `${message}: ${advice}`];
   });
   const [last = ''] = lines.slice(-1);
-  const sentence = last.replace(/^error: /, '').replace(/ \(in \w+; the same command goes on: .*$/, '');
+  const sentence = last.replace(/^error: /, '').replace(/ \(in \w+; .*$/, '');
   return withoutPlaces(problems.length > 0 ? problems.join('; ') : sentence);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Imports sample files that other people published, each with the real command into a project of its own of the real service:
+ * Imports published sample files, each with the real command into a separate project of the real service:
  * `node tools/compat/imports.ts FOLDER [--only WORD | --write]`.
  *
  * FOLDER holds `index.json`, a list of samples (see `Sample`), and the files that it names. Prints the table that stands in

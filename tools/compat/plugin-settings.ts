@@ -26,7 +26,7 @@ export function trialSettings(name: string, database: TrialDatabase | undefined)
     clusterPort: database?.port ?? '5439',
     dbName: 'postgres',
     tableName: 'posthog_event',
-    dbUsername: database?.user ?? 'nobody',
+    dbUsername: database?.user ?? 'unknown',
     dbPassword: 'none',
   };
   const ofDatabase: Record<string, TrialSettings> = {

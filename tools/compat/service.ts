@@ -7,7 +7,7 @@ import { freePort } from '../with-server.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
-/** The real program on a data directory of its own. */
+/** Starts the real program on its own data directory. */
 export interface Service extends AsyncDisposable {
   readonly url: string;
   /** A personal API key of everything. */

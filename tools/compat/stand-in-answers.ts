@@ -1,4 +1,4 @@
-/** What the stand-in says in the name of other services: as little as plugins need to go on. */
+/** Responses of the stand-in in the name of other services: as little as plugins need to continue. */
 export interface StandInRequest {
   readonly host: string;
   readonly method: string;

@@ -11,7 +11,7 @@ import { sampleEvents, type SampleEvent } from './events.ts';
 import type { TrialSettings } from './plugin-settings.ts';
 import { delay, type Service } from './service.ts';
 
-/** What became of a published plugin. */
+/** The result for a published plugin. */
 export interface Trial {
   /** Folder, or `npm:NAME`. */
   readonly source: string;
@@ -79,7 +79,7 @@ export async function storePlain(service: Service): Promise<readonly string[]> {
 }
 
 /**
- * Installs a plugin as a user does, in a project of its own: sets it up, enables it, sends events, and runs its jobs and
+ * Installs a plugin as a user does, in a separate project: sets it up, enables it, sends events, and runs its jobs and
  * scheduled tasks once.
  */
 export async function tryPlugin(service: Service, source: string, { settingsOf, plain }: TrialOptions): Promise<Trial> {
@@ -121,7 +121,7 @@ export async function tryPlugin(service: Service, source: string, { settingsOf, 
   }
 }
 
-/** A plugin of the same name and version as another one gets a name of its own. */
+/** A plugin with the same name and version as another one gets a different name. */
 async function install(service: Service, source: string): Promise<PluginRecord> {
   try {
     return await installAs(service, source, {});

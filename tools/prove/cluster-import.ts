@@ -1,7 +1,7 @@
 /**
  * Proves that an import is exact on several processes of which one is killed again and again:
  * `npm run prove -- cluster-import [--records 1000000] [--every 10] [--seed 1]`, with the servers of KAFKA_BROKERS, DATABASE_URL,
- * CLICKHOUSE_URL and BUCKET_ENDPOINT. With servers of its own:
+ * CLICKHOUSE_URL and BUCKET_ENDPOINT. With its own servers:
  *
  *   node tools/with-clickhouse.ts -- node tools/with-kafka.ts -- node tools/with-postgres.ts -- \
  *     node tools/with-bucket.ts -- npm run prove -- cluster-import
@@ -171,7 +171,7 @@ async function killUntilDone(to: string): Promise<{ readonly run: Run; readonly 
   for (let nextKill = performance.now() + seconds * 1000; ; await delay(250)) {
     const run = await call<Run>('GET', to);
     if (run.state === 'completed') return { run, kills: hit };
-    if (run.state === 'failed') throw new Error(`expected the run to go on, it failed: ${run.reason}`);
+    if (run.state === 'failed') throw new Error(`expected the run to continue, it failed: ${run.reason}`);
     if (performance.now() - started > minutesMax * 60_000) throw new Error(`not done in ${minutesMax} minutes`);
     if (performance.now() < nextKill) continue;
     // On a busy machine a start may take longer than that: then the next kill comes at once.

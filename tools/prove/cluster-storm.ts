@@ -9,7 +9,7 @@
  * so many seconds. Most pipelines that are stopped are stopped within the transaction that says where a range of the log ends, until
  * another has their slot. One project is spread over several slots. Afterwards events, persons, groups and usage must be the same,
  * plugins must have kept what follows from the log, and no range of the log may have been stored with two ends. With --without-fence
- * processes go on writing after they have lost their slot; a difference is then what is expected, and the exit code is 0 when there was
+ * processes keep writing after they have lost their slot; a difference is then expected, and the exit code is 0 when there was
  * one in some round.
  *
  * Real: the program, Kafka (a JDK 17 and mvn are needed), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket a stand-in.
@@ -39,7 +39,7 @@ const started = performance.now();
 const fence = !values['without-fence'];
 const saidMax = 400;
 const rounds = Number(values.rounds);
-// What it started ends with it, also when it is told to end.
+// Child processes end with this one, also on a signal.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 process.exitCode = await main();

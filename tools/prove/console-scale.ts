@@ -1,7 +1,7 @@
 /**
  * Proves that the console stays quick with much in it: `npm run prove -- console-scale [options]`.
  *
- * A service of its own is filled with a year of events, configs, runs and warnings. Then every page is opened in Chromium: how long
+ * A separate service is filled with a year of events, configs, runs and warnings. Then every page is opened in Chromium: how long
  * until its first row is there and a click is answered, what scrolling costs, and how much memory the live page takes while events
  * keep coming. Needs Chromium and Linux. With `--dir` the filled directory stays there and is used again.
  */

@@ -12,7 +12,7 @@
  *
  * Runs follow one another, since who owns an event that two of them bring, and which of two links comes first, is decided by arrival. So
  * events that a run brings, too, come live before all runs. Live events that come meanwhile, whenever a kill lets them, are of people of
- * the exports and set properties of their own, which are decided by the time of the event. Linux only.
+ * the exports and set separate properties, which are decided by the time of the event. Linux only.
  */
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -2,7 +2,7 @@
  * Proves that an import is exact, however often it is killed: `npm run prove -- imports <format> [records] [kills] [victim]`.
  *
  * A generated export with planted faults is imported by the command line into a service. While it runs, kill -9 hits the
- * `victim` (importer, target or both) at random points and it is started again. `victim` restless: nobody is killed, but what
+ * `victim` (importer, target or both) at random points and it is started again. `victim` restless: nothing is killed, but what
  * stands before the service answers 429, 503, 413 and resets at random, before and after passing a request on. In the end the
  * stored set is compared with the set that the format makes of the file, as (uuid, event, distinct_id, timestamp).
  */

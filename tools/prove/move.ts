@@ -234,7 +234,7 @@ async function moveWithKills(args: readonly string[], dataDir: string): Promise<
     const [code] = await gone;
     clearTimeout(timer);
     if (code === 0) return { killed, report: JSON.parse(out) as Report };
-    if (code !== null) throw new Error(`expected the move to go on, it ended with code ${code}`);
+    if (code !== null) throw new Error(`expected the move to continue, it ended with code ${code}`);
     killed += 1;
     say(`killed after ${(lives / 1000).toFixed(1)} s`);
   }

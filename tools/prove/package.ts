@@ -1,5 +1,5 @@
 /**
- * Installs the package as somebody does who has nothing but npm, and uses it: `npm run prove -- package [--node <program>]…`.
+ * Installs the package as a user with nothing but npm does, and uses it: `npm run prove -- package [--node <program>]…`.
  *
  * `npm pack` makes the package; for each Node (default: the one that runs this, and the one on the PATH outside of node_modules) it is
  * installed in an empty directory with npm, which brings the dependencies from the registry. Then it serves, takes an event,

@@ -10,7 +10,7 @@ const readyMsMax = 120_000;
 /** Of the first project of a service that is proved. */
 export const provedKeys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
 
-/** A service on a data directory of its own, in a process of its own. */
+/** Starts a service on its own data directory in a separate process. */
 export interface ProvedService {
   readonly url: string;
   readonly dataDir: string;

@@ -82,7 +82,7 @@ function show(cell: Cell | undefined): void {
   if (wrong.length > 0) process.exitCode = 1;
 }
 
-/** One generation and one service for all numbers of threads, each with a project of its own. */
+/** One generation and one service for all numbers of threads, each with a separate project. */
 async function prove(format: string, seed: number, cells: readonly { threads: string; cell: string }[]): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'millrace-prove-real-'));
   const {

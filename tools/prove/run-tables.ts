@@ -41,7 +41,7 @@ try {
 
 /** Answers how many of the kills interrupted the run. */
 async function proveRun(run: RunRef, kills: number): Promise<number> {
-  // An engine of its own for each run: a supervisor waits longer after each kill.
+  // A separate engine for each run: a supervisor waits longer after each kill.
   const chdb = await tempChdb({}, root);
   try {
     const rows = segmentsOf(run);

@@ -47,7 +47,7 @@ const numbers = values.pipelines.split(',').map(Number);
 const shareMs = 300_000;
 const figures = new URL('../../docs/guides/capacity.json', import.meta.url);
 const started = performance.now();
-// What it started ends with it, also when it is told to end.
+// Child processes end with this one, also on a signal.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 /** Backlogs, and what comes steadily: windows of tens of thousands of events, of hundreds and of a few. */

@@ -15,7 +15,7 @@ import { startService } from '../compat/service.ts';
 
 const version = '4.32.5';
 const document = fileURLToPath(new URL('../../docs/reference/openapi.json', import.meta.url));
-/** What an answer must be. Whether odd requests are refused is no matter here: the API takes numbers as text, and the like. */
+/** Rules for responses. Whether unusual requests are refused does not matter here: the API accepts numbers as text, for example. */
 const checks = [
   'not_a_server_error',
   'status_code_conformance',

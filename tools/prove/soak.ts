@@ -42,7 +42,7 @@ const transformation = `
     event.properties.seen = true;
     return event;
   }`;
-// What it started ends with it, also when it is told to end.
+// Child processes end with this one, also on a signal.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const dir = await mkdtemp(join(tmpdir(), 'millrace-soak-'));

@@ -28,7 +28,7 @@ const { values } = parseArgs({
 const [rounds, every, seed] = [Number(values.rounds), Number(values.every), Number(values.seed)];
 const started = performance.now();
 const shownMax = 50;
-// What it started ends with it, also when it is told to end.
+// Child processes end with this one, also on a signal.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const dir = values.dir ?? (await mkdtemp(join(tmpdir(), 'millrace-storm-')));

@@ -64,7 +64,7 @@ function events(): string[] {
         [code('batch'), 'The events. An array without an object around it, and a single event, are taken as well.'],
         [
           code('historical_migration'),
-          'History: events go into a lane of their own, their times are taken exactly, and they are metered apart. Counts at the root alone.',
+          'History: events use a separate lane, their times are kept exactly, and they are metered separately. Only valid at the root.',
         ],
         [
           code('sent_at'),
@@ -98,7 +98,7 @@ function bodies(): string[] {
     '## Bodies',
     'A body is read for what it is, whatever its `Content-Type` says.',
     table(
-      ['Form', 'How it is told'],
+      ['Form', 'How it is recognised'],
       [
         [
           'JSON',
@@ -223,7 +223,7 @@ function v1(): string[] {
 function startup(): string[] {
   return [
     '## What libraries ask for at their start',
-    'Flags, surveys and recordings are not this service’s work: the answers say that there are none, so that libraries start and send.',
+    'Flags, surveys and recordings are not this service’s work: the responses are empty, so that libraries start and send.',
     table(
       ['Path', 'Answer'],
       [

@@ -12,7 +12,7 @@ export function openApiDocument(): string {
     throw new Error('expected no work to be done while the API is only described');
   };
   const routes = apiRoutes({
-    // Opens with its first query, and there is none.
+    // Opened by the first query, which never comes.
     db: openSqlite('never-opened.sqlite'),
     store: { insertBatch: unused, deleteRun: unused, query: unused, health: unused, close: unused },
     ingest: { accept: unused },

@@ -100,8 +100,8 @@ export function testLogs(open: OpenStore): void {
     it('secrets are removed, long lines truncated, and characters that stores refuse replaced', async () => {
       logs.add(7, 1, line(`key=s3cret ${'x'.repeat(10_000)}`), (text) => text.replaceAll('s3cret', '***'));
       add('a\u0000b\ud800');
-      const [odd, long] = await messages();
-      expect(odd).toBe('a\ufffdb\ufffd');
+      const [unusual, long] = await messages();
+      expect(unusual).toBe('a\ufffdb\ufffd');
       expect(long).toHaveLength(8192);
       expect(long?.startsWith('key=*** xxx')).toBe(true);
     });

@@ -57,7 +57,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
           return [taken, skipped];
         }, patient)
         .toEqual([2, { rate: { stored: 8, dropped: 3 }, slow: {} }]);
-      // The readers of one process are none of its own business elsewhere.
+      // Readers of one process do not concern the others.
       expect(near.watches().filter(({ elsewhere }) => elsewhere === true)).toEqual([]);
       close();
       await expect.poll(() => far.watches(), patient).toEqual([]);

@@ -130,20 +130,20 @@ function dirtyHit(draw: Draw, cells: Cells, hasUser: boolean): DirtyRecord {
       };
     default: {
       const future = { post_cust_hit_time_gmt: '32503680000', hit_time_gmt: '32503680000', date_time: '' };
-      const nobody = { post_evar7: '', post_visid_high: '0', post_visid_low: '0', mcvisid: '' };
-      return { text: lineOf(columns, { ...cells, ...(hasUser ? future : nobody) }), expected: rejected };
+      const anonymous = { post_evar7: '', post_visid_high: '0', post_visid_low: '0', mcvisid: '' };
+      return { text: lineOf(columns, { ...cells, ...(hasUser ? future : anonymous) }), expected: rejected };
     }
   }
 }
 
-/** Before its last column. What ends with a backslash would go on in the next line. */
+/** Before its last column. A trailing backslash would continue in the next line. */
 function cut(draw: Draw, text: string): string {
   return text.slice(0, 1 + draw.int(text.lastIndexOf('\t') - 1)).replace(/[\\\n]+$/, '');
 }
 
 interface Ids {
   readonly cells: Cells;
-  /** A visitor, of whom the user may not be known. */
+  /** A visitor whose user may be unknown. */
   readonly visitor: string;
   readonly isKnown: boolean;
 }
@@ -170,7 +170,7 @@ function drawIds(draw: Draw, { user, device }: Who): Ids {
   };
 }
 
-/** Times in GMT, of which 0 is none; else the clock of the suite, here in UTC. */
+/** Times in GMT, where 0 means missing; otherwise the clock of the suite, here UTC. */
 function drawClocks(draw: Draw): { readonly cells: Cells; readonly ms: number } {
   const seconds = drawSeconds(draw);
   const [own, other] = [String(seconds), '1600000000'];

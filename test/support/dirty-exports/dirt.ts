@@ -25,7 +25,7 @@ export function drawProbe(draw: Draw, n: number): Probe {
   return draw.chance(0.33) ? draw.pick(probes) : [String(n), String(n)];
 }
 
-/** Ids that mean nobody. */
+/** Ids that identify no person. */
 export const nobodies: readonly string[] = ['null', 'undefined', 'NONE', 'anonymous', 'Guest', 'n/a', 'unknown', 'nil'];
 
 /** Of events: plain ones, spaces, other scripts, half of a pair, the longest that is stored. `[written as JSON, stored]`. */

@@ -1,6 +1,6 @@
 /**
- * Records as real exports hold them, each with what an import has to make of it. Whoever makes a record knows that; nothing here asks
- * the readers or the check.
+ * Records as in real exports, each with the result that an import must have. The maker of a record states that; nothing here uses the
+ * readers or the check.
  */
 export interface DirtyRecord {
   /** A line of the export, without its end. */
@@ -27,7 +27,7 @@ export interface Said {
   readonly event: ExpectedEvent;
 }
 
-/** A record that has no event of its own: skipped, unless it is the latest of a day that says so. */
+/** A record without its own event: skipped, unless it is the latest of a day that says so. */
 export interface SaidRecord {
   readonly is: 'said';
   readonly says: readonly Said[];
@@ -60,7 +60,7 @@ export interface ExpectedEvent {
   readonly identity: string;
   /** The record has no id: its `identity` is its content, and the n-th one of a file is the same event as the n-th one of any other. */
   readonly isCounted?: boolean;
-  /** Its id means nobody: no person comes of it. */
+  /** Its id identifies no person. */
   readonly isNobodys?: boolean;
   /** It sets the property `latest` of its person to `ms`, and `initial_first` unless there is an earlier one. */
   readonly setsTime?: boolean;

@@ -29,7 +29,7 @@ interface Row {
   readonly heapId: string;
   /** What the customer calls the user. */
   readonly identity: string | undefined;
-  /** The same as it is stored; undefined: it names nobody. */
+  /** The same as stored; `undefined` if it identifies no person. */
   readonly known: string | undefined;
 }
 

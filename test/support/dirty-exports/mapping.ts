@@ -91,7 +91,7 @@ function asJson(draw: Draw, row: Row): string {
   return `{${members.join(',')}${more}}`;
 }
 
-/** Quoted where need be, and sometimes where there is none. */
+/** Quoted where necessary, and sometimes where not. */
 function asCsv(draw: Draw, row: Row): string {
   return mappingColumns
     .map((column) => {

@@ -5,7 +5,7 @@ import { drawTime, drawWho, type Who } from './people.ts';
 import { withRepeats } from './repeats.ts';
 import { aheadSeconds, type ClockChange } from './wall-clock.ts';
 
-/** Visits of Live.getLastVisitsDetails, a line each. `silent`: the zone of visits that say nothing of it; left out: there are none. */
+/** Visits of Live.getLastVisitsDetails, one per line. `silent`: the zone of visits that state none; by default there are no such visits. */
 export const matomoRecords = (silent?: string): MakeRecords => withRepeats((draw, n) => drawRecord(draw, n, silent));
 
 /** Its zone, and nights in which its clocks change. */

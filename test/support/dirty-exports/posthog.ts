@@ -113,7 +113,7 @@ function kindOf(draw: Draw, device: string, user: string | undefined): Kind {
   const before = `before-${user ?? ''}`.slice(0, 100);
   if (user !== undefined && kind < 18) return named('$create_alias', `"alias":${JSON.stringify(before)},`, before);
   if (user !== undefined && kind < 20) return named('$merge_dangerously', `"alias":${JSON.stringify(before)},`, before);
-  // An id that means nobody ties nothing.
+  // An id that identifies no person links nothing.
   if (kind < 22) return named('$identify', `"$anon_distinct_id":"${draw.pick(nobodies)}",`);
   if (kind < 24)
     return named('$groupidentify', '"$group_type":"company","$group_key":"acme","$group_set":{"seats":3},');

@@ -1,7 +1,7 @@
 import { createDraw, type Draw } from '../draw.ts';
 import type { DirtyRecord, MakeRecords } from './dirty-record.ts';
 
-/** Some records come again, as overlapping downloads have it. `again`: what becomes of such a record then; default: the same. */
+/** Some records are repeated, as in overlapping downloads. `again`: the outcome for the repeated record; default: the same. */
 export function withRepeats(
   make: (draw: Draw, n: number) => DirtyRecord,
   again: (draw: Draw, record: DirtyRecord) => DirtyRecord = (_, record) => record,

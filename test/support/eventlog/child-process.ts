@@ -1,7 +1,7 @@
 /**
- * A process of its own for the tests that kill it or take its disk away. Arguments: DIR MODE COMMITTED.
+ * A separate process for the tests that kill it or take its disk away. Arguments: DIR MODE COMMITTED.
  * Appends to the live lane and prints one line per answer: `ack SEQ NAME`, `fail ERROR NAME`, `committed SEQ`.
- * Modes: `append` goes on for ever with 8 writers and a consumer; `first-failure` ends itself (kill -9) at the first
+ * Modes: `append` runs for ever with 8 writers and a consumer; `first-failure` ends itself (kill -9) at the first
  * rejected append, with one writer; `close` closes while it waits; `disk-full` plays through a full disk, with a file
  * DIR/../ballast to make room.
  */
@@ -79,13 +79,13 @@ async function throughDiskFull(): Promise<void> {
   rmSync(join(dirname(dir), 'ballast'));
   say(`room ${await appendOne('room')}`);
   await readable(0);
-  // Full again, and this time nobody makes room but the consumer.
+  // Full again, and now only the consumer makes room.
   for (let n = 0; await appendOne(`b${n}`); n += 1);
   const last = (await reader.read('live', 0, noLimits)).at(-1)?.seq ?? 0;
   reader.commit('live', last);
   let drained = false;
   for (let n = 0; n < 40 && !drained; n += 1) {
-    // As a consumer does, which lets go of files that are gone.
+    // Like a consumer, which closes deleted files.
     await reader.waitForAppend(50);
     drained = await appendOne(`c${n}`);
   }

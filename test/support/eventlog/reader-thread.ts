@@ -1,4 +1,4 @@
-/** A thread of its own for a test: reads the live lane up to `wanted` records, commits them and posts their seqs. */
+/** A separate thread for a test: reads the live lane up to `wanted` records, commits them and posts their seqs. */
 import { workerData, type MessagePort } from 'node:worker_threads';
 import { noLimits } from '../../conformance/event-log/event-log.ts';
 import { openSqliteLogReader } from '../../../src/log/sqlite/reader.ts';

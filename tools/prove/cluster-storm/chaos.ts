@@ -23,7 +23,7 @@ export interface ChaosOptions {
 
 /**
  * Short of a lease of a slot; beyond it, so that a process wakes up that has lost what it worked on; and, for one that was hit inside
- * a transaction, so far beyond that another has begun on its slot and has computed a window of its own, or until that one waits for
+ * a transaction, so far beyond that another has begun on its slot and has computed its own window, or until that one waits for
  * it: only without the fence can it have come so far.
  */
 const naps = { short: [200, 4000], long: [10_500, 14_000], inside: [30_000, 45_000] } as const;
@@ -31,7 +31,7 @@ const pollMs = 250;
 const aimsMax = 200;
 const aimMs = 15;
 
-/** Random mishaps to random processes, one after the other; stopped ones go on while others happen. */
+/** Causes random faults in random processes, one after the other; paused ones resume while others happen. */
 export function startChaos(
   cluster: StormCluster,
   processes: readonly StormProcess[],
@@ -60,12 +60,12 @@ export function startChaos(
     if (mishap === 'broker') await cluster.broker.restart();
     else if (mishap === 'postgres') cluster.postgres.restart();
     else if (mishap === 'inside') {
-      // Somebody has to be left who takes the slot.
+      // A process must be left to take over the slot.
       const victim = sleepers.awake(pipelines).length > 1 ? await aim() : undefined;
       if (victim === undefined) return undefined;
       sleepers.add(victim, 'inside');
     } else {
-      // Half of all, since nobody else writes what is compared. Who stands still is left to wake up.
+      // Half of all, since no other process writes the compared data. A paused process is left to resume.
       const some = sleepers.awake(draw.chance(0.5) ? pipelines : processes);
       if (some.length === 0) return undefined;
       const victim = draw.pick(some);
@@ -99,7 +99,7 @@ function createSleepers(draw: Draw, isAwaited: ChaosOptions['isAwaited'], over: 
   const napping = new Map<StormProcess, Promise<void>>();
   return {
     awake: (some: readonly StormProcess[]): StormProcess[] => some.filter((each) => !napping.has(each)),
-    /** One that was stopped, to go on after a while. */
+    /** A paused process, to be resumed later. */
     add: (victim: StormProcess, kind: keyof typeof naps): void => {
       const [min, max] = naps[kind];
       victim.note(kind === 'inside' ? 'SIGSTOP inside a transaction' : 'SIGSTOP');

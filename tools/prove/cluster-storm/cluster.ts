@@ -91,7 +91,7 @@ export async function openStormCluster(options: StormClusterOptions): Promise<St
         MILLRACE_ROLES: role.roles,
         MILLRACE_DATA_DIR: makeDir(dir, role.name),
         MILLRACE_WINDOW_EVENTS_MAX: String(role.windowEvents),
-        // So that its transactions can be told from those of others.
+        // So that its transactions can be distinguished from those of others.
         DATABASE_URL: `${postgres.url}?application_name=${role.name}`,
       };
       const started = await keepRunning(role, { ...env, ...own });
@@ -226,7 +226,7 @@ function shortened(line: string): string {
     const { time, level, msg, err } = JSON.parse(line) as Record<string, string> & { err?: { message: string } };
     return `${time} ${level} ${msg}${err === undefined ? '' : `: ${err.message}`}`;
   } catch {
-    // A word of the program to whoever started it, or a line that came in two pieces.
+    // Output of the program for its starter, or a line that arrived in two pieces.
     return line;
   }
 }

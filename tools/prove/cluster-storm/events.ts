@@ -1,8 +1,8 @@
 /**
  * Events whose end result is the same however often they are sent and however batches of different senders mingle.
  *
- * - Crowd: known to all senders and both lanes. What is set under an id has a name of its own, so that a merge never has to choose
- *   between two values; what is set again goes by the time of the event; who is joined with whom does not depend on the order.
+ * - Crowd: known to all senders and both lanes. Properties set under an id have separate names, so that a merge never has to choose
+ *   between two values; what is set again goes by the time of the event; which ids are merged does not depend on the order.
  * - Circles: a few ids that one sender has to itself, in one lane. What happens to them depends on the order of their events, which is
  *   that in which the sender sends them; a batch that lies in the log twice may change what a merge chose (circleIds).
  */
@@ -54,7 +54,7 @@ interface Size {
 type Make = (event: string, distinctId: string, properties: object) => StormEvent;
 
 /**
- * Of every project about a third is history. Batches have odd sizes, so that windows do not fall in with them. A project that is
+ * Of every project about a third is history. Batches have irregular sizes, so that windows do not align with them. A project that is
  * spread has a crowd alone, since ids of different slots have no order among them.
  */
 export function stormBatches({ seed, projects, events, spread }: StormPlan): StormBatch[] {
@@ -76,12 +76,12 @@ export function stormBatches({ seed, projects, events, spread }: StormPlan): Sto
   return batches;
 }
 
-/** Of those ids the ones to whom the order of events matters. */
+/** Those of the ids for which the order of events matters. */
 export function circleIds(ids: Iterable<string>): string[] {
   return [...ids].filter((id) => id.startsWith(circlePrefix));
 }
 
-/** `circle`: prefix of the ids of its sender; undefined: there are none. */
+/** `circle`: prefix of the ids of its sender; `undefined` without any. */
 function stormEvent(draw: Draw, number: number, size: Size, circle: string | undefined): StormEvent {
   const make: Make = (event, distinct_id, properties) => ({
     event,

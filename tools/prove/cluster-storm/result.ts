@@ -16,7 +16,7 @@ export interface StormResult {
   readonly projects: readonly StormProject[];
   /** `log:lane:from`, each with every end that was inserted. */
   readonly rangesWithTwoEnds: readonly string[];
-  /** Records of the log that nobody has processed when time is up. */
+  /** Records of the log that were not processed when time was up. */
   readonly waiting: number;
   /** Batches that lie in the log twice. */
   readonly repeated: number;

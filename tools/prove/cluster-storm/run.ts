@@ -168,7 +168,7 @@ async function claimsOf(db: Metadata): Promise<number> {
 /** How many records of the log wait when none does, or when time is up. */
 async function untilProcessed(parts: Parts, seconds: number): Promise<number> {
   for (const end = Date.now() + seconds * 1000; ; await sleep(200)) {
-    // In a storm nobody may be there to ask.
+    // In a storm no process may be there to respond.
     const waiting = await waitingRecords(parts).catch(() => undefined);
     if (waiting === 0) return 0;
     if (Date.now() > end) return waiting ?? Number.POSITIVE_INFINITY;

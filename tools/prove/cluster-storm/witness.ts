@@ -20,7 +20,7 @@ export interface LogWitness {
   seq(lane: Lane, slot: number): number;
   /** What the transformation of the project must have kept, `kept {"times":2,"sum":14}`. */
   kept(projectId: number): string[];
-  /** Which records were deleted before they could be read since it was last asked: nobody knows what must have been kept. */
+  /** Records deleted since the last call before they could be read: what must have been kept is then unknown. */
   takeGap(): string | undefined;
   /** Batches of the project that lie in the log once more, and the ids of their events. */
   repeated(projectId: number): { readonly batches: number; readonly ids: ReadonlySet<string> };

@@ -13,7 +13,7 @@ export interface FillSizes {
   readonly people: number;
   /** Transformations and import apps together. */
   readonly configs: number;
-  /** Of import apps, each of a config of its own. */
+  /** Of import apps, each with a separate config. */
   readonly runs: number;
   readonly warnings: number;
 }

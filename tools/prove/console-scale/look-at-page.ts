@@ -20,7 +20,7 @@ export interface PageTimes {
 const settleMs = 700;
 const withinMs = 30_000;
 
-/** Opens the page in a tab of its own, which is closed again. */
+/** Opens the page in a separate tab, which is closed afterwards. */
 export async function lookAtPage(context: BrowserContext, base: string, look: PageLook): Promise<PageTimes> {
   const page = await context.newPage();
   try {

@@ -83,8 +83,8 @@ const longText = 'x'.repeat(450);
 const faults: readonly ((index: number, now: number) => object)[] = [
   (index) => ({ event: 'without an id', distinct_id: '', properties: { index } }),
   (index) => ({ event: longText, distinct_id: `fault-${index}`, properties: { index } }),
-  (index) => ({ event: 'odd properties', distinct_id: `fault-${index}`, properties: [index] }),
-  (index) => ({ event: 'odd time', distinct_id: `fault-${index}`, timestamp: 'never', properties: { index } }),
+  (index) => ({ event: 'invalid properties', distinct_id: `fault-${index}`, properties: [index] }),
+  (index) => ({ event: 'invalid time', distinct_id: `fault-${index}`, timestamp: 'never', properties: { index } }),
   (index) => ({ event: 'long id', distinct_id: `${index}-${longText}`, properties: { index } }),
   (index, now) => ({
     event: 'tomorrow',
@@ -92,7 +92,7 @@ const faults: readonly ((index: number, now: number) => object)[] = [
     timestamp: new Date(now + 2 * dayMs).toISOString(),
     properties: { index },
   }),
-  (index) => ({ event: 'odd flag', distinct_id: `fault-${index}`, properties: { $process_person_profile: 'perhaps' } }),
+  (index) => ({ event: 'invalid flag', distinct_id: `fault-${index}`, properties: { $process_person_profile: 'perhaps' } }),
   (index) => ({ event: '$identify', distinct_id: `fault-${index}`, properties: { $anon_distinct_id: 'anonymous' } }),
   (index) => ({
     event: '$groupidentify',

@@ -22,7 +22,7 @@ interface TraceEvent {
   readonly args?: { readonly name?: string };
 }
 
-/** What the page's main thread does while `run` goes on. */
+/** Records the tasks of the page's main thread during `run`. */
 export async function tasksDuring<Result>(
   browser: Browser,
   page: Page,

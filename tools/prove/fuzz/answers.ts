@@ -10,13 +10,13 @@ export interface Answer {
 
 export interface AnswerReader {
   push(bytes: Buffer): void;
-  /** The next whole answer; undefined: there is none yet. @param method of the request that it answers */
+  /** Returns the next complete response, or `undefined` if it has not arrived. @param method of the request that it answers */
   next(method: string): Answer | undefined;
   /** Bytes that belong to no whole answer. */
   rest(): Buffer;
 }
 
-/** Answers of HTTP/1.1, one after the other. @throws Error when the bytes are none */
+/** Answers of HTTP/1.1, one after the other. @throws Error for other bytes */
 export function createAnswerReader(): AnswerReader {
   let bytes: Buffer = Buffer.alloc(0);
   const next = (method: string): Answer | undefined => {

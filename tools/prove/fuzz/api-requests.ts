@@ -1,5 +1,5 @@
 import type { Draw } from '../../../test/support/draw.ts';
-import { damaged, hostileJson, oddJson } from './odd-json.ts';
+import { damaged, hostileJson, unusualJson } from './unusual-json.ts';
 import type { Operation } from './operations.ts';
 import { wholeRequest, type FuzzRequest, type Headers, type RequestMaker, type World } from './request.ts';
 import { jsonFor, parameterFor } from './schema-value.ts';
@@ -23,7 +23,7 @@ const oddTypes = [
 export const asDocumented: RequestMaker = (draw, world) => call(draw, world, 'api', 0, json, true);
 
 /** Every tenth value something else. */
-export const withUnusualValues: RequestMaker = (draw, world) => call(draw, world, 'api, odd values', 0.1, json, true);
+export const withUnusualValues: RequestMaker = (draw, world) => call(draw, world, 'api, unusual values', 0.1, json, true);
 
 /** Bodies that are broken, deep, long, in other types or encodings than they claim. */
 export const withBrokenBody: RequestMaker = (draw, world) => {
@@ -32,7 +32,7 @@ export const withBrokenBody: RequestMaker = (draw, world) => {
   const body = draw.pick([
     () => damaged(draw, good),
     () => Buffer.from(hostileJson(draw)),
-    () => Buffer.from(oddJson(draw)),
+    () => Buffer.from(unusualJson(draw)),
     () => Buffer.from(good.toString(), 'utf16le'),
     () => Buffer.alloc(0),
   ])();
@@ -49,7 +49,7 @@ export const withBrokenBody: RequestMaker = (draw, world) => {
   });
 };
 
-/** Without a key, with one that is none, with the public one; in headers, query and body. */
+/** Without a key, with an invalid one, with the public one; in headers, query and body. */
 export const withoutAccess: RequestMaker = (draw, world) => {
   const keys = ['', 'phx_wrong', world.targetToken, 'é', 'x'.repeat(3000), "' OR 1=1"];
   const schemes = ['Bearer ', 'bearer', 'Basic ', 'Bearer  ', 'Token ', ''];
@@ -59,7 +59,7 @@ export const withoutAccess: RequestMaker = (draw, world) => {
       ? [['Cookie', `millrace_session=${draw.pick(keys)}`]]
       : [['Authorization', draw.pick(schemes) + draw.pick(keys)]];
   const refused = call(draw, world, 'api, without access', 0, [...headers, ...json], false);
-  // Nobody without a key may be told anything else.
+  // Without a key no other response is allowed.
   return { ...refused, statuses: new Set([400, 401, 403, 404, 413, 415, 429]) };
 };
 
@@ -85,7 +85,7 @@ function call(
   draw: Draw,
   world: World,
   kind: string,
-  oddShare: number,
+  unusualShare: number,
   headers: Headers,
   access: boolean,
 ): FuzzRequest {
@@ -94,11 +94,11 @@ function call(
   return wholeRequest(world, {
     kind,
     method,
-    target: targetOf(draw, world, operation, oddShare),
+    target: targetOf(draw, world, operation, unusualShare),
     headers: access ? [...authorized(world), ...headers] : headers,
-    body: body === undefined ? undefined : Buffer.from(jsonFor(draw, world, body, oddShare)),
-    // An odd value in a path makes it another path.
-    ...(oddShare === 0 ? { statuses } : {}),
+    body: body === undefined ? undefined : Buffer.from(jsonFor(draw, world, body, unusualShare)),
+    // An unusual value in a path makes it another path.
+    ...(unusualShare === 0 ? { statuses } : {}),
   });
 }
 
@@ -119,15 +119,15 @@ function endsTheRun({ method, path }: Operation): boolean {
   return method === 'DELETE' && path === '/api/projects/{project_id}';
 }
 
-function targetOf(draw: Draw, world: World, { path, parameters }: Operation, oddShare: number): string {
+function targetOf(draw: Draw, world: World, { path, parameters }: Operation, unusualShare: number): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
     const parameter = parameters.find((each) => each.in === 'path' && each.name === name);
-    const text = parameter === undefined ? '1' : parameterFor(draw, world, parameter, oddShare);
+    const text = parameter === undefined ? '1' : parameterFor(draw, world, parameter, unusualShare);
     return encodeURIComponent(text);
   });
   const query = parameters
     .filter((each) => each.in === 'query' && (each.required === true || draw.chance(0.25)))
-    .map((each) => `${each.name}=${encodeURIComponent(parameterFor(draw, world, each, oddShare))}`);
+    .map((each) => `${each.name}=${encodeURIComponent(parameterFor(draw, world, each, unusualShare))}`);
   const slash = draw.chance(0.3) ? '/' : '';
   return filled + slash + (query.length > 0 ? `?${query.join('&')}` : '');
 }

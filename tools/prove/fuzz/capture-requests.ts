@@ -1,7 +1,7 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import type { Draw } from '../../../test/support/draw.ts';
 import { capturePaths, captureV1Path } from '../../../src/wire/contract/capture.ts';
-import { damaged, hostileJson, oddJson } from './odd-json.ts';
+import { damaged, hostileJson, unusualJson } from './unusual-json.ts';
 import { wholeRequest, type FuzzRequest, type Headers, type RequestMaker, type World } from './request.ts';
 
 const names = [
@@ -43,7 +43,7 @@ export const goodEvent: RequestMaker = (draw, world) => {
   });
 };
 
-/** Events with odd values, in every form and compression that client libraries send. */
+/** Events with unusual values, in every form and compression that client libraries send. */
 export const oddEvents: RequestMaker = (draw, world) => sent(draw, world, 'capture', Buffer.from(bodyOf(draw, world)));
 
 /** The same, damaged before or after it was packed. */
@@ -89,7 +89,7 @@ export const bombs: RequestMaker = (draw, world) => {
 /** Headers and queries that say something else than the body, or nothing that there is. */
 export const oddHeaders: RequestMaker = (draw, world) => {
   const { bytes, encoding } = packed(draw, Buffer.from(bodyOf(draw, world)));
-  const odd = [
+  const unusual = [
     '',
     'x',
     'gzip, gzip',
@@ -119,7 +119,7 @@ export const oddHeaders: RequestMaker = (draw, world) => {
       'Accept-Encoding',
       'Access-Control-Request-Headers',
     ]),
-    draw.chance(0.4) ? encoding : draw.pick(odd),
+    draw.chance(0.4) ? encoding : draw.pick(unusual),
   ]);
   const query = draw.pick([
     '',
@@ -136,7 +136,7 @@ export const oddHeaders: RequestMaker = (draw, world) => {
   const method = draw.pick(['POST', 'POST', 'GET', 'OPTIONS', 'HEAD', 'PUT']);
   const target = pathOf(draw) + query;
   return wholeRequest(world, {
-    kind: 'capture, odd headers',
+    kind: 'capture, unusual headers',
     method,
     target,
     headers,
@@ -229,10 +229,10 @@ function pathOf(draw: Draw): string {
 
 /** One event, an array of them, a batch, people as Mixpanel's ancestors sent them. */
 function bodyOf(draw: Draw, world: World): string {
-  const token = draw.chance(0.93) ? JSON.stringify(world.targetToken) : oddJson(draw, 1);
+  const token = draw.chance(0.93) ? JSON.stringify(world.targetToken) : unusualJson(draw, 1);
   const events = Array.from({ length: 1 + draw.int(3) }, () => eventOf(draw));
   const history = draw.chance(0.1) ? ',"historical_migration":true' : '';
-  const sentAt = draw.chance(0.2) ? `,"sent_at":${draw.chance(0.5) ? '"2026-01-31T10:00:00Z"' : oddJson(draw, 1)}` : '';
+  const sentAt = draw.chance(0.2) ? `,"sent_at":${draw.chance(0.5) ? '"2026-01-31T10:00:00Z"' : unusualJson(draw, 1)}` : '';
   switch (draw.int(5)) {
     case 0:
       return `[${events.map((event) => `{"token":${token},${event.slice(1)}`).join(',')}]`;
@@ -248,10 +248,10 @@ function bodyOf(draw: Draw, world: World): string {
 function eventOf(draw: Draw): string {
   const members = [`"event":${nameOf(draw)}`, `"distinct_id":${idOf(draw)}`];
   if (draw.chance(0.7)) members.push(`"properties":${propertiesOf(draw)}`);
-  if (draw.chance(0.4)) members.push(`"uuid":${draw.chance(0.8) ? `"${draw.uuid()}"` : oddJson(draw, 1)}`);
-  if (draw.chance(0.4)) members.push(`"timestamp":${draw.chance(0.6) ? timeOf(draw) : oddJson(draw, 1)}`);
-  if (draw.chance(0.1)) members.push(`"offset":${oddJson(draw, 0)}`);
-  if (draw.chance(0.1)) members.push(`"$set":${oddJson(draw, 2)}`);
+  if (draw.chance(0.4)) members.push(`"uuid":${draw.chance(0.8) ? `"${draw.uuid()}"` : unusualJson(draw, 1)}`);
+  if (draw.chance(0.4)) members.push(`"timestamp":${draw.chance(0.6) ? timeOf(draw) : unusualJson(draw, 1)}`);
+  if (draw.chance(0.1)) members.push(`"offset":${unusualJson(draw, 0)}`);
+  if (draw.chance(0.1)) members.push(`"$set":${unusualJson(draw, 2)}`);
   if (draw.chance(0.04)) members.shift();
   return `{${members.join(',')}}`;
 }
@@ -262,17 +262,17 @@ function timeOf(draw: Draw): string {
 }
 
 function nameOf(draw: Draw): string {
-  return draw.chance(0.9) ? JSON.stringify(draw.pick(names)) : oddJson(draw, 1);
+  return draw.chance(0.9) ? JSON.stringify(draw.pick(names)) : unusualJson(draw, 1);
 }
 
 function idOf(draw: Draw): string {
-  return draw.chance(0.9) ? `"u${draw.int(500)}"` : oddJson(draw, 1);
+  return draw.chance(0.9) ? `"u${draw.int(500)}"` : unusualJson(draw, 1);
 }
 
 function propertiesOf(draw: Draw): string {
-  const members = Array.from({ length: draw.int(5) }, (_, n) => `"p${n}":${oddJson(draw, 3)}`);
-  if (draw.chance(0.1)) members.push(`"$set":{"plan":${oddJson(draw, 2)}}`);
-  if (draw.chance(0.05)) members.push(`"$groups":{"company":${oddJson(draw, 1)}}`);
+  const members = Array.from({ length: draw.int(5) }, (_, n) => `"p${n}":${unusualJson(draw, 3)}`);
+  if (draw.chance(0.1)) members.push(`"$set":{"plan":${unusualJson(draw, 2)}}`);
+  if (draw.chance(0.05)) members.push(`"$groups":{"company":${unusualJson(draw, 1)}}`);
   if (draw.chance(0.03)) members.push(`"alias":${idOf(draw)}`);
-  return draw.chance(0.97) ? `{${members.join(',')}}` : oddJson(draw, 2);
+  return draw.chance(0.97) ? `{${members.join(',')}}` : unusualJson(draw, 2);
 }

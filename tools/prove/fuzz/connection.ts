@@ -118,7 +118,7 @@ function woken(limitMs: number, wakeBy: (then: () => void) => void): Promise<voi
   });
 }
 
-/** A request without a clear end, on a connection of its own, which the service has to close. */
+/** Sends a request without a clear end on a separate connection, which the service must close. */
 export async function sendAlone(port: number, { number, request }: Numbered, limitMs: number): Promise<Exchange> {
   const started = performance.now();
   const socket = connect({ host: '127.0.0.1', port, noDelay: true, allowHalfOpen: true });

@@ -2,7 +2,7 @@ import { readOperations } from './operations.ts';
 import type { World } from './request.ts';
 import { startService, type Service } from '../../compat/service.ts';
 
-/** Small limits, so that small bodies reach them; nobody waits longer than two seconds for a body. */
+/** Small limits, so that small bodies reach them; no request waits longer than two seconds for a body. */
 const limits = {
   MILLRACE_CAPTURE_BODY_BYTES_MAX: '262144',
   MILLRACE_CAPTURE_INFLATED_BYTES_MAX: '2097152',

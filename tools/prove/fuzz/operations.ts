@@ -44,7 +44,7 @@ interface DocumentedOperation {
 
 const documentUrl = new URL('../../../docs/reference/openapi.json', import.meta.url);
 
-/** Of the management API: capture has makers of its own. A live stream has no end to wait for, so it is left out. */
+/** Operations of the management API; capture has separate makers. Live streams are excluded because they have no end. */
 export function readOperations(): Operation[] {
   const { paths } = JSON.parse(readFileSync(documentUrl, 'utf8')) as Document;
   return Object.entries(paths)

@@ -85,7 +85,7 @@ function createNotes(seed: number) {
     if (request.ending !== 'silent' && ms > (slowest?.ms ?? 0)) slowest = exchange;
     if (request.witness !== undefined && status === 200) witnesses.push(request.witness);
     const fault =
-      request.witness !== undefined && status === 503 ? 'a good event was refused for good' : faultOf(exchange);
+      request.witness !== undefined && status === 503 ? 'a valid event was refused permanently' : faultOf(exchange);
     if (fault === undefined) return;
     const sent = JSON.stringify(request.bytes.toString('latin1', 0, 300));
     const told = answer === undefined ? '' : `; ${answer.body.toString('utf8', 0, 300)}`;

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import type { Draw } from '../../../test/support/draw.ts';
 import type { Schema, Parameter } from './operations.ts';
 import type { World } from './request.ts';
-import { oddJson } from './odd-json.ts';
+import { unusualJson } from './unusual-json.ts';
 
-/** Addresses at which nobody answers: what is generated reaches no other machine. */
+/** Addresses where nothing listens: generated requests reach no other machine. */
 const addresses = [
   'http://127.0.0.1:1/x',
   'https://nowhere.invalid/',
@@ -44,13 +44,13 @@ const oddTexts = ['', '0', '-1', '1e3', '99999999999999999999', "'", '%', '\0', 
 
 const matching = new Map<string, readonly string[]>();
 
-/** JSON that the schema permits, mostly; here and there something else in its place, in a share of `oddShare` of the places. */
-export function jsonFor(draw: Draw, world: World, schema: Schema, oddShare: number, name = ''): string {
-  if (draw.chance(oddShare)) return oddJson(draw);
+/** JSON that the schema permits, mostly; here and there something else in its place, in a share of `unusualShare` of the places. */
+export function jsonFor(draw: Draw, world: World, schema: Schema, unusualShare: number, name = ''): string {
+  if (draw.chance(unusualShare)) return unusualJson(draw);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return JSON.stringify(draw.pick(schema.enum));
   const choices = schema.type === undefined ? (schema.anyOf ?? schema.oneOf) : undefined;
-  if (choices !== undefined) return jsonFor(draw, world, draw.pick(choices), oddShare, name);
+  if (choices !== undefined) return jsonFor(draw, world, draw.pick(choices), unusualShare, name);
   switch (schema.type) {
     case 'integer':
     case 'number':
@@ -62,20 +62,20 @@ export function jsonFor(draw: Draw, world: World, schema: Schema, oddShare: numb
     case 'string':
       return JSON.stringify(textFor(draw, schema, name));
     case 'array':
-      return `[${Array.from({ length: draw.int(4) }, () => jsonFor(draw, world, schema.items ?? {}, oddShare)).join(',')}]`;
+      return `[${Array.from({ length: draw.int(4) }, () => jsonFor(draw, world, schema.items ?? {}, unusualShare)).join(',')}]`;
     case 'object':
-      return objectFor(draw, world, schema, oddShare);
+      return objectFor(draw, world, schema, unusualShare);
     default:
-      return oddJson(draw, 2);
+      return unusualJson(draw, 2);
   }
 }
 
-function objectFor(draw: Draw, world: World, schema: Schema, oddShare: number): string {
+function objectFor(draw: Draw, world: World, schema: Schema, unusualShare: number): string {
   const { properties = {}, required = [] } = schema;
   const members = Object.entries(properties)
-    .filter(([name]) => (required.includes(name) ? !draw.chance(oddShare) : draw.chance(0.4)))
-    .map(([name, field]) => `${JSON.stringify(name)}:${jsonFor(draw, world, field, oddShare, name)}`);
-  if (draw.chance(oddShare)) members.push(`${draw.pick(['"__proto__"', '"x"', '"id"'])}:${oddJson(draw)}`);
+    .filter(([name]) => (required.includes(name) ? !draw.chance(unusualShare) : draw.chance(0.4)))
+    .map(([name, field]) => `${JSON.stringify(name)}:${jsonFor(draw, world, field, unusualShare, name)}`);
+  if (draw.chance(unusualShare)) members.push(`${draw.pick(['"__proto__"', '"x"', '"id"'])}:${unusualJson(draw)}`);
   return `{${members.join(',')}}`;
 }
 
@@ -103,9 +103,9 @@ function matchesOf(pattern: string): readonly string[] {
 }
 
 /** The text of a parameter, not yet escaped. Ids are small, so that they often are those of records that are there. */
-export function parameterFor(draw: Draw, world: World, { name, schema }: Parameter, oddShare: number): string {
-  if (name === 'project_id') return draw.chance(oddShare) ? draw.pick(oddTexts) : String(world.playgroundId);
-  if (draw.chance(oddShare)) return draw.pick([...oddTexts, '@current']);
+export function parameterFor(draw: Draw, world: World, { name, schema }: Parameter, unusualShare: number): string {
+  if (name === 'project_id') return draw.chance(unusualShare) ? draw.pick(oddTexts) : String(world.playgroundId);
+  if (draw.chance(unusualShare)) return draw.pick([...oddTexts, '@current']);
   // The first user and the first key are those that make the requests.
   if (name === 'user_id') return String(2 + draw.int(20));
   if (schema.type === 'integer' && !['limit', 'offset'].includes(name)) return String(1 + draw.int(60));

@@ -1,10 +1,10 @@
 import type { Draw } from '../../../test/support/draw.ts';
 import { oddEvents } from './capture-requests.ts';
 import { asDocumented } from './api-requests.ts';
-import { damaged } from './odd-json.ts';
+import { damaged } from './unusual-json.ts';
 import type { Ending, FuzzRequest, RequestMaker, World } from './request.ts';
 
-/** What is no good HTTP: each on a connection of its own, because nobody can say where it ends. */
+/** Invalid HTTP: each on a separate connection, because its end is undefined. */
 
 /** Cut off anywhere: the client ends, waits in silence, or goes away. */
 export const cutOff: RequestMaker = (draw, world) => {
@@ -43,7 +43,7 @@ const lies = [
   ': empty\r\nContent-Length: 20',
 ];
 
-/** Lengths that lie, chunks that are none, heads that never were. */
+/** Wrong lengths, invalid chunks, nonsense heads. */
 export const lyingHeads: RequestMaker = (draw, world) => {
   const target = draw.pick(['/batch/', '/e/', '/api/projects', '/i/v1/analytics/events', '/livez']);
   const body = draw.pick([

@@ -66,7 +66,7 @@ export async function storedSet(dataDir: string): Promise<EventSet> {
   return set;
 }
 
-/** As capture would take the event, which judges it byte by byte; undefined: it would not, or it has no uuid or time of its own. */
+/** Returns the event as capture would accept it, byte by byte; `undefined` if it would not, or if it has no own uuid or time. */
 function throughIngest(event: WireEvent): { readonly micros: number; readonly distinctId: string } | undefined {
   const marked = { ...event, properties: { ...event.properties, $import_run_id: '0123456789abcdef' } };
   const scan = scanBatch(Buffer.from(`[${JSON.stringify(marked)}]`), limits);

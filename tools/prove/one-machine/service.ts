@@ -1,4 +1,4 @@
-/** The real program on a directory and a port of its own, which can be killed and started again. */
+/** The real program on its own directory and port, which can be killed and restarted. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** A cluster on this machine of which every part is a process of its own, so that the CPU time of each can be read. */
+/** A cluster on this machine with each part in a separate process, so that the CPU time of each can be read. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

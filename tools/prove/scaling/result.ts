@@ -1,4 +1,4 @@
-/** What the measures of a cluster say: whether an event costs the same whoever shares the work, and what a table of capacity needs. */
+/** Evaluates the measurements of a cluster: whether the cost of an event depends on how many share the work, and the values for a table of capacity. */
 import { availableParallelism } from 'node:os';
 import type { Capacity, CapacityCosts } from '../../reference/capacity.ts';
 import { median } from '../../bench/load.ts';

@@ -1,4 +1,4 @@
-/** The stand-in of ClickHouse as a process of its own, so that its CPU time can be told from that of others: see forkServer. */
+/** Runs the stand-in of ClickHouse in a separate process, so that its CPU time is measured separately: see forkServer. */
 import { ClickhouseStandIn } from '../../../test/support/clickhouse-stand-in.ts';
 
 const standIn = new ClickhouseStandIn();
@@ -7,6 +7,6 @@ const end = async (): Promise<void> => {
   process.exit(0);
 };
 process.once('SIGTERM', () => void end());
-// Whoever started it is gone.
+// The parent process has ended.
 process.once('disconnect', () => void end());
 process.send?.({ url: await standIn.listen() });

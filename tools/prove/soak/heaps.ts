@@ -1,4 +1,4 @@
-/** What V8 holds, by what it writes at each collection (`node --trace-gc`): each thread has a heap of its own. */
+/** Heap sizes that V8 reports at each collection (`node --trace-gc`): each thread has a separate heap. */
 export interface Heaps {
   /** As V8 writes it, in pieces. */
   read(text: string): void;

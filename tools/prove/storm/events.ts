@@ -1,5 +1,5 @@
 /**
- * Events whose end result is the same in whatever order they arrive, and however often: what is set under an id has a name of its own,
+ * Events whose end result is the same in whatever order they arrive, and however often: properties set under an id have separate names,
  * no two events have the same time, and an anonymous id belongs to one user.
  */
 import type { Draw } from '../../../test/support/draw.ts';

@@ -11,7 +11,7 @@ import type { StormLedger } from './ledger.ts';
 import { program, proofKeys } from '../one-machine/service.ts';
 
 export interface Importer {
-  /** kill -9 of the process that runs now; false: there is none. It is started again. */
+  /** Kills the current process with kill -9 and restarts it; returns false if none runs. */
   kill(): boolean;
   /** The import that runs is finished, and no other one begins. */
   stop(): Promise<void>;
@@ -19,14 +19,14 @@ export interface Importer {
 
 export interface ImporterOptions {
   readonly url: string;
-  /** Of its own. */
+  /** Its own. */
   readonly dir: string;
   readonly nextEvents: () => readonly StormEvent[];
 }
 
 /** Every event is stored with its id, time and name; the storm's transformation has changed its properties, which the ledger compares. */
 const doneCode = 9;
-/** It waited for half a minute for what was acknowledged, and something was not stored yet: a run anew compares again. */
+/** It waited half a minute for acknowledged events that were not stored yet: another run compares again. */
 const comparedEarlyCode = 7;
 const fileName = 'export.ndjson.gz';
 const againMs = 500;
@@ -50,7 +50,7 @@ export function startImporter({ url, dir, nextEvents }: ImporterOptions, ledger:
       await importOne(join(dir, String(number)), nextEvents(), attempt, ledger);
     }
   })();
-  // Told by `stop`; until then nobody waits for it.
+  // Settled by `stop`; until then it is not awaited.
   work.catch(() => undefined);
   return {
     kill: () => child?.kill('SIGKILL') ?? false,
@@ -92,7 +92,7 @@ async function importOne(
 
 function commandOf(dir: string, url: string): string[] {
   const place = ['import', 'posthog', join(dir, fileName), '--to', url, '--state-dir', join(dir, 'state'), '--json'];
-  // So small an import is done sooner without a look at everything and with one thread.
+  // So small an import finishes sooner without preflight checks and with one thread.
   const quick = ['--no-preflight', '--threads', '1'];
   return [...place, ...quick, '--project-key', proofKeys.project, '--api-key', proofKeys.personal];
 }

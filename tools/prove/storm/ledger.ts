@@ -68,7 +68,7 @@ export class StormLedger {
     this.seen.imports += 1;
   }
 
-  /** The events so far were compared: what follows is an epoch of its own. */
+  /** The events up to now were compared: the following ones are a separate epoch. */
   endEpoch(): void {
     this.#sendings = new Map();
     this.#lines = new Map();

@@ -28,7 +28,7 @@ export function startSenders(
       }
     }),
   );
-  // Told by `stop`; until then nobody waits for it.
+  // Settled by `stop`; until then it is not awaited.
   work.catch(() => undefined);
   return {
     stop: async () => {

@@ -86,13 +86,13 @@ const notJson = [
 ];
 
 /** A value of at most about `depth` levels. */
-export function oddJson(draw: Draw, depth = 3): string {
+export function unusualJson(draw: Draw, depth = 3): string {
   const kind = draw.int(depth > 0 ? 14 : 9);
   if (kind < 3) return draw.pick(oddNumbers);
   if (kind < 7) return draw.pick(oddStrings);
   if (kind === 7) return draw.pick(['null', 'true', 'false']);
   if (kind === 8) return draw.chance(0.15) ? JSON.stringify('x'.repeat(draw.int(3000))) : `"${draw.hex(draw.int(12))}"`;
-  const inner = Array.from({ length: draw.int(4) }, () => oddJson(draw, depth - 1));
+  const inner = Array.from({ length: draw.int(4) }, () => unusualJson(draw, depth - 1));
   if (kind < 11) return `[${inner.join(',')}]`;
   return `{${inner.map((value) => `${draw.pick(oddNames)}:${value}`).join(',')}}`;
 }
@@ -119,7 +119,7 @@ function nested(depth: number): string {
   return '['.repeat(depth) + ']'.repeat(depth);
 }
 
-/** The bytes with some of them changed, left out, added or twice. */
+/** Returns the bytes with some of them changed, removed, added or repeated. */
 export function damaged(draw: Draw, bytes: Buffer): Buffer {
   let left = Buffer.from(bytes);
   for (let change = draw.int(4); change >= 0 && left.length > 0; change -= 1) {
