@@ -92,7 +92,11 @@ const faults: readonly ((index: number, now: number) => object)[] = [
     timestamp: new Date(now + 2 * dayMs).toISOString(),
     properties: { index },
   }),
-  (index) => ({ event: 'invalid flag', distinct_id: `fault-${index}`, properties: { $process_person_profile: 'perhaps' } }),
+  (index) => ({
+    event: 'invalid flag',
+    distinct_id: `fault-${index}`,
+    properties: { $process_person_profile: 'perhaps' },
+  }),
   (index) => ({ event: '$identify', distinct_id: `fault-${index}`, properties: { $anon_distinct_id: 'anonymous' } }),
   (index) => ({
     event: '$groupidentify',

@@ -23,7 +23,8 @@ const oddTypes = [
 export const asDocumented: RequestMaker = (draw, world) => call(draw, world, 'api', 0, json, true);
 
 /** Every tenth value something else. */
-export const withUnusualValues: RequestMaker = (draw, world) => call(draw, world, 'api, unusual values', 0.1, json, true);
+export const withUnusualValues: RequestMaker = (draw, world) =>
+  call(draw, world, 'api, unusual values', 0.1, json, true);
 
 /** Bodies that are broken, deep, long, in other types or encodings than they claim. */
 export const withBrokenBody: RequestMaker = (draw, world) => {

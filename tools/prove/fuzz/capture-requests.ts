@@ -232,7 +232,9 @@ function bodyOf(draw: Draw, world: World): string {
   const token = draw.chance(0.93) ? JSON.stringify(world.targetToken) : unusualJson(draw, 1);
   const events = Array.from({ length: 1 + draw.int(3) }, () => eventOf(draw));
   const history = draw.chance(0.1) ? ',"historical_migration":true' : '';
-  const sentAt = draw.chance(0.2) ? `,"sent_at":${draw.chance(0.5) ? '"2026-01-31T10:00:00Z"' : unusualJson(draw, 1)}` : '';
+  const sentAt = draw.chance(0.2)
+    ? `,"sent_at":${draw.chance(0.5) ? '"2026-01-31T10:00:00Z"' : unusualJson(draw, 1)}`
+    : '';
   switch (draw.int(5)) {
     case 0:
       return `[${events.map((event) => `{"token":${token},${event.slice(1)}`).join(',')}]`;
