@@ -6,7 +6,7 @@ import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
-// Reading YAML and knowing every built-in plugin takes longer than most commands: only these load it.
+// YAML and the built-in plugins take longer to load than most commands take to run.
 const loadFiles = () => import('../files/configuration-files.ts');
 
 const fileNameDefault = 'millrace.yaml';
@@ -33,7 +33,6 @@ interface ValidateOptions {
   readonly printSchema?: boolean;
 }
 
-/** What is set up in a service, as a file: written, compared, applied, checked. */
 export function configurationFileCommands(parent: Command, terminal: Terminal): void {
   exportCommand(parent, terminal);
   diffCommand(parent, terminal);
@@ -47,8 +46,11 @@ function exportCommand(parent: Command, terminal: Terminal): void {
     .description(
       'write transformations and import apps of a project as a configuration file; secrets become references',
     )
-    .option('--all-projects', 'every project that the key may see')
-    .option('-f, --file <file>', 'write this file, the sources of own plugins and a schema for editors beside it')
+    .option('--all-projects', 'all projects that the key may see')
+    .option(
+      '-f, --file <file>',
+      'write to this file, with the sources of uploaded plugins and an editor schema next to it',
+    )
     .action(async (options: ExportOptions) => {
       const { exportConfiguration } = await loadFiles();
       const { text, variables, files, beside } = await exportConfiguration(options, (line) => terminal.note(line));
@@ -60,11 +62,11 @@ function exportCommand(parent: Command, terminal: Terminal): void {
       if (options.json) terminal.json({ file: text, variables, files });
       else if (file === undefined) terminal.data(text.trimEnd());
       if (variables.length > 0) terminal.note(`secrets are read from the variables ${variables.join(', ')}`);
-      if (files.length > 0) terminal.note(`files of settings are not given away; put them at ${files.join(', ')}`);
+      if (files.length > 0) terminal.note(`settings files are not exported; put them at ${files.join(', ')}`);
     });
 }
 
-/** `beside`: by path from the folder of the file. */
+/** @param beside further files by path relative to the output */
 async function writeAll(output: string, text: string, beside: ReadonlyMap<string, string>): Promise<void> {
   const folder = dirname(resolve(output));
   const all = new Map([
@@ -79,7 +81,9 @@ async function writeAll(output: string, text: string, beside: ReadonlyMap<string
 
 function diffCommand(parent: Command, terminal: Terminal): void {
   onService(parent.command('diff'))
-    .description('compare a configuration file with a service: what apply would do; ends with 2 when that is something')
+    .description(
+      'compare a configuration file with a service and show what apply would do; exit code 2 if there are differences',
+    )
     .action(async (options: FileOptions) => {
       const { planFile, planRecord, planSentence, showPlan, isEmptyPlan } = await loadFiles();
       const { plan } = await planFile(options, terminal).catch(notUsage);
@@ -90,7 +94,7 @@ function diffCommand(parent: Command, terminal: Terminal): void {
     });
 }
 
-/** 2 says that there are differences, and nothing else. */
+/** Exit code 2 of `diff` means differences only. */
 function notUsage(error: unknown): never {
   if (!(error instanceof CommandError) || error.reason !== 'usage') throw error;
   throw new CommandError('failed', error.message, { cause: error });
@@ -98,8 +102,8 @@ function notUsage(error: unknown): never {
 
 function applyCommand(parent: Command, terminal: Terminal): void {
   onService(parent.command('apply'))
-    .description('make a service what a configuration file says; twice is once')
-    .option('--dry-run', 'say what would be done, and do nothing')
+    .description('apply a configuration file to a service; applying it again changes nothing')
+    .option('--dry-run', 'show what would be done, without changes')
     .option('--yes', 'do not ask')
     .action(async (options: FileOptions) => {
       const { planFile, planRecord, planSentence, showPlan, isEmptyPlan, applyPlan } = await loadFiles();
@@ -107,24 +111,24 @@ function applyCommand(parent: Command, terminal: Terminal): void {
       if (options.json) terminal.json(planRecord(plan));
       else showPlan(terminal, plan);
       terminal.note(planSentence(plan));
-      if (options.dryRun === true) return terminal.note('nothing was changed; without --dry-run it is done');
-      if (missing.length > 0) throw notThere(missing);
+      if (options.dryRun === true) return terminal.note('dry run: nothing was changed');
+      if (missing.length > 0) throw missingValues(missing);
       if (isEmptyPlan(plan)) return;
-      await confirm(terminal.process, 'Do it?', options);
+      await confirm(terminal.process, 'Apply these changes?', options);
       await applyPlan({ ...input, note: (line) => terminal.note(`done: ${printable(line)}`) }, plan);
     });
 }
 
-function notThere(missing: readonly string[]): CommandError {
+function missingValues(missing: readonly string[]): CommandError {
   const list = missing.map((each) => `\n  ${each}`).join('');
-  const message = `nothing was changed: what these name is not there, or empty (--keep-secrets leaves secrets that are set as they are)${list}`;
+  const message = `nothing was changed: these variables or files are missing or empty (--keep-secrets keeps secrets that are set)${list}`;
   return new CommandError('invalidConfig', message);
 }
 
 function validateCommand(parent: Command, terminal: Terminal): void {
   withFile(parent.command('validate').option('--json', 'print JSON'))
-    .description('check a configuration file without a service, without secrets')
-    .option('--print-schema', 'print the JSON Schema of such files instead, for editors')
+    .description('check a configuration file without a service or secrets')
+    .option('--print-schema', 'print the JSON Schema of configuration files for editors')
     .action(async (options: ValidateOptions) => {
       const { configurationFileJsonSchema, validateFile } = await loadFiles();
       if (options.printSchema === true) return terminal.json(configurationFileJsonSchema());
@@ -136,15 +140,13 @@ function validateCommand(parent: Command, terminal: Terminal): void {
 }
 
 function onService(command: Command): Command {
-  // Without it the file says by name which projects it is about.
-  const project = new Option('--project <id>', 'the one project of the file is this one: its number, or @current');
+  // Without it projects are found by their names in the file.
+  const project = new Option('--project <id>', 'number of the project that the file describes, or @current');
   return withFile(addServiceOptions(command, project).option('--json', 'print JSON'))
-    .option('--prune', 'put configs that the file does not list into the bin')
-    .option('--keep-secrets', 'do not look for secrets: those that are set stay as they are');
+    .option('--prune', 'delete configs that the file does not list')
+    .option('--keep-secrets', 'keep secrets that are set, without reading their references');
 }
 
 function withFile(command: Command): Command {
-  return command.addOption(
-    new Option('-f, --file <file>', 'the configuration file; - for stdin').default(fileNameDefault),
-  );
+  return command.addOption(new Option('-f, --file <file>', 'configuration file; - for stdin').default(fileNameDefault));
 }

@@ -38,14 +38,14 @@ import { endOfPreflight, showPreflight } from '../import/show-preflight.ts';
 import { showRuns } from '../import/show-run.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Historical imports: by this process to any service that speaks `/batch/`, or by a server's import app. */
+/** Historical imports: run by this process for any service that accepts `/batch/`, or by a server's import app. */
 export function importCommand(parent: Command, terminal: Terminal): void {
   const imports = parent
     .command('import')
-    .description('import history: from files or another tool, to any service that speaks /batch/, exactly once')
+    .description('import history from files or another tool into any service that accepts /batch/, exactly once')
     .usage('[options] <format> [paths...] | [command]')
-    .addHelpText('after', '\nmillrace import help run: the options of an import');
-  addHere(imports, terminal);
+    .addHelpText('after', '\nmillrace import help run shows the options of an import');
+  addLocal(imports, terminal);
   addPreflight(imports, terminal);
   addUpload(imports, terminal);
   addStart(imports, terminal);
@@ -55,31 +55,33 @@ export function importCommand(parent: Command, terminal: Terminal): void {
   addExample(imports, terminal);
 }
 
-/** What people try on a file that is still written to. */
+/** Refuses an option that users try on growing files. */
 function refuseFollow(): never {
   throw new CommandError(
     'usage',
-    '--follow: an import reads what is there and ends. Import what is finished (a copy, or the files that are not written to ' +
-      'any more); what comes from now on is sent as it happens, with a client library or POST /batch/',
+    '--follow: an import reads existing records and ends. Import completed files or a copy, and send new events ' +
+      'as they happen, with a client library or POST /batch/',
   );
 }
 
-/** What this process does itself. The engine takes longer to load than most commands take to run. */
+// The engine takes longer to load than most commands take to run.
 const loadRunHere = () => import('../import/run-here.ts');
 
-function addHere(imports: Command, terminal: Terminal): void {
-  const run = imports.command('run', { isDefault: true }).description('import records; the same command again goes on');
+function addLocal(imports: Command, terminal: Terminal): void {
+  const run = imports
+    .command('run', { isDefault: true })
+    .description('import records; the same command resumes the import');
   addRunOptions(addTargetOptions(addSourceOptions(run, true)))
-    .option('--check', 'convert and examine everything, send nothing')
-    .option('--report <file>', 'write the report; .html gives the page, anything else JSON')
+    .option('--check', 'only convert and check the records; send nothing')
+    .option('--report <file>', 'write the report to a file: .html for the page, otherwise JSON')
     .addOption(new Option('--replace [run]', 'only with "import start --config"').hideHelp())
-    .addOption(new Option('--follow', 'an import ends: it follows nothing').argParser(refuseFollow).hideHelp())
+    .addOption(new Option('--follow', 'not supported').argParser(refuseFollow).hideHelp())
     .action(async (format: string, paths: readonly string[], options: ImportOptions, command: Command) => {
       const { runHere } = await loadRunHere();
       await runHere(terminal, requestOf(format, paths, options, process.cwd()), options, command);
     });
 
-  const check = imports.command('check').description('convert and examine everything, send nothing, say what is wrong');
+  const check = imports.command('check').description('convert and check all records and report problems; send nothing');
   addRunOptions(addServerOptions(addTargetOptions(addSourceOptions(check, false)))).action(
     async (
       format: string | undefined,
@@ -97,7 +99,7 @@ function addHere(imports: Command, terminal: Terminal): void {
 
   const plan = imports
     .command('plan')
-    .description('show what would be fetched, and how long it may take; send nothing');
+    .description('show what would be fetched and estimate the duration; send nothing');
   addTargetOptions(addSourceOptions(plan, true))
     .option('--json', 'print JSON')
     .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
@@ -109,10 +111,10 @@ function addHere(imports: Command, terminal: Terminal): void {
 
 function addUpload(imports: Command, terminal: Terminal): void {
   addApiOptions(imports.command('upload'))
-    .argument('<file>', 'a file of this machine')
-    .option('--name <name>', 'what it is called there; default: its own name')
-    .option('--resume', 'go on behind what is there of it; without it what is there is replaced')
-    .description('bring a file to a service, for its import apps')
+    .argument('<file>', 'local file')
+    .option('--name <name>', 'name on the service; default: the name of the file')
+    .option('--resume', 'resume a partial upload; default: replace it')
+    .description('upload a file to a service for its import apps')
     .action(async (path: string, options: UploadOptions) => {
       const { uploadFile } = await import('../import/upload.ts');
       const file = await uploadFile(terminal, options, path);
@@ -123,11 +125,11 @@ function addUpload(imports: Command, terminal: Terminal): void {
 function addPreflight(imports: Command, terminal: Terminal): void {
   const command = imports
     .command('preflight')
-    .description('look at target, keys, disk and source, and say what to change; fetch and send nothing');
+    .description('check target, keys, disk and source, and report what to change; fetch and send nothing');
   addPreflightMs(addServerOptions(addTargetOptions(addSourceOptions(command, false))))
     .option('--json', 'print JSON')
     .action(async (format: string | undefined, paths: readonly string[], options: ImportOptions & StartOptions) => {
-      const result = await lookFirst(terminal, format, paths, options);
+      const result = await preflight(terminal, format, paths, options);
       if (options.json === true) terminal.json(result);
       else showPreflight(terminal, result);
       const end = endOfPreflight(result);
@@ -135,14 +137,14 @@ function addPreflight(imports: Command, terminal: Terminal): void {
     });
 }
 
-async function lookFirst(
+async function preflight(
   terminal: Terminal,
   format: string | undefined,
   paths: readonly string[],
   options: ImportOptions & StartOptions,
 ): Promise<PreflightResult> {
   const { config, stateDir } = options;
-  if (config !== undefined) return serverRunsOf(options, config).preflight(orderOf(options));
+  if (config !== undefined) return serverRunsOf(options, config).preflight(runOf(options));
   if (format === undefined) throw new CommandError('usage', 'expected a format and paths, or --config');
   const [{ preflightHere }, { withTimes }, { transformHere }] = await Promise.all([
     import('../import/preflight-here.ts'),
@@ -169,21 +171,18 @@ function addStart(imports: Command, terminal: Terminal): void {
     addChoiceOptions(addRangeOptions(addRunsOptions(imports.command('start').option('--json', 'print JSON')))),
   )
     .description("start a run of a server's import app config")
-    .option('--check', 'up to the check: nothing is sent')
-    .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
-    .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
-    .option('--transform <id>', 'transformation config whose code changes or drops each event before the check')
-    .option('--no-preflight', 'begin without a look at target, keys, disk and source')
-    .option('--watch', 'follow it until nothing happens any more')
-    .option(
-      '--dry-run',
-      'with --replace: up to the check, and show what would be taken back and stored; nothing is sent',
-    )
-    .option('--yes', 'do not ask before earlier runs are taken back')
-    .option('--undo', 'of a trial: follow it, and take back what it stored when it has ended')
+    .option('--check', 'stop after the check; send nothing')
+    .option('--rejected-max <share>', 'share of records that may be rejected: 1% or 0.01')
+    .option('--speed <events>', 'maximum events per second; 0: as fast as the target accepts them')
+    .option('--transform <id>', 'transformation config that changes or drops events before the check')
+    .option('--no-preflight', 'skip the preflight of target, keys, disk and source')
+    .option('--watch', 'follow the run until it pauses or ends')
+    .option('--dry-run', 'with --replace: stop after the check and show what would be undone and stored; send nothing')
+    .option('--yes', 'do not ask before earlier runs are undone')
+    .option('--undo', 'follow a trial and undo it when it has ended')
     .action((options: StartOptions) => {
       if (options.config === undefined) {
-        throw new CommandError('usage', 'expected --config; "millrace import <format> <paths>" needs no server');
+        throw new CommandError('usage', 'expected --config; without a server use "millrace import <format> <paths>"');
       }
       return start(terminal, options, options.config);
     });
@@ -192,14 +191,17 @@ function addStart(imports: Command, terminal: Terminal): void {
 async function start(terminal: Terminal, options: StartOptions, config: string): Promise<void> {
   const runs = serverRunsOf(options, config);
   if (options.undo === true && limitOf(options).limit === undefined) {
-    throw new CommandError('usage', 'expected --trial or --limit with --undo: only a trial is taken back by itself');
+    throw new CommandError(
+      'usage',
+      '--undo: expected --trial or --limit, because only a trial is undone automatically',
+    );
   }
   const isDry = options.check === true || options.dryRun === true;
   if (options.dryRun === true && options.replace === undefined) {
-    throw new CommandError('usage', 'expected --replace with --dry-run: what else a run would do shows --check');
+    throw new CommandError('usage', '--dry-run: expected --replace; use --check to see what else a run would do');
   }
   if (!isDry) await confirmReplace(terminal, options);
-  const view = await runs.create(orderOf(options));
+  const view = await runs.create(runOf(options));
   if (options.dryRun === true) return watchRun(terminal, runs, options, view);
   if (options.undo === true) return watchAndUndo(terminal, runs, options, view);
   if (options.watch === true) return watchRun(terminal, runs, options, view);
@@ -207,8 +209,8 @@ async function start(terminal: Terminal, options: StartOptions, config: string):
   else showRuns(terminal, [view]);
 }
 
-/** Unset options leave what the config's settings say. */
-function orderOf(options: StartOptions): ImportRunCreate {
+/** Returns the options of a run; unset ones are taken from the config's settings. */
+function runOf(options: StartOptions): ImportRunCreate {
   const { check, dryRun, rejectedMax, speed, transform } = options;
   const choose = choiceOf(options);
   return {
@@ -229,7 +231,7 @@ function addExample(imports: Command, terminal: Terminal): void {
   imports
     .command('example')
     .argument('<format>', `one of ${formats.map(({ slug }) => slug).join(', ')}`)
-    .description('print the example records of a format, one a line: made up, in the shape of a real export')
+    .description('print made-up example records of a format, one per line, in the shape of a real export')
     .action((slug: string) => {
       const format = findFormat(slug);
       if (format === undefined) {
@@ -238,12 +240,12 @@ function addExample(imports: Command, terminal: Terminal): void {
           `expected a format: ${formats.map((each) => each.slug).join(', ')}; got: ${slug}`,
         );
       }
-      // Records that are lines of text come as the lines that they are.
+      // Text records are printed as lines.
       for (const record of format.example.records) {
         terminal.data(typeof record === 'string' ? record : JSON.stringify(record));
       }
       for (const [key, value] of Object.entries(format.example.options)) {
-        terminal.note(`meant with --format-option '${key}=${value.replaceAll("'", String.raw`'\''`)}'`);
+        terminal.note(`requires --format-option '${key}=${value.replaceAll("'", String.raw`'\''`)}'`);
       }
     });
 }

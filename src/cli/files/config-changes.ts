@@ -3,31 +3,30 @@ import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { isGiven, ownValue, settingText, withDefaults } from '../../plugins/check-settings.ts';
 import type { PluginField } from '../../plugins/fields.ts';
 import type { ConfigEntry } from './configuration-file.ts';
-import type { Setting, Settings } from './settle-settings.ts';
-import { wantedSchedule } from './schedule-of-file.ts';
-import type { PresentConfig } from './target.ts';
+import type { Setting, Settings } from './resolve-settings.ts';
+import { wantedSchedule, type PresentConfig } from './target.ts';
 
-/** One field that is to be another; without `before` it is new, without `after` it goes. */
+/** A changed field; new without `before`, removed without `after`. */
 export interface Change {
   readonly field: string;
   readonly before?: JsonValue;
   readonly after?: JsonValue;
-  /** Before and after are words about a value that nobody may see. */
+  /** `before` and `after` describe a value that must not be shown. */
   readonly hidden?: true;
 }
 
-/** What the service says of values that nobody can read; by key. Keys that are in neither could not be compared. */
+/** Keys of secret values as the service has compared them; keys in neither set could not be compared. */
 export interface Compared {
   readonly same: ReadonlySet<string>;
   readonly different: ReadonlySet<string>;
 }
 
-/** Keys of secrets and files that are set on both sides, so that only the service can compare them. */
+/** Returns the keys of secrets and files set on both sides, which only the service can compare. */
 export function keysToCompare(settings: Settings, present: PresentConfig): string[] {
-  return [...settings].flatMap(([key, setting]) => (isBlind(setting) && isSet(present, key) ? [key] : []));
+  return [...settings].flatMap(([key, setting]) => (isHidden(setting) && isSet(present, key) ? [key] : []));
 }
 
-function isBlind(setting: Setting): boolean {
+function isHidden(setting: Setting): boolean {
   return setting.kind === 'secret' || setting.kind === 'file';
 }
 
@@ -35,7 +34,7 @@ function isSet({ settings }: PresentConfig, key: string): boolean {
   return isGiven(ownValue(settings, key));
 }
 
-/** Fields beside the settings. */
+/** Returns the changes of fields other than settings. */
 export function fieldChanges(
   entry: ConfigEntry,
   present: PresentConfig,
@@ -51,7 +50,7 @@ export function fieldChanges(
   return [...fields, ...scheduleChange(entry, present.schedule)];
 }
 
-/** `before` null: it does not run by itself, or is not there yet. */
+/** @param before `null` without a schedule, or for a new config */
 export function scheduleChange({ schedule }: ConfigEntry, before: PresentConfig['schedule']): Change[] {
   if (schedule === undefined) return [];
   const after = schedule === null ? null : wantedSchedule(schedule);
@@ -59,20 +58,20 @@ export function scheduleChange({ schedule }: ConfigEntry, before: PresentConfig[
   return [{ field: 'schedule', ...(before !== null && { before }), ...(after !== null && { after }) }];
 }
 
-/** Settings of a config that is there. */
+/** Returns the changes of an existing config's settings. */
 export function settingChanges(
   settings: Settings,
   { settings: stored, fields }: Pick<PresentConfig, 'settings' | 'fields'>,
   { different }: Pick<Compared, 'different'>,
 ): Change[] {
-  const left = fields.filter(({ key }) => !settings.has(key)).flatMap((field) => leftOut(field, stored));
+  const omitted = fields.filter(({ key }) => !settings.has(key)).flatMap((field) => resetSetting(field, stored));
   const given = [...settings].flatMap(([key, setting]): Change[] => {
     const field = fields.find((each) => each.key === key);
     const before = ownValue(stored, key);
     const name = `settings.${key}`;
     switch (setting.kind) {
       case 'value':
-        return valueChange(name, field, before, setting.value).map((change) => withoutFound(change, setting));
+        return valueChange(name, field, before, setting.value).map((change) => hideReferenced(change, setting));
       case 'unset':
         return setting.isSecret || field?.type === 'attachment'
           ? hiddenRemoval(name, before)
@@ -83,33 +82,33 @@ export function settingChanges(
         return different.has(key) ? [{ field: name, before: 'another value', after: setting.place, hidden: true }] : [];
     }
   });
-  return [...given, ...left];
+  return [...given, ...omitted];
 }
 
-/** Settings of a config that is not there yet. */
+/** Returns the settings of a new config as changes. */
 export function newSettings(settings: Settings): Change[] {
   return [...settings].flatMap(([key, setting]): Change[] => {
     const field = `settings.${key}`;
-    if (setting.kind === 'value') return [withoutFound({ field, after: setting.value }, setting)];
+    if (setting.kind === 'value') return [hideReferenced({ field, after: setting.value }, setting)];
     return setting.kind === 'unset' ? [] : [{ field, after: setting.place, hidden: true }];
   });
 }
 
-/** A file may come from elsewhere: what its references find on this machine must not show in the plan. */
-function withoutFound(change: Change, { place }: Extract<Setting, { readonly kind: 'value' }>): Change {
+/** Hides values found by references: a file from elsewhere must not reveal what is on this machine. */
+function hideReferenced(change: Change, { place }: Extract<Setting, { readonly kind: 'value' }>): Change {
   if (place === undefined) return change;
   return { field: change.field, ...('before' in change && { before: 'another value' }), after: place, hidden: true };
 }
 
-/** What the file does not name goes back to its default; a secret stays. */
-function leftOut(field: PluginField, stored: JsonObject): Change[] {
+/** Resets a setting missing in the file to its default; a secret stays. */
+function resetSetting(field: PluginField, stored: JsonObject): Change[] {
   if (field.secret === true) return [];
   const before = ownValue(stored, field.key);
   const name = `settings.${field.key}`;
   return field.type === 'attachment' ? hiddenRemoval(name, before) : valueChange(name, field, before);
 }
 
-/** None, where what the plugin gets is the same: a default counts as given. */
+/** Returns no change if the plugin receives the same value; a default counts as given. */
 function valueChange(name: string, field: PluginField | undefined, before?: JsonValue, after?: JsonValue): Change[] {
   const effective = (value: JsonValue | undefined): JsonValue | undefined => {
     if (field === undefined) return isGiven(value) ? value : undefined;

@@ -4,7 +4,7 @@ import { orNull } from '../../wire/contract/or-null.ts';
 import { descriptionLengthMax, nameLengthMax } from '../../wire/contract/plugin-configs.ts';
 import type { Family } from '../../wire/contract/plugins.ts';
 
-/** Name of the file when none is given. */
+/** Default name of the file. */
 export const fileNameDefault = 'millrace.yaml';
 
 const closed = { additionalProperties: false } as const;
@@ -14,49 +14,59 @@ const configSchema = Type.Object(
   {
     plugin: Type.String({ minLength: 1, description: 'Slug of the plugin: `millrace plugins list` shows them.' }),
     name: Type.Optional(
-      name("What it is called and, with the plugin, known by: another name is another config. Default: the plugin's."),
+      name(
+        "Name that identifies the config together with the plugin: another name is another config. Default: the plugin's name.",
+      ),
     ),
     previous_name: Type.Optional(
-      name('It is renamed: where a config of this name is found and none of the new name, it keeps its settings.'),
+      name(
+        'Former name: a config of this name is renamed and keeps its settings, unless one with the new name exists.',
+      ),
     ),
     version: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'Of an installed plugin. Default: the one that it runs, or the latest.',
+        description: 'Version of an installed plugin. Default: the one it runs, or the latest.',
       }),
     ),
-    enabled: Type.Optional(Type.Boolean({ description: 'Takes part. Default true.' })),
-    description: Type.Optional(Type.String({ maxLength: descriptionLengthMax, description: "Default: the plugin's." })),
+    enabled: Type.Optional(Type.Boolean({ description: 'Whether the config is enabled. Default true.' })),
+    description: Type.Optional(
+      Type.String({ maxLength: descriptionLengthMax, description: "Default: the plugin's description." }),
+    ),
     settings: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'All of them: one that is left out goes back to its default, but a secret that is left out stays as it is. A secret ' +
+          'All settings: an omitted one is reset to its default, an omitted secret is kept. A secret ' +
           'is `{env: NAME}` or `{file: PATH}`, never the value.',
       }),
     ),
     schedule: Type.Optional(
       orNull(
         Type.Object(scheduleFields, { ...closed }),
-        'When an import app runs by itself. Null: it does not. Left out: as it is.',
+        'Schedule of an import app. Null removes it; if omitted, it is kept.',
       ),
     ),
   },
-  { ...closed, description: 'A plugin at work in a project.' },
+  { ...closed, description: 'A plugin config of a project.' },
 );
 export type ConfigEntry = Static<typeof configSchema>;
 
 const projectSchema = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 200, description: 'What it is known by; made where there is none.' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Name that identifies the project; it is created if it does not exist.',
+    }),
     timezone: Type.Optional(Type.String({ minLength: 1, description: 'IANA name such as Europe/Paris.' })),
     transformations: Type.Optional(
       Type.Array(configSchema, {
-        description: 'In the order in which events pass them. Left out: they are left alone.',
+        description: 'In processing order. If omitted, they are not changed.',
       }),
     ),
-    import_apps: Type.Optional(Type.Array(configSchema, { description: 'Left out: they are left alone.' })),
+    import_apps: Type.Optional(Type.Array(configSchema, { description: 'If omitted, they are not changed.' })),
   },
-  { ...closed, description: 'A project and what works in it.' },
+  { ...closed, description: 'A project and its configs.' },
 );
 export type ProjectEntry = Static<typeof projectSchema>;
 
@@ -66,8 +76,8 @@ const pluginSchema = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          'A folder or an archive (./plugins/mine, beside this file), `npm:NAME@VERSION`, or the address of a repository or an ' +
-          'archive. Another one is another version. Left out: it must be installed.',
+          'A folder or an archive (./plugins/mine, relative to this file), `npm:NAME@VERSION`, or the URL of a repository or an ' +
+          'archive. Another source is another version. If omitted, the plugin must be installed.',
       }),
     ),
   },
@@ -75,20 +85,20 @@ const pluginSchema = Type.Object(
 );
 export type PluginEntry = Static<typeof pluginSchema>;
 
-/** What a configuration file says. Every other form of it (types, editor schema, checks) follows from here. */
+/** Schema of a configuration file, from which types, editor schema and checks are derived. */
 export const configurationFileSchema = Type.Object(
   {
-    version: Type.Literal(1, { description: 'Of the form of this file.' }),
+    version: Type.Literal(1, { description: 'Version of the file format.' }),
     plugins: Type.Optional(
       Type.Record(Type.String(), pluginSchema, { description: 'Plugins that are not built in, by slug.' }),
     ),
-    projects: Type.Array(projectSchema, { minItems: 1, description: 'Projects that are not listed are left alone.' }),
+    projects: Type.Array(projectSchema, { minItems: 1, description: 'Projects that are not listed are not changed.' }),
   },
   closed,
 );
 export type ConfigurationFile = Static<typeof configurationFileSchema>;
 
-/** Where a project lists the configs of a family. */
+/** Key of a family's configs in a project. */
 export const familyKeys = {
   transformation: 'transformations',
   'import-app': 'import_apps',

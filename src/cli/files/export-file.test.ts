@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../base/json.ts';
 import type { PluginField } from '../../plugins/fields.ts';
-import { exportFile } from './export-file.ts';
+import { exportFile } from './configuration-files.ts';
 import { parseConfigurationFile } from './read-file.ts';
 import type { PresentConfig, PresentProject } from './target.ts';
 

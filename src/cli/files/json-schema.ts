@@ -4,14 +4,14 @@ import type { PluginField } from '../../plugins/fields.ts';
 import type { Plugin } from '../../plugins/plugin.ts';
 import { configurationFileSchema, families, familyKeys } from './configuration-file.ts';
 
-/** Plain JSON Schema, as an editor reads it. */
+/** Plain JSON Schema. */
 interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** The schema of configuration files for editors: the declaration of the file, with the settings of every built-in plugin. */
+/** Returns the editor schema: the file's schema with the settings of every built-in plugin. */
 export function configurationFileJsonSchema(): Schema {
-  // As JSON: without what only types need.
+  // A JSON copy has no type information.
   const file = JSON.parse(JSON.stringify(configurationFileSchema)) as FileSchema;
   const plugins = builtInRegistry.list();
   const { projects } = file.properties;
@@ -37,7 +37,7 @@ export function configurationFileJsonSchema(): Schema {
   };
 }
 
-/** The schema as a file. */
+/** Returns the schema as text. */
 export function configurationFileSchemaText(): string {
   return `${JSON.stringify(configurationFileJsonSchema(), null, 2)}\n`;
 }
@@ -51,14 +51,14 @@ interface FileSchema extends Schema {
 const references = {
   'env reference': {
     type: 'object',
-    description: 'The value of an environment variable.',
+    description: 'Value of an environment variable.',
     properties: { env: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' } },
     required: ['env'],
     additionalProperties: false,
   },
   'file reference': {
     type: 'object',
-    description: 'What is in a file; relative to this one.',
+    description: 'Content of a file, relative to this one.',
     properties: { file: { type: 'string', minLength: 1 } },
     required: ['file'],
     additionalProperties: false,
@@ -68,13 +68,13 @@ const references = {
 const refersTo = (definition: string): Schema => ({ $ref: `#/definitions/${encodeURIComponent(definition)}` });
 const anyReference = [refersTo('env reference'), refersTo('file reference')];
 
-/** `if` … `then`. Built from its words: an object with a `then` of its own would be taken for a promise. */
+/** Builds `if` … `then` from key names: an object literal with `then` would be a thenable. */
 function implies(condition: Schema, consequence: Schema): Schema {
-  const words = ['if', 'then'];
-  return Object.fromEntries([condition, consequence].map((schema, index) => [words[index], schema]));
+  const keys = ['if', 'then'];
+  return Object.fromEntries([condition, consequence].map((schema, index) => [keys[index], schema]));
 }
 
-/** An editor offers the slugs of built-in plugins, and takes others. */
+/** Offers the slugs of built-in plugins and accepts others. */
 function configSchema(config: Schema, plugins: readonly Plugin[]): Schema {
   const properties = config['properties'] as Readonly<Record<string, Schema>>;
   const slugs = plugins.map(({ slug }) => slug);

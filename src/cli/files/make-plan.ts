@@ -1,18 +1,20 @@
 import type { Family, PluginRecord } from '../../wire/contract/plugins.ts';
 import type { PluginField } from '../../plugins/fields.ts';
-import type { ProjectApi } from '../api-options.ts';
-import { CommandError } from '../exit-codes.ts';
-import { settingProblems } from './check-config.ts';
-import { entriesOf, type PlacedEntry } from './check-file.ts';
-import { compareConfig } from './compare-config.ts';
-import { fieldChanges, newSettings, scheduleChange, settingChanges } from './config-changes.ts';
+import { settingProblems, entriesOf, type PlacedEntry } from './check-file.ts';
+import {
+  fieldChanges,
+  newSettings,
+  scheduleChange,
+  settingChanges,
+  keysToCompare,
+  type Compared,
+} from './config-changes.ts';
 import { families, familyKeys, type ConfigEntry, type ProjectEntry } from './configuration-file.ts';
-import { matchConfigs } from './match-configs.ts';
 import { planPlugins } from './plan-plugins.ts';
 import { planFamily, type ConfigPlan, type FamilyPlan, type Plan, type PluginPlan, type ProjectPlan } from './plan.ts';
 import { invalidFile, type Problem, type ReadFile } from './read-file.ts';
 import type { References } from './references.ts';
-import { settleSettings, unresolved } from './settle-settings.ts';
+import { resolveSettings, unresolved, settingsBody, type Settings } from './resolve-settings.ts';
 import {
   emptyConfigs,
   fieldsOfPlugin,
@@ -21,29 +23,32 @@ import {
   readProject,
   type PresentConfig,
   type PresentProject,
+  configsPath,
 } from './target.ts';
+import type { ProjectApi } from '../api-options.ts';
+import { CommandError } from '../exit-codes.ts';
 
 export interface PlanInput {
   readonly api: ProjectApi;
   readonly read: ReadFile;
-  /** Where relative paths of the file begin. */
+  /** Base of relative paths in the file. */
   readonly folder: string;
   readonly references: References;
-  /** Instead of the project that has the name in the file: by number, or @current. */
+  /** Project id or @current, instead of the name in the file. */
   readonly project: string | undefined;
-  /** What the file does not list goes into the bin. */
+  /** Whether to delete configs that the file does not list. */
   readonly prune: boolean;
-  /** Secrets are not looked for: those that are set stay. */
+  /** Whether to keep secrets that are set, without reading their references. */
   readonly keepSecrets: boolean;
 }
 
 export interface MadePlan {
   readonly plan: Plan;
-  /** `transformations "Currency": variable RATES_KEY`: what an apply needs and does not find. */
+  /** References without a value that apply needs, such as `transformations "Currency": variable RATES_KEY`. */
   readonly missing: readonly string[];
 }
 
-/** Compares the file with the service. Errors: invalidConfig with what the service would refuse, and those of its calls. */
+/** Compares the file with the service. Errors: invalidConfig with everything the service would refuse, and those of its calls. */
 export async function makePlan(input: PlanInput): Promise<MadePlan> {
   const { api, read, folder } = input;
   const chosen = await chooseProjects(input);
@@ -57,15 +62,15 @@ export async function makePlan(input: PlanInput): Promise<MadePlan> {
     const planner = { ...input, plugins, pluginPlans, problems, missing, present };
     projects.push(await planProject(planner, entry, entriesOf(read.file, index)));
   }
-  if (problems.length > 0) throw invalidFile(read.words(problems));
+  if (problems.length > 0) throw invalidFile(read.messages(problems));
   return { plan: { plugins: pluginPlans, projects }, missing };
 }
 
-/** What planning of one project needs, and where it says what it finds. */
+/** Context of planning one project, which collects the findings. */
 interface Planner extends PlanInput {
   readonly plugins: readonly PluginRecord[];
   readonly pluginPlans: readonly PluginPlan[];
-  /** Undefined: it is still to be made. */
+  /** `undefined` if the project must be created. */
   readonly present: PresentProject | undefined;
   readonly problems: Problem[];
   readonly missing: string[];
@@ -81,7 +86,7 @@ async function chooseProjects({ api, read, project }: PlanInput): Promise<Chosen
   if (project !== undefined) {
     const [entry, second] = projects;
     if (entry === undefined || second !== undefined) {
-      throw new CommandError('usage', `--project: expected one project in the file, there are ${projects.length}`);
+      throw new CommandError('usage', `--project: expected one project in the file, got ${projects.length}`);
     }
     return [{ entry, id: (await api.get<{ readonly id: number }>(`${api.root}/`)).id }];
   }
@@ -90,7 +95,7 @@ async function chooseProjects({ api, read, project }: PlanInput): Promise<Chosen
     const [first, second] = found.filter(({ name }) => name === entry.name);
     if (second === undefined) return { entry, id: first?.id };
     const ids = `${first?.id} and ${second.id}`;
-    throw new CommandError('usage', `projects ${ids} are both called "${entry.name}"; name one with --project`);
+    throw new CommandError('usage', `projects ${ids} are both named "${entry.name}"; choose one with --project`);
   });
 }
 
@@ -145,7 +150,7 @@ async function planEntries(
 function planNew(planner: Planner, placed: PlacedEntry, name: string): ConfigPlan {
   const { entry } = placed;
   const fields = knownFields(planner, placed, undefined);
-  const settings = settleSettings(entry, fields, planner.references, planner);
+  const settings = resolveSettings(entry, fields, planner.references, planner);
   note(planner, placed, name, unresolved(settings));
   const plain = [
     { field: 'enabled', after: entry.enabled ?? true },
@@ -173,7 +178,7 @@ async function planKept(
     placed,
     version === undefined || version === present.version ? present : undefined,
   );
-  const settings = settleSettings(entry, fields ?? present.fields, planner.references, planner);
+  const settings = resolveSettings(entry, fields ?? present.fields, planner.references, planner);
   const root = `/api/projects/${planner.present?.id}`;
   const { compared, reasons, needed } = await compareConfig(planner, settings, present, root);
   note(planner, placed, name, needed);
@@ -185,7 +190,7 @@ function note({ missing }: Planner, { family }: PlacedEntry, name: string, place
   for (const place of places) missing.push(`${familyKeys[family]} "${name}": ${place}`);
 }
 
-/** Of an installed plugin that the file governs the latest version, which may be one that is still to come. */
+/** Returns the version a config should run: for a plugin with a source in the file its latest one, which may not be installed yet. */
 function wantedVersion({ pluginPlans, plugins, read }: Planner, { plugin, version }: ConfigEntry): string | undefined {
   if (version !== undefined) return version;
   const plan = pluginPlans.find(({ slug }) => slug === plugin);
@@ -195,8 +200,9 @@ function wantedVersion({ pluginPlans, plugins, read }: Planner, { plugin, versio
 }
 
 /**
- * The fields of the plugin, after checking the entry against them. `present`: the config whose version goes on. Undefined where
- * they are known only once the plugin is there.
+ * Checks an entry against the fields of its plugin and returns them; `undefined` if they are known only once the plugin is installed.
+ *
+ * @param present the config, if it keeps its version
  */
 function knownFields(
   { plugins, pluginPlans, problems }: Planner,
@@ -219,4 +225,92 @@ function knownFields(
   const fields = present?.fields ?? fieldsOfPlugin(plugin);
   problems.push(...settingProblems(fields, entry, path));
   return fields;
+}
+
+interface ComparedConfig {
+  readonly compared: Compared;
+  /** What could not be compared and why, such as `token: variable TOKEN`. */
+  readonly reasons: readonly string[];
+  /** References without a value that apply needs. */
+  readonly needed: readonly string[];
+}
+
+const nothing: Compared = { same: new Set(), different: new Set() };
+
+/** Why a read-only key cannot compare secrets. */
+const incomparableBecause: Readonly<Record<string, string>> = {
+  auth: 'comparison needs a key with plugin:write',
+  rateLimited: 'it was compared with too many values within an hour',
+};
+
+/**
+ * Lets the service compare secrets and files. Errors: those of the call.
+ *
+ * @param root path of the project
+ */
+async function compareConfig(
+  { api, keepSecrets }: { readonly api: ProjectApi; readonly keepSecrets: boolean },
+  settings: Settings,
+  present: PresentConfig,
+  root: string,
+): Promise<ComparedConfig> {
+  const keys = new Set(keysToCompare(settings, present));
+  const hasValue = (key: string): boolean => unresolved(only(settings, key)).length === 0;
+  const reasons = [...keys]
+    .filter((key) => !hasValue(key))
+    .map((key) => `${key}: ${unresolved(only(settings, key)).join()}`);
+  const kept = new Set([...settings.keys()].filter((key) => keepSecrets && keys.has(key)));
+  const needed = [...settings.keys()].filter((key) => !kept.has(key)).flatMap((key) => unresolved(only(settings, key)));
+  const sent = new Map([...settings].filter(([key]) => keys.has(key) && hasValue(key)));
+  if (sent.size === 0) return { compared: nothing, reasons, needed };
+  try {
+    const path = `${configsPath(root, present.family)}${present.id}/settings/compare/`;
+    const answer = await api.send<{ same: string[]; different: string[] }>('POST', path, settingsBody(sent));
+    const compared = { same: new Set(answer.same), different: new Set(answer.different) };
+    return { compared, reasons, needed };
+  } catch (error) {
+    const why = error instanceof CommandError ? incomparableBecause[error.reason] : undefined;
+    if (why === undefined) throw error;
+    const incomparable = [...sent.keys()].map((key) => `${key}: ${why}`);
+    return { compared: nothing, reasons: [...reasons, ...incomparable], needed };
+  }
+}
+
+function only(settings: Settings, key: string): Settings {
+  const setting = settings.get(key);
+  return setting === undefined ? new Map() : new Map([[key, setting]]);
+}
+
+interface Matched {
+  /** The config of each entry; `undefined` if it must be created. */
+  readonly present: readonly (PresentConfig | undefined)[];
+  /** Configs without an entry. */
+  readonly others: readonly PresentConfig[];
+}
+
+/**
+ * Matches entries with configs of the same plugin and name, otherwise of the previous name. Among equals the first entry matches the first
+ * config, and so on.
+ *
+ * @param nameOf returns the name of an entry, by default the plugin's
+ */
+export function matchConfigs(
+  entries: readonly ConfigEntry[],
+  configs: readonly PresentConfig[],
+  nameOf: (entry: ConfigEntry) => string,
+): Matched {
+  const free = new Set(configs);
+  const take = (plugin: string, name: string | undefined): PresentConfig | undefined => {
+    const found = [...free].find((config) => config.plugin === plugin && config.name === name);
+    if (found !== undefined) free.delete(found);
+    return found;
+  };
+  const byName = entries.map((entry) => take(entry.plugin, nameOf(entry)));
+  // Names first: a config that already has the new name is never matched by a previous name.
+  const present = entries.map((entry, index) =>
+    byName[index] === undefined && entry.previous_name !== undefined
+      ? take(entry.plugin, entry.previous_name)
+      : byName[index],
+  );
+  return { present, others: [...free] };
 }

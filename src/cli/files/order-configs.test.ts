@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { movedOf, wantedOrder } from './order-configs.ts';
+import { movedOf, wantedOrder } from './plan.ts';
 
 describe('the order of what a file lists', () => {
   it.each([

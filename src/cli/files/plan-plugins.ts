@@ -11,19 +11,23 @@ import type { PluginPlan } from './plan.ts';
 
 const folderForm = /^(\.{1,2})?\//;
 
-/** What is wrong with a source as such; undefined: nothing. */
+/** Returns what is wrong with a source, if anything. */
 export function sourceProblem(source: string): string | undefined {
   if (folderForm.test(source) || /^https?:\/\/./.test(source)) return undefined;
   if (/^npm:./.test(source)) return undefined;
-  return 'expected a folder such as ./plugins/mine, npm:NAME@VERSION, or an address (https://…)';
+  return 'expected a folder such as ./plugins/mine, npm:NAME@VERSION, or a URL (https://…)';
 }
 
-/** The source as `packageBody` takes it; `folder`: where paths begin. */
+/**
+ * Resolves a source for `packageBody`.
+ *
+ * @param folder base of relative paths
+ */
 export function sourceIn(folder: string, source: string): string {
   return folderForm.test(source) ? resolve(folder, source) : source;
 }
 
-/** Plugins to install, and those whose source is another one. Errors: usage, when a folder cannot be read. */
+/** Returns the plugins to install and those with a changed source. Errors: usage, when a folder cannot be read. */
 export async function planPlugins(
   api: ProjectApi,
   { plugins: wanted = {} }: ConfigurationFile,
@@ -37,18 +41,18 @@ export async function planPlugins(
     if (plugin === undefined) plans.push({ slug, source, present: undefined });
     else if (!(await comesFrom(api, plugin, source, folder))) {
       const { id, version } = plugin;
-      plans.push({ slug, source, present: { id, version, source: plugin.source_url ?? 'files that were sent' } });
+      plans.push({ slug, source, present: { id, version, source: plugin.source_url ?? 'uploaded files' } });
     }
   }
   return plans;
 }
 
-/** Whether the latest version is what the source would give. */
+/** Tells whether the latest version is that of the source. */
 async function comesFrom(api: ProjectApi, plugin: PluginRecord, source: string, folder: string): Promise<boolean> {
   if (folderForm.test(source)) return hasFilesOf(api, plugin, resolve(folder, source));
   if (!source.startsWith('npm:')) return shownAddress(source) === plugin.source_url;
   const { name, version } = parseNpmName(source);
-  // A range or a tag says which versions are good, not which one it is: what came from there once is good.
+  // A range or a tag does not name one version: any version of the package matches.
   if (version !== undefined && valid(version) !== null) return plugin.source_url === `npm:${name}@${version}`;
   return plugin.source_url?.startsWith(`npm:${name}@`) === true;
 }
@@ -61,7 +65,7 @@ async function hasFilesOf(api: ProjectApi, plugin: PluginRecord, path: string): 
   return isDeepStrictEqual({ ...(await sourceFiles(api, plugin)) }, here);
 }
 
-/** The texts of the latest version. */
+/** Returns the source files of the latest version. */
 export async function sourceFiles(
   api: ProjectApi,
   { id, version }: Pick<PluginRecord, 'id' | 'version'>,

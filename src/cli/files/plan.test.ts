@@ -3,10 +3,10 @@ import type { JsonObject } from '../../base/json.ts';
 import type { PluginField } from '../../plugins/fields.ts';
 import { fieldChanges, settingChanges, type Change } from './config-changes.ts';
 import type { ConfigEntry } from './configuration-file.ts';
-import { matchConfigs } from './match-configs.ts';
+import { matchConfigs } from './make-plan.ts';
 import { countPlan, isEmptyPlan, planFamily, type ConfigPlan } from './plan.ts';
 import { createReferences } from './references.ts';
-import { settleSettings } from './settle-settings.ts';
+import { resolveSettings } from './resolve-settings.ts';
 import type { PresentConfig } from './target.ts';
 
 const fields: readonly PluginField[] = [
@@ -81,7 +81,7 @@ describe('which config an entry is about', () => {
 describe('what changes of a config', () => {
   const changes = (settings: JsonObject, stored: JsonObject, different: readonly string[] = []): Change[] => {
     const references = createReferences({ TOKEN: 't', BUCKET: 'from the environment' }, '.');
-    const settled = settleSettings({ plugin: 'p', settings }, fields, references, {});
+    const settled = resolveSettings({ plugin: 'p', settings }, fields, references, {});
     return settingChanges(settled, { settings: stored, fields }, { different: new Set(different) });
   };
 

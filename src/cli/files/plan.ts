@@ -1,32 +1,31 @@
 import type { Family } from '../../wire/contract/plugins.ts';
 import type { Change } from './config-changes.ts';
 import type { ConfigEntry } from './configuration-file.ts';
-import { movedOf, wantedOrder } from './order-configs.ts';
 import type { PresentConfig } from './target.ts';
 
-/** What an apply would do, in the order of the file. Nothing in it is a secret. */
+/** What apply would do, in the order of the file. Contains no secrets. */
 export interface Plan {
   readonly plugins: readonly PluginPlan[];
   readonly projects: readonly ProjectPlan[];
 }
 
-/** A plugin to install, or to take to another version. */
+/** A plugin to install or upgrade. */
 export interface PluginPlan {
   readonly slug: string;
   readonly source: string;
-  /** Undefined: it is not installed. */
+  /** `undefined` if it is not installed. */
   readonly present: { readonly id: number; readonly version: string; readonly source: string } | undefined;
 }
 
 export interface ProjectPlan {
   readonly name: string;
-  /** Undefined: it is to be made. */
+  /** `undefined` if it must be created. */
   readonly id: number | undefined;
   readonly changes: readonly Change[];
   readonly families: readonly FamilyPlan[];
 }
 
-/** What becomes of one config. */
+/** What happens to one config. */
 export type ConfigPlan =
   | {
       readonly action: 'create';
@@ -35,29 +34,33 @@ export type ConfigPlan =
       readonly changes: readonly Change[];
     }
   | {
-      /** With no changes: as it is. */
+      /** Unchanged if there are no changes. */
       readonly action: 'keep';
       readonly entry: ConfigEntry;
       readonly name: string;
       readonly present: PresentConfig;
       readonly changes: readonly Change[];
-      /** Settings that could not be compared, and why. */
+      /** Settings that could not be compared and why. */
       readonly uncompared: readonly string[];
     }
-  /** Into the bin, or left alone: the file does not list it. */
+  /** Not listed in the file: deleted or kept. */
   | { readonly action: 'bin' | 'leave'; readonly name: string; readonly present: PresentConfig };
 
 export interface FamilyPlan {
   readonly family: Family;
-  /** As they will stand, those for the bin last. */
+  /** In their future order, deleted ones last. */
   readonly configs: readonly ConfigPlan[];
-  /** Names of those that change their place among the others that are there. */
+  /** Names of existing configs that change their position. */
   readonly moved: readonly string[];
-  /** Whether the order has to be written: something moves, or something new is not last. */
+  /** Whether the order must be written: a config moves, or a new one is not last. */
   readonly reorders: boolean;
 }
 
-/** `listed`: creates and keeps in the order of the file; `others`: what the file does not list; `present`: as it stands. */
+/**
+ * @param listed creates and keeps, in the order of the file
+ * @param others configs that the file does not list
+ * @param present configs in their present order
+ */
 export function planFamily(
   family: Family,
   listed: readonly ConfigPlan[],
@@ -91,13 +94,13 @@ export function planFamily(
   };
 }
 
-/** What there is to do, counted. */
+/** Numbers of changes. */
 export interface PlanCounts {
   readonly create: number;
   readonly change: number;
   readonly bin: number;
   readonly move: number;
-  /** Not listed in the file and left alone. */
+  /** Not listed in the file, and kept. */
   readonly left: number;
   /** Settings that could not be compared. */
   readonly uncompared: number;
@@ -123,8 +126,42 @@ export function countPlan({ plugins, projects }: Plan): PlanCounts {
   };
 }
 
-/** Whether an apply would change nothing. */
+/** Tells whether apply would change nothing. */
 export function isEmptyPlan(plan: Plan): boolean {
   const { create, change, bin, move } = countPlan(plan);
   return create + change + bin + move === 0;
+}
+
+/**
+ * Returns the order of a family: listed values as listed; others stay behind the one they followed.
+ * A value in both lists is the same object.
+ */
+export function wantedOrder<T>(listed: readonly T[], present: readonly T[]): T[] {
+  const isListed = new Set(listed);
+  const order = [...listed];
+  for (const [index, each] of present.entries()) {
+    if (isListed.has(each)) continue;
+    const before = present[index - 1];
+    order.splice(before === undefined ? 0 : order.indexOf(before) + 1, 0, each);
+  }
+  return order;
+}
+
+/** Returns the fewest values to move to turn `before` into `after`, which contain the same values. */
+export function movedOf<T>(before: readonly T[], after: readonly T[]): T[] {
+  const places = after.map((each) => before.indexOf(each));
+  const stays = new Set(longestIncrease(places));
+  return after.filter((_, index) => !stays.has(places[index] ?? -1));
+}
+
+/** Returns the longest increasing subsequence. */
+function longestIncrease(numbers: readonly number[]): number[] {
+  const best: number[][] = [];
+  for (const number of numbers) {
+    const longest = best
+      .filter((run) => (run.at(-1) ?? -1) < number)
+      .reduce<number[]>((a, b) => (b.length > a.length ? b : a), []);
+    best.push([...longest, number]);
+  }
+  return best.reduce<number[]>((a, b) => (b.length > a.length ? b : a), []);
 }

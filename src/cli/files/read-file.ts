@@ -5,7 +5,7 @@ import { textOf } from '../read-arguments.ts';
 import { configurationFileSchema, type ConfigurationFile } from './configuration-file.ts';
 import { nearest } from '../../base/nearest.ts';
 
-/** Steps from the top of the file to a value: `['projects', 0, 'name']`. */
+/** Path to a value in the file: `['projects', 0, 'name']`. */
 export type Path = readonly (string | number)[];
 
 export interface Problem {
@@ -13,14 +13,18 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A file of the right form. */
+/** A file that matches the schema. */
 export interface ReadFile {
   readonly file: ConfigurationFile;
-  /** `millrace.yaml:12:5: projects.0.name: …`, one a line of the file, in its order. */
-  words(problems: readonly Problem[]): string[];
+  /** Formats problems as `millrace.yaml:12:5: projects.0.name: …`, in the order of the file. */
+  messages(problems: readonly Problem[]): string[];
 }
 
-/** `path`: of the file, or `-` for the text on stdin. Errors: invalidConfig with every problem, usage when it cannot be read. */
+/**
+ * Reads a file. Errors: invalidConfig with every problem, usage when it cannot be read.
+ *
+ * @param path of the file, or `-` for stdin
+ */
 export async function readConfigurationFile(path: string, stdin: AsyncIterable<unknown>): Promise<ReadFile> {
   const text = path === '-' ? await textFrom(stdin) : textOf('--file', path);
   return parseConfigurationFile(text, path === '-' ? 'stdin' : path);
@@ -32,7 +36,11 @@ async function textFrom(stdin: AsyncIterable<unknown>): Promise<string> {
   return parts.join('');
 }
 
-/** `name`: of the file, for messages. Errors: invalidConfig with every problem. */
+/**
+ * Parses a file. Errors: invalidConfig with every problem.
+ *
+ * @param name file name for messages
+ */
 export function parseConfigurationFile(text: string, name: string): ReadFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: true, merge: true });
@@ -40,7 +48,7 @@ export function parseConfigurationFile(text: string, name: string): ReadFile {
   if (error !== undefined) {
     throw new CommandError('invalidConfig', `${name}: expected YAML; ${error.message.trimEnd()}`, { cause: error });
   }
-  const words = (problems: readonly Problem[]): string[] =>
+  const messages = (problems: readonly Problem[]): string[] =>
     problems
       .map((problem) => ({ problem, offset: offsetOf(document, problem.path) }))
       .sort((a, b) => a.offset - b.offset)
@@ -50,8 +58,8 @@ export function parseConfigurationFile(text: string, name: string): ReadFile {
         return `${name}:${line}:${col}: ${place}${problem.message}`;
       });
   const value = valueOf(document, name);
-  if (isConfigurationFile(value)) return { file: value, words };
-  throw invalidFile(words(formProblems(value)));
+  if (isConfigurationFile(value)) return { file: value, messages };
+  throw invalidFile(messages(formProblems(value)));
 }
 
 export function invalidFile(problems: readonly string[]): CommandError {
@@ -62,7 +70,7 @@ function valueOf(document: Document.Parsed, name: string): unknown {
   try {
     return document.toJS() as unknown;
   } catch (cause) {
-    // An alias to nothing, or aliases of aliases that would fill the memory.
+    // An unresolved alias, or nested aliases that would exhaust memory.
     throw new CommandError('invalidConfig', `${name}: ${(cause as Error).message}`, { cause });
   }
 }
@@ -71,12 +79,12 @@ function isConfigurationFile(value: unknown): value is ConfigurationFile {
   return Value.Check(configurationFileSchema, value);
 }
 
-/** Every way in which a value is not a configuration file. */
+/** Returns every violation of the schema. */
 export function formProblems(value: unknown): Problem[] {
   return Value.Errors(configurationFileSchema, value).flatMap((error): Problem[] => {
     const path = pathOf(error.instancePath);
     switch (error.keyword) {
-      // Says again, of the key, what additionalProperties says of its parent.
+      // Repeats additionalProperties of the parent.
       case 'boolean':
         return [];
       case 'additionalProperties':
@@ -96,11 +104,12 @@ export function formProblems(value: unknown): Problem[] {
   });
 }
 
-/** Keys by the depth at which they stand. */
 function unknownKey(path: Path, key: string): string {
   const known = knownKeys(path);
   const near = nearest(key, known);
-  return near === undefined ? `unknown key; there are ${known.join(', ')}` : `unknown key; did you mean "${near}"?`;
+  return near === undefined
+    ? `unknown key; expected one of ${known.join(', ')}`
+    : `unknown key; did you mean "${near}"?`;
 }
 
 function knownKeys(path: Path): string[] {
@@ -120,7 +129,7 @@ function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((at, step) => (at as Readonly<Record<string | number, unknown>> | null)?.[step], value);
 }
 
-/** Never the value: it may be a secret in the wrong place. */
+/** Never returns the value, which may be a misplaced secret. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   return Array.isArray(value) ? 'a list' : wordOf(typeof value);
@@ -140,7 +149,7 @@ function wordOf(type: string | readonly string[]): string {
     .join(' or ');
 }
 
-/** Where the value begins, or the next thing around it that has a place. */
+/** Returns where a value starts, or the nearest node around it. */
 function offsetOf(document: Document.Parsed, path: Path): number {
   for (let length = path.length; length > 0; length -= 1) {
     const node = document.getIn(path.slice(0, length), true) as

@@ -3,23 +3,23 @@ import { basename, resolve } from 'node:path';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import type { CommandProcess } from '../terminal.ts';
 
-/** Where the value of a setting is found instead of in the file. */
+/** Where the value of a setting is found outside of the file. */
 export type Reference = { readonly env: string } | { readonly file: string };
 
-/** Reads what references name. Undefined: it is not there. */
+/** Reads the values of references, `undefined` if missing. */
 export interface References {
-  /** A variable, or a file without the line break at its end. An empty variable is not there. */
+  /** Returns a variable, or a file without its final line break. An empty variable counts as missing. */
   text(reference: Reference): string | undefined;
   bytes(path: string): Uint8Array | undefined;
 }
 
-/** `folder`: relative paths begin there. */
+/** @param folder base of relative paths */
 export function createReferences(env: CommandProcess['env'], folder: string): References {
   const bytes = (path: string): Uint8Array | undefined => {
     try {
       return readFileSync(resolve(folder, path));
     } catch {
-      // Whoever needs it says that it is missing, together with all others.
+      // Callers report all missing files together.
       return undefined;
     }
   };
@@ -37,7 +37,7 @@ export function createReferences(env: CommandProcess['env'], folder: string): Re
   };
 }
 
-/** Undefined for any other value. */
+/** Returns the reference that a value is, if any. */
 export function referenceIn(value: JsonValue | undefined): Reference | undefined {
   if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
   const { env, file } = value;
@@ -45,7 +45,7 @@ export function referenceIn(value: JsonValue | undefined): Reference | undefined
   return typeof file === 'string' && file !== '' ? { file } : undefined;
 }
 
-/** `variable TOKEN`, `file secrets/token`. */
+/** Returns `variable TOKEN` or `file secrets/token`. */
 export function placeOf(reference: Reference): string {
   return 'env' in reference ? `variable ${reference.env}` : `file ${reference.file}`;
 }

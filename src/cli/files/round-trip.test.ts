@@ -183,10 +183,8 @@ describe('configuration files', () => {
     expect(left.stdout).toContain('enabled: false → true');
     expect(left.stdout).toContain('settings.salt: another value → variable C_SALT');
     expect(left.stdout).toContain('"C" (hash-properties) moves to position 4');
-    expect(left.stdout).toContain('"Extra" (drop-events): not in the file, left alone');
-    expect(left.stderr).toBe(
-      '2 to change, 1 to move; 1 not in the file and left alone; --prune puts what is not listed into the bin\n',
-    );
+    expect(left.stdout).toContain('"Extra" (drop-events): not in the file, kept');
+    expect(left.stderr).toBe('2 to change, 1 to move; 1 not in the file and kept; --prune deletes them\n');
     expect(left.stdout + left.stderr).not.toMatch(/pepper|vinegar/);
     const record = JSON.parse((await run('diff', '--prune', '--json')).stdout) as object;
     expect(record).toMatchObject({ differences: true, change: 2, move: 1, bin: 1, left: 0 });
@@ -434,7 +432,7 @@ projects:
       ['diff', '--project', '1'],
       'projects: [{ name: a }, { name: b }]',
       'failed',
-      'expected one project in the file, there are 2',
+      'expected one project in the file, got 2',
     ],
     ['no file', ['apply', '--yes'], undefined, 'usage', 'cannot read'],
     ['no file to compare', ['diff'], undefined, 'failed', 'cannot read'],
@@ -456,6 +454,6 @@ projects:
     env['MILLRACE_API_KEY'] = await configs.app.key(['plugin:read', 'project:read']);
     const { stdout, stderr } = await done('diff');
     expect(stderr).toBe('no differences; 1 not compared\n');
-    expect(stdout).toContain('settings.salt: comparing it needs a key with plugin:write: not compared');
+    expect(stdout).toContain('settings.salt: comparison needs a key with plugin:write: not compared');
   });
 });

@@ -4,17 +4,17 @@ import type { Change } from './config-changes.ts';
 import { familyKeys } from './configuration-file.ts';
 import { countPlan, isEmptyPlan, type ConfigPlan, type FamilyPlan, type Plan, type PluginPlan } from './plan.ts';
 
-/** Longer values are cut: the plan says what changes, the file what to. */
+/** Longer values are cut; the file contains them. */
 const valueCharsMax = 160;
 
-/** A line of the plan: what stands before it says what becomes of it. */
+/** A line of the plan, with a sign for the kind of change. */
 interface Line {
   readonly depth: number;
   readonly sign: ' ' | '+' | '~' | '-' | '>' | '?';
   readonly text: string;
 }
 
-/** The plan for people, on stdout: nothing where there is nothing to do. */
+/** Shows the plan on stdout; nothing if there are no changes. */
 export function showPlan(terminal: Terminal, plan: Plan): void {
   for (const { depth, sign, text } of planLines(plan)) {
     const style = styles[sign];
@@ -30,21 +30,21 @@ const styles: Readonly<Partial<Record<Line['sign'], Style>>> = {
   '>': 'yellow',
 };
 
-/** One sentence: what there is to do, and what is left alone. */
+/** Summarises the changes in one sentence, and what is not listed in the file. */
 export function planSentence(plan: Plan): string {
   const { create, change, bin, move, left, uncompared } = countPlan(plan);
   const parts = [
     ...(create > 0 ? [`${create} to create`] : []),
     ...(change > 0 ? [`${change} to change`] : []),
     ...(move > 0 ? [`${move} to move`] : []),
-    ...(bin > 0 ? [`${bin} into the bin`] : []),
+    ...(bin > 0 ? [`${bin} to delete`] : []),
   ];
-  const aside = [
-    ...(left > 0 ? [`${left} not in the file and left alone; --prune puts what is not listed into the bin`] : []),
+  const notes = [
+    ...(left > 0 ? [`${left} not in the file and kept; --prune deletes them`] : []),
     ...(uncompared > 0 ? [`${uncompared} not compared`] : []),
   ];
   const done = isEmptyPlan(plan) ? 'no differences' : parts.join(', ');
-  return [done, ...aside].join('; ');
+  return [done, ...notes].join('; ');
 }
 
 function planLines({ plugins, projects }: Plan): Line[] {
@@ -53,8 +53,8 @@ function planLines({ plugins, projects }: Plan): Line[] {
     ...projects.flatMap(({ name, id, changes, families }) => {
       const body = [...changes.map((change) => changeLine(change, 1)), ...families.flatMap(familyLines)];
       if (body.length === 0 && id !== undefined) return [];
-      const words = id === undefined ? `project "${name}"` : `project "${name}" (${id})`;
-      return [line(0, id === undefined ? '+' : ' ', words), ...body];
+      const title = id === undefined ? `project "${name}"` : `project "${name}" (${id})`;
+      return [line(0, id === undefined ? '+' : ' ', title), ...body];
     }),
   ];
 }
@@ -83,9 +83,9 @@ function configLines(config: ConfigPlan): Line[] {
       return [line(2, sign, title(config)), ...config.changes.map((change) => changeLine(change, 3)), ...notes];
     }
     case 'bin':
-      return [line(2, '-', `${title(config)}: into the bin`)];
+      return [line(2, '-', `${title(config)}: delete`)];
     case 'leave':
-      return [line(2, '?', `${title(config)}: not in the file, left alone`)];
+      return [line(2, '?', `${title(config)}: not in the file, kept`)];
   }
 }
 
@@ -109,7 +109,7 @@ function line(depth: number, sign: Line['sign'], text: string): Line {
   return { depth, sign, text };
 }
 
-/** The plan for programs. */
+/** Returns the plan as JSON. */
 export function planRecord(plan: Plan): object {
   return {
     differences: !isEmptyPlan(plan),

@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { ImportScheduleRecord } from '../../wire/contract/import-schedules.ts';
 import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import { familyPaths, type Family, type PluginRecord } from '../../wire/contract/plugins.ts';
 import type { ProjectRecord } from '../../wire/contract/projects.ts';
@@ -7,9 +6,11 @@ import { isField, type PluginField, type SchemaEntry } from '../../plugins/field
 import type { ApiClient } from '../api-client.ts';
 import { listAll, projectApi, type ServiceOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
-import { presentSchedule, type ScheduleOfFile } from './schedule-of-file.ts';
+import { overlapMinutesDefault } from '../../wire/contract/import-schedule-limits.ts';
+import type { ImportScheduleRecord } from '../../wire/contract/import-schedules.ts';
+import type { ConfigEntry } from './configuration-file.ts';
 
-/** A config as the service has it. */
+/** A config in the service. */
 export interface PresentConfig {
   readonly id: number;
   readonly family: Family;
@@ -20,14 +21,14 @@ export interface PresentConfig {
   readonly enabled: boolean;
   /** As stored; secrets are masks, files objects that describe them. */
   readonly settings: JsonObject;
-  /** Of the version that it runs, with what the plugin itself is called. */
+  /** Version that it runs. */
   readonly version: string;
   readonly fields: readonly PluginField[];
   readonly pluginName: string;
   readonly pluginDescription: string;
-  /** Null: it does not run by itself. */
+  /** `null` without a schedule. */
   readonly schedule: ScheduleOfFile | null;
-  /** Changes with every change that somebody makes. */
+  /** Differs after every change. */
   readonly updatedAt: string;
 }
 
@@ -35,7 +36,7 @@ export interface PresentProject {
   readonly id: number;
   readonly name: string;
   readonly timezone: string;
-  /** In order, without those in the bin. */
+  /** In order, without deleted ones. */
   readonly configs: Readonly<Record<Family, readonly PresentConfig[]>>;
 }
 
@@ -43,12 +44,12 @@ export function configsPath(root: string, family: Family): string {
   return `${root}/${familyPaths[family]}/`;
 }
 
-/** Those that the key may see. */
+/** Lists the projects that the key may see. */
 export function listProjects(api: ProjectApi): Promise<ProjectRecord[]> {
   return listAll<ProjectRecord>(api, '/api/projects/');
 }
 
-/** The plugins that the projects of the organisation can use. */
+/** Lists the plugins that projects of the organisation can use. */
 export function listPlugins(api: ProjectApi): Promise<PluginRecord[]> {
   return listAll<PluginRecord>(api, `${api.root}/plugins/`);
 }
@@ -71,7 +72,7 @@ export async function readProject(
   return { id, name, timezone, configs: { transformation, 'import-app': imports } };
 }
 
-/** By id of the config. A service of an earlier version has none. */
+/** Returns schedules by config id; a service of an earlier version has none. */
 async function readSchedules(api: ProjectApi, root: string): Promise<ReadonlyMap<number, ScheduleOfFile>> {
   try {
     const records = await listAll<ImportScheduleRecord>(api, `${root}/import_schedules/`);
@@ -82,7 +83,7 @@ async function readSchedules(api: ProjectApi, root: string): Promise<ReadonlyMap
   }
 }
 
-/** A project that is not there yet. */
+/** Returns the configs of a project that does not exist yet. */
 export function emptyConfigs(): PresentProject['configs'] {
   return { transformation: [], 'import-app': [] };
 }
@@ -91,14 +92,14 @@ export function rootOf(projectId: number): string {
   return `/api/projects/${projectId}`;
 }
 
-/** `plugin`: its slug. */
+/** @param plugin slug */
 export function presentConfig(
   record: PluginConfigRecord,
   family: Family,
   plugin: string | undefined,
 ): Omit<PresentConfig, 'schedule'> {
   if (plugin === undefined) {
-    throw new CommandError('failed', `config ${record.id} has a plugin that is not listed; try again`);
+    throw new CommandError('failed', `config ${record.id} has a plugin that is not in the list of plugins; try again`);
   }
   const info = JSON.parse(record.plugin_info) as {
     readonly name: string;
@@ -126,25 +127,59 @@ export function fieldsOfPlugin({ config_schema }: PluginRecord): readonly Plugin
   return (config_schema as readonly SchemaEntry[]).filter(isField);
 }
 
-/** Waits where the service limits the rate: a file of many configs takes more calls than it allows in a minute. */
+/** Waits when the service limits the rate: a file of many configs takes more calls than it allows in a minute. */
 export function patientApi(options: ServiceOptions, note: (line: string) => void): ProjectApi {
   const api = projectApi(options);
-  const patiently = async <T>(call: () => Promise<T>): Promise<T> => {
+  const retrying = async <T>(call: () => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await call();
       } catch (error) {
         if (!(error instanceof CommandError) || error.reason !== 'rateLimited' || attempt === attemptsMax) throw error;
         const waitSeconds = Math.min(error.waitSeconds ?? 5, waitSecondsMax);
-        note(`the service limits the rate; going on in ${waitSeconds} s`);
+        note(`rate limited by the service; retrying in ${waitSeconds} s`);
         await new Promise((resolve) => setTimeout(resolve, waitSeconds * 1000));
       }
     }
   };
-  const get: ApiClient['get'] = (path, query) => patiently(() => api.get(path, query));
-  const send: ApiClient['send'] = (...request) => patiently(() => api.send(...request));
+  const get: ApiClient['get'] = (path, query) => retrying(() => api.get(path, query));
+  const send: ApiClient['send'] = (...request) => retrying(() => api.send(...request));
   return { ...api, get, send };
 }
 
 const attemptsMax = 20;
 const waitSecondsMax = 60;
+
+/** The part of a schedule that a file declares, without its progress. */
+export interface ScheduleOfFile {
+  readonly [field: string]: string | number | boolean;
+  readonly overlap_minutes: number;
+  readonly paused: boolean;
+}
+
+/** Fills in the defaults. */
+export function wantedSchedule(schedule: NonNullable<ConfigEntry['schedule']>): ScheduleOfFile {
+  const {
+    every_minutes: every,
+    daily_at: at,
+    overlap_minutes: overlap = overlapMinutesDefault,
+    paused = false,
+  } = schedule;
+  return scheduleOf(every, at, overlap, paused);
+}
+
+export function presentSchedule(record: ImportScheduleRecord): ScheduleOfFile {
+  const { every_minutes: every, daily_at: at, overlap_minutes: overlap, paused } = record;
+  return scheduleOf(every ?? undefined, at ?? undefined, overlap, paused);
+}
+
+/** Builds a schedule with a fixed order of keys, for comparison. */
+function scheduleOf(
+  every: number | undefined,
+  at: string | undefined,
+  overlap: number,
+  paused: boolean,
+): ScheduleOfFile {
+  const when = { ...(every !== undefined && { every_minutes: every }), ...(at !== undefined && { daily_at: at }) };
+  return { ...when, overlap_minutes: overlap, paused };
+}

@@ -52,12 +52,12 @@ describe('millrace validate', () => {
       config('plugin: drop-events\n        setings: {}'),
       'unknown key; did you mean "settings"?',
     ],
-    ['a key that is none', config('plugin: drop-events\n        colour: red'), 'there are plugin, name,'],
+    ['a key that is none', config('plugin: drop-events\n        colour: red'), 'expected one of plugin, name,'],
     ['no plugin', config('name: a'), 'expected "plugin"'],
     [
       'a schedule of what does not run',
       config('plugin: drop-events\n        settings: { events: a }\n        schedule: { every_minutes: 60 }'),
-      'schedule: only import apps whose source can choose by time run by themselves',
+      'schedule: expected an import app whose source can select by time',
     ],
     [
       'text for a flag',
@@ -65,10 +65,10 @@ describe('millrace validate', () => {
       'enabled: expected true or false, got text',
     ],
     ['a plugin that is misspelt', config('plugin: drop-event'), 'did you mean "drop-events"?'],
-    ['a plugin of the other family', config('plugin: mixpanel'), 'it belongs under import_apps'],
+    ['a plugin of the other family', config('plugin: mixpanel'), 'list it under import_apps'],
     ['a setting that is misspelt', config('{ plugin: drop-events, settings: { event: a } }'), 'did you mean "events"?'],
     ['a setting that is missing', config('{ plugin: anonymise }'), 'expected "salt"'],
-    ['a number for text', config('{ plugin: drop-events, settings: { events: 1.10 } }'), 'put the number into quotes'],
+    ['a number for text', config('{ plugin: drop-events, settings: { events: 1.10 } }'), 'quote the number'],
     [
       'a secret in the file',
       config('{ plugin: hash-properties, settings: { propertiesToHash: email, salt: pepper } }'),
@@ -77,7 +77,7 @@ describe('millrace validate', () => {
     [
       'a version of what is built in',
       config('{ plugin: drop-events, version: "2" }'),
-      'has the version of the program',
+      'always has the version of Millrace',
     ],
     ['a project twice', 'version: 1\nprojects: [{ name: a }, { name: a }]\n', '"a" is listed twice'],
     ['no time zone', 'version: 1\nprojects: [{ name: a, timezone: Mars/Base }]\n', 'IANA name'],
@@ -101,7 +101,7 @@ describe('millrace validate', () => {
 
   it('two configs that only their order tells apart are mentioned', async () => {
     const { code, stderr } = await validate(`${config('plugin: geoip')}      - plugin: geoip\n`);
-    expect(stderr).toContain('projects.0.transformations.1: has the plugin and name of another');
+    expect(stderr).toContain('projects.0.transformations.1: has the same plugin and name as another');
     expect(code).toBe(0);
   });
 

@@ -5,7 +5,7 @@ import { ChoiceError, parseChoice } from '../../imports/choosing/parse-choice.ts
 import { CommandError } from '../exit-codes.ts';
 import { collect, jsonObjectIn, pairsOf, shareOf } from '../read-arguments.ts';
 
-/** What of the source is imported, and as what, as commander gives it. */
+/** Options that choose and convert records, as commander gives them. */
 export interface ChoiceOptions extends Partial<Record<RuleOption, string>> {
   readonly choose?: string;
   readonly onlyEvent?: readonly string[];
@@ -21,13 +21,13 @@ export interface ChoiceOptions extends Partial<Record<RuleOption, string>> {
   readonly lookupTable?: readonly string[];
 }
 
-/** `--padded-ids` as commander calls it: `paddedIds`. */
+/** `--padded-ids` as an attribute of commander: `paddedIds`. */
 type RuleOption = CamelCase<UnusualValue>;
 type CamelCase<Text extends string> = Text extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Text;
 
-/** As the command line writes them, and as the choice does. */
+/** Policies as options, and as values of the choice. */
 const policies = {
   'first-user': 'first_user',
   merge: 'merge',
@@ -38,36 +38,39 @@ const policies = {
 export function addChoiceOptions(command: Command): Command {
   addChoices(command);
   for (const value of unusualValueKeys) command.addOption(ruleOption(value));
-  return command.option('--choose <file>', 'JSON that says what to import, and as what; options beside it count more');
+  return command.option(
+    '--choose <file>',
+    'JSON file that selects and renames what is imported; other options override it',
+  );
 }
 
 function addChoices(command: Command): void {
   command
-    .option('--only-event <name>', 'only events of this name; * stands for any characters; may be repeated', collect)
-    .option('--except-event <name>', 'no events of this name; may be repeated', collect)
-    .option('--sample <share>', 'only a share of the distinct ids, 10% or 0.1: all events of each, or none')
-    .option('--only-property <name>', 'only properties of this name, of events and persons; may be repeated', collect)
-    .option('--except-property <name>', 'no properties of this name; may be repeated', collect)
-    .option('--rename-property <old=new>', 'another name for a property; may be repeated', collect)
+    .option('--only-event <name>', 'only events of this name; * matches any characters; repeatable', collect)
+    .option('--except-event <name>', 'no events of this name; repeatable', collect)
+    .option('--sample <share>', 'only a share of the distinct ids, 10% or 0.1, with all their events')
+    .option('--only-property <name>', 'only properties of this name, of events and persons; repeatable', collect)
+    .option('--except-property <name>', 'no properties of this name; repeatable', collect)
+    .option('--rename-property <old=new>', 'rename a property; repeatable', collect)
     .addOption(
-      new Option('--identity <policy>', 'which user the events of a device belong to; otherwise first-user').choices(
+      new Option('--identity <policy>', 'which user the events of a device belong to; default: first-user').choices(
         Object.keys(policies),
       ),
     )
     .option('--user-agent', 'read the user agent into $browser, $browser_version, $os and others')
     .option(
       '--join <table>',
-      'columns of a CSV, Parquet or JSON file as properties; with --on; may be repeated',
+      'add columns of a CSV, Parquet or JSON file as properties; needs --on; repeatable',
       collect,
     )
     .option(
       '--on <key>',
-      'property, or distinct_id, that finds the row; key=column where the table calls it so',
+      'property, or distinct_id, that finds the row; key=column if the column has another name',
       collect,
     )
     .option(
       '--lookup-table <property=table>',
-      'a table as --join has it, whose first column finds the row by this property; may be repeated',
+      'a table for --join whose first column is matched with this property; repeatable',
       collect,
     );
 }
@@ -75,10 +78,10 @@ function addChoices(command: Command): void {
 function ruleOption(value: UnusualValue): Option {
   const { rules, what } = unusualValues[value];
   const flag = `--${value.replaceAll('_', '-')} <rule>`;
-  return new Option(flag, `${what.charAt(0).toLowerCase()}${what.slice(1, -1)}; otherwise ${rules[0]}`).choices(rules);
+  return new Option(flag, `${what.charAt(0).toLowerCase()}${what.slice(1, -1)}; default: ${rules[0]}`).choices(rules);
 }
 
-/** Errors: CommandError usage. Undefined: everything, as the format makes it. */
+/** Returns the choice; `undefined` imports everything unchanged. Errors: CommandError usage. */
 export function choiceOf(given: ChoiceOptions): ImportChoice | undefined {
   const file = given.choose === undefined ? {} : parsed(jsonObjectIn('--choose', given.choose));
   return parsed({
@@ -107,11 +110,11 @@ function rulesOf(given: ChoiceOptions): Readonly<Record<string, string>> {
 }
 
 function optionOf(value: UnusualValue): RuleOption {
-  // Sound: what the type says, letter by letter.
+  // Sound: the same conversion as the type's.
   return value.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) as RuleOption;
 }
 
-/** `--join` and `--on` in pairs, in their order, then the lookup tables. */
+/** Pairs `--join` with `--on` in order, followed by the lookup tables. */
 function joinsOf({ join = [], on = [], lookupTable = [] }: ChoiceOptions): Pick<ImportChoice, 'join'> {
   if (join.length !== on.length) {
     throw new CommandError(
@@ -127,7 +130,7 @@ function joinsOf({ join = [], on = [], lookupTable = [] }: ChoiceOptions): Pick<
   return { join: [...joined, ...lookupTable.map(lookupOf)] };
 }
 
-/** What stands before the first `=` is the property. */
+/** Splits at the first `=`: the property precedes it. */
 function lookupOf(text: string): NonNullable<ImportChoice['join']>[number] {
   const at = text.indexOf('=');
   if (at <= 0 || at === text.length - 1) {
@@ -139,7 +142,7 @@ function lookupOf(text: string): NonNullable<ImportChoice['join']>[number] {
   return { table: text.slice(at + 1), on: text.slice(0, at), first_column: true };
 }
 
-/** What flags say takes the place of what the file says of the same. */
+/** Overrides a key of the file with the flags. */
 function listsOf(key: string, inFile: object | undefined, flags: Readonly<Record<string, unknown>>): object {
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
   return given.length === 0 ? {} : { [key]: { ...inFile, ...Object.fromEntries(given) } };

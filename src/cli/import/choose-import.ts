@@ -3,26 +3,30 @@ import type { Run } from '../../imports/run/run.ts';
 import { describeChanges } from '../../imports/stages/export/source-changes.ts';
 import type { Terminal } from '../terminal.ts';
 import { lockImport, withStore } from './local-store.ts';
-import { findOwnImport, takeOverCheck } from './own-import.ts';
-import type { ImportRequest } from './request.ts';
 import { sourceSince } from './source-since.ts';
-import { isBegun, openImport, type ImportDir } from './state-dir.ts';
+import { isBegun, openImport, type ImportDir, newestImport } from './state-dir.ts';
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { slowHash } from '../../base/slow-hash.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import type { ImportRequest } from './request.ts';
 
-/** The directory in which a command does its import, held by this process. */
-export interface ChosenImport extends Disposable {
+/** The directory of a command's import, locked by this process. */
+interface ChosenImport extends Disposable {
   readonly dir: ImportDir;
-  /** The run that imported the same source as it was before; undefined: none. */
+  /** The run that imported an earlier state of the source, if any. */
   readonly previousRun: string | undefined;
 }
 
-export interface ChooseImportOptions {
+interface ChooseImportOptions {
   readonly stateDir: string;
   readonly again?: boolean | undefined;
 }
 
 /**
- * The import that was begun by the same command or by a check of the same records, or a new one: the first time, when asked for, and
- * when the source is not what it was. Errors: CommandError failed, when another process is at work on it.
+ * Opens the import started by the same command or by a check of the same records; a new one the first time, with `again`, and when the
+ * source has changed. Errors: CommandError failed, when another process works on it.
  */
 export async function chooseImport(
   terminal: Terminal,
@@ -30,7 +34,7 @@ export async function chooseImport(
   { stateDir, again = false }: ChooseImportOptions,
 ): Promise<ChosenImport> {
   const { identity, begun, isCheck } = await findOwnImport(stateDir, request);
-  if (begun !== undefined && isCheck && !again) await takeOverCheck(begun, identity);
+  if (begun !== undefined && isCheck && !again) await continueCheck(begun, identity);
   const dir = await openImport(stateDir, identity, again);
   const lock = lockImport(dir);
   try {
@@ -40,8 +44,8 @@ export async function chooseImport(
     const nextLock = lockImport(next);
     lock[Symbol.dispose]();
     terminal.note(
-      `the source is not what ${dir.id} has read: ${changes}; ${next.id} imports it as it is now, and what is stored ` +
-        'already stays stored once',
+      `the source has changed since ${dir.id} read it: ${changes}; ${next.id} imports its present state, and events ` +
+        'stored before stay stored once',
     );
     return { dir: next, previousRun: dir.id, [Symbol.dispose]: () => nextLock[Symbol.dispose]() };
   } catch (error) {
@@ -50,13 +54,12 @@ export async function chooseImport(
   }
 }
 
-/** In words; undefined: there are none, or the run goes on in any case. */
+/** Describes the changes; `undefined` if there are none, or the run continues in any case. */
 async function changesSince(terminal: Terminal, dir: ImportDir, request: ImportRequest): Promise<string | undefined> {
   return await withStore(dir, async (db) => {
     const run = await getRun(db, dir.id);
-    if (run === undefined || !isReadAndNotUnderWay(run)) return undefined;
-    const onTrouble = (reason: string): void =>
-      terminal.note(`whether the source is still the same cannot be told: ${reason}`);
+    if (run === undefined || !isReadButNotLoading(run)) return undefined;
+    const onTrouble = (reason: string): void => terminal.note(`cannot check whether the source has changed: ${reason}`);
     const { changed, later } = await sourceSince({ db, dir, request, onTrouble }, run);
     const first = later[0]?.listed.key;
     if (first !== undefined) {
@@ -66,8 +69,72 @@ async function changesSince(terminal: Terminal, dir: ImportDir, request: ImportR
   });
 }
 
-/** An export that goes on looks by itself; a load that has begun goes on with what was read. */
-function isReadAndNotUnderWay({ state, stage, progress }: Run): boolean {
+/** A resumed export checks the source itself; a load in progress continues with what was read. */
+function isReadButNotLoading({ state, stage, progress }: Run): boolean {
   if (state === 'completed') return true;
   return state !== 'cancelled' && stage !== 'export' && (progress.load?.done ?? 0) === 0;
+}
+
+/** The existing import of a command. */
+interface OwnImport {
+  readonly identity: string;
+  /** The import that the command continues, if any. */
+  readonly begun: ImportDir | undefined;
+  /** Whether `begun` is a check without a target. */
+  readonly isCheck: boolean;
+}
+
+/** Prefers an import of the same command to a check of the same records. */
+export async function findOwnImport(stateDir: string, request: ImportRequest): Promise<OwnImport> {
+  const identity = identityOf(request);
+  const begun = await newestImport(stateDir, identity);
+  if (begun !== undefined) return { identity, begun, isCheck: false };
+  const ofCheck = identityOfCheck(request);
+  const check = await newestImport(stateDir, ofCheck);
+  if (request.options.last === 'check') return { identity: ofCheck, begun: check, isCheck: false };
+  return { identity, begun: check, isCheck: check !== undefined };
+}
+
+/**
+ * Turns a check into the import that continues it, so that nothing is exported or checked twice. Errors: CommandError failed, when another
+ * process works on it.
+ */
+async function continueCheck(check: ImportDir, identity: string): Promise<void> {
+  using _lock = lockImport(check);
+  const path = join(resolve(check.stateDir), identity);
+  // A command killed before it started may have left this directory.
+  if (!existsSync(path)) await rename(check.path, path);
+}
+
+/**
+ * Returns 16 hex digits that identify an import: the source, the conversion and the target. Speed, rejected records and the last stage may
+ * differ between commands. A slow hash keeps weak passwords of databases from being guessed from the name of a directory.
+ */
+export function identityOf({ source, paths, settings, options, projectKey: apiKey = '' }: ImportRequest): string {
+  const { range, format, formatOptions, names, choice, transform, limit, target } = options;
+  const code = transform?.hash;
+  const identity = {
+    source,
+    paths,
+    settings,
+    range,
+    format,
+    formatOptions,
+    names,
+    choice,
+    code,
+    limit,
+    target,
+    apiKey,
+  };
+  return slowHash(canonicalJson(identity));
+}
+
+/** Returns the identity of a check, which an import of the same records continues, whatever its target. */
+export function identityOfCheck(request: ImportRequest): string {
+  return identityOf({
+    ...request,
+    projectKey: undefined,
+    options: { ...request.options, target: { kind: 'project' } },
+  });
 }

@@ -4,11 +4,11 @@ import type { SameRecords } from '../../imports/run/results.ts';
 import { SchemaVersionError } from '../../stores/metadata/migrate.ts';
 import { withStore } from './local-store.ts';
 import { descriptionOf, listImports, registrationOf, type ImportDir } from './state-dir.ts';
-import { undoneRuns } from './undone-runs.ts';
+import { undoneRuns } from './registered-runs.ts';
 
 /**
- * Other imports begun below the same state directory, each in a store of its own. Which of them their service has undone since, it
- * says to the holder of the personal key; one that cannot be asked counts as stored.
+ * Other imports in the same state directory, each with a separate store. Their service reports which of them it has undone, given a
+ * personal key; without an answer they count as stored.
  */
 export function earlierImports(dir: ImportDir, apiKey: string | undefined): EarlierRuns {
   const undone = async (ids: readonly string[]): Promise<ReadonlySet<string>> => {
@@ -27,8 +27,8 @@ export function earlierImports(dir: ImportDir, apiKey: string | undefined): Earl
         const undoable = (await registrationOf(other)) !== undefined;
         for (const each of same) found.push({ ...each, undoable });
       }
-      const gone = await undone(found.map(({ run }) => run));
-      const stored = found.filter(({ run }) => !gone.has(run));
+      const undoneIds = await undone(found.map(({ run }) => run));
+      const stored = found.filter(({ run }) => !undoneIds.has(run));
       return stored.toSorted((a, b) => b.created_at.localeCompare(a.created_at));
     },
     undone,
@@ -42,9 +42,9 @@ async function knownImport({ stateDir }: ImportDir, id: string): Promise<readonl
 }
 
 /** An import of a newer or too old version cannot be read; that must not stop this one. */
-async function unlessUnreadable<T>(look: () => Promise<readonly T[]>): Promise<readonly T[]> {
+async function unlessUnreadable<T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> {
   try {
-    return await look();
+    return await read();
   } catch (error) {
     if (error instanceof SchemaVersionError) return [];
     throw error;

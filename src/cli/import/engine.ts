@@ -21,7 +21,7 @@ import { openSource, tableSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 import type { ImportDir } from './state-dir.ts';
 
-/** What the door of a service takes by default, in bytes of JSON of one event. */
+/** Default limit of a service on the JSON of one event. */
 const eventBytesMax = 1_000_000;
 const pollMs = 100;
 const leaseMs = 5_000;
@@ -30,20 +30,20 @@ export interface EngineDeps {
   readonly db: Metadata;
   readonly dir: ImportDir;
   readonly request: ImportRequest;
-  /** Undefined: the command names no transform. */
+  /** `undefined` without a transform. */
   readonly openTransform: OpenRunTransform | undefined;
 }
 
-/** Works on the one run of the directory until it is closed. */
+/** Works on the run of a directory until it is closed. */
 export interface Engine {
-  /** Aborted, with the reason, when the engine itself cannot go on. */
+  /** Aborted, with the reason, when the engine itself fails. */
   readonly failed: AbortSignal;
   fail(error: unknown): void;
-  /** Lets go of the run, which another process may then take up. */
+  /** Releases the run, which another process may then claim. */
   close(): Promise<void>;
 }
 
-/** Errors: CommandError usage, when the settings of the source cannot work. */
+/** Starts the engine. Errors: CommandError usage, when the settings of the source are invalid. */
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const { db, dir, request } = deps;
   const failed = new AbortController();
@@ -99,7 +99,7 @@ interface OpenedParts extends Pick<EngineDeps, 'openTransform'> {
   readonly staging: Staging;
 }
 
-/** What an import and its preflight are both made of. */
+/** Returns the parts that an import and its preflight share. */
 export function openParts(
   dir: Pick<ImportDir, 'id' | 'staging'>,
   request: ImportRequest,
@@ -127,7 +127,7 @@ function targetOf(
   return openHttpTarget({ url: target.url, apiKey: projectKey, personalApiKey, runId: id, request: directRequest() });
 }
 
-/** On the disk of the state directory. */
+/** Returns the free bytes on the disk of the state directory. */
 async function freeBytes(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(path);
   return bavail * bsize;

@@ -7,7 +7,7 @@ import { addProfileOption } from '../profiles/take-profile.ts';
 import { addChoiceOptions, type ChoiceOptions } from './choice-options.ts';
 import { collect, countOf } from '../read-arguments.ts';
 
-/** How much of the source, how far and how fast: of every run, here or on a server. As commander gives it. */
+/** Range, limits and speed of a run, local or on a server, as commander gives them. */
 export interface RunScopeOptions extends ChoiceOptions {
   readonly fromDate?: string;
   readonly toDate?: string;
@@ -18,13 +18,13 @@ export interface RunScopeOptions extends ChoiceOptions {
   readonly speed?: string;
 }
 
-/** What `millrace import`, `import check` and `import plan` are told. */
+/** Options of `millrace import`, `import check` and `import plan`. */
 export interface ImportOptions extends RunScopeOptions {
   readonly source: string;
   readonly setting?: readonly string[];
   readonly to: string;
   readonly projectKey?: string;
-  /** Personal: to read back what is stored. */
+  /** Personal key, to read stored events back. */
   readonly apiKey?: string;
   readonly formatOption?: readonly string[];
   readonly names?: string;
@@ -33,7 +33,7 @@ export interface ImportOptions extends RunScopeOptions {
   readonly stateDir: string;
   readonly again?: boolean;
   readonly threads?: string;
-  /** Refused: an import of the command line went to another service. */
+  /** Refused, because only a service can replace its runs. */
   readonly replace?: string | boolean;
   /** False: `--no-preflight`. */
   readonly preflight: boolean;
@@ -44,62 +44,58 @@ export interface ImportOptions extends RunScopeOptions {
   readonly rejected?: string;
 }
 
-/** Where runs of the command line keep what they need to go on, below the working directory. */
+/** State of local runs, below the working directory. */
 export const defaultStateDir = '.millrace/imports';
 
-/** Records of a trial that does not say how many. */
+/** Default number of records of a trial. */
 export const trialRecords = 1000;
 
 export function addStateDir(command: Command): Command {
-  return command.option('--state-dir <dir>', 'where runs keep what they need to go on', defaultStateDir);
+  return command.option('--state-dir <dir>', 'directory for the state of runs', defaultStateDir);
 }
 
-/** The source, the format, the range: what is to be imported. */
+/** Adds the source, the format and the range. */
 export function addSourceOptions(command: Command, isRequired: boolean): Command {
   const argument = (name: string): string => (isRequired ? `<${name}>` : `[${name}]`);
   command
-    .argument(argument('format'), `what the records are: ${formats.map(({ slug }) => slug).join(', ')}`)
+    .argument(argument('format'), `format of the records: ${formats.map(({ slug }) => slug).join(', ')}`)
     .argument(
       '[paths...]',
       'files, directories, patterns (*, **, ?), http(s)://, s3://, gs://, azure:// and kafka:// addresses',
     )
     .option('--source <app>', 'import app that fetches the records; files reads the paths', 'files')
-    .option('--setting <key=value>', 'setting of the import app; key=@file takes the value from a file', collect);
+    .option('--setting <key=value>', 'setting of the import app; key=@file reads it', collect);
   addChoiceOptions(addRangeOptions(command))
-    .option('--format-option <key=value>', 'option of the format; key=@file takes the value from a file', collect)
-    .option('--names <file>', "JSON to take the place of the format's table of names")
+    .option('--format-option <key=value>', 'option of the format; key=@file reads it', collect)
+    .option('--names <file>', "JSON file that replaces the format's table of names")
     .option(
       '--transform <plugin>',
-      'code that changes or drops each event before the check: a file, folder or archive of a plugin, or slug of a built-in transformation',
+      'code that changes or drops events before the check: file, folder or archive of a plugin, or slug of a built-in transformation',
     )
-    .option(
-      '--transform-setting <key=value>',
-      'a setting of that plugin; key=@file takes the value from a file',
-      collect,
-    );
+    .option('--transform-setting <key=value>', 'setting of that plugin; key=@file reads it', collect);
   return addStateDir(command);
 }
 
-/** The part of the source that is to be imported. */
+/** Adds the options that limit the source. */
 export function addRangeOptions(command: Command): Command {
   return command
     .option('--from-date <time>', 'only events from this day or time on (UTC)')
     .option('--to-date <time>', 'only events before this day or time (UTC)')
-    .option('--limit <records>', 'only so many records, from the first parts')
-    .option('--trial', `a trial: short for --limit ${trialRecords}`);
+    .option('--limit <records>', 'only this many records, from the first parts')
+    .option('--trial', `trial run, same as --limit ${trialRecords}`);
 }
 
-/** Where the events go, and how fast. */
+/** Adds the target and its speed. */
 export function addTargetOptions(command: Command): Command {
   command.addOption(
     new Option('--to <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
   );
-  // With the personal key what is stored is read back.
+  // The personal key is used to read stored events back.
   addFormerName(addProfileOption(addApiKeyOption(addProjectKeyOption(command))), 'personalApiKey');
-  return command.option('--speed <events>', 'events per second at most; otherwise as fast as the target takes them');
+  return command.option('--speed <events>', 'maximum events per second; default: as fast as the target accepts them');
 }
 
-/** How long the preflight of this process may take. */
+/** Adds the time limit of a local preflight. */
 export function addPreflightMs(command: Command): Command {
   const { env, help } = importSettings.importPreflightMs;
   return command.addOption(new Option('--preflight-ms <ms>', help).env(env));
@@ -110,17 +106,17 @@ export function preflightMsOf({ preflightMs }: Pick<ImportOptions, 'preflightMs'
   return countOf('--preflight-ms', preflightMs, importSettings.importPreflightMs.min);
 }
 
-/** How a run goes, and what is shown of it. */
+/** Adds the options of a local run and its output. */
 export function addRunOptions(command: Command): Command {
   return addPreflightMs(command)
     .option(
       '--rejected-max <share>',
-      'share of the records that may be rejected, 1% or 0.01; with more nothing is sent. Otherwise none may be',
+      'share of records that may be rejected, 1% or 0.01, before nothing is sent; default: none',
     )
-    .option('--threads <count>', 'threads in which records are checked; otherwise one for each core, 8 at most')
-    .option('--no-preflight', 'begin without a look at target, keys, disk and source')
-    .option('--again', 'start anew although the same import is done, or the same records were loaded under other names')
-    .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
-    .option('--no-progress', 'say nothing until the end')
-    .option('--json', 'one JSON object a line: every step, then the result');
+    .option('--threads <count>', 'threads that check records; default: one per core, at most 8')
+    .option('--no-preflight', 'skip the preflight of target, keys, disk and source')
+    .option('--again', 'start again although the import is done, or the same records were loaded as other events')
+    .option('--rejected <file>', 'write rejected records with their reasons, as NDJSON')
+    .option('--no-progress', 'show nothing until the end')
+    .option('--json', 'print one JSON object per line: every step, then the result');
 }

@@ -1,5 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseExactValues } from '../../base/exact-json.ts';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import {
@@ -11,18 +9,17 @@ import {
   verifyAgain,
 } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
+import { rejectedLines } from '../../imports/stages/report/rejected-lines.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
-import type { ImportRuns, RunAction } from './import-runs.ts';
-import { readText, rejectedLines } from './local-results.ts';
-import { openLocalStaging, runIn, withStore } from './local-store.ts';
-import { isFinal, viewOfRun, type RunView } from './run-view.ts';
+import { type ImportRuns, type RunAction, viewOfRun, viewSteps, type RunView } from './run-view.ts';
+import { openLocalStaging, readText, runIn, withStore } from './local-store.ts';
 import { commandOf, findImport, listImports, type ImportDir } from './state-dir.ts';
 
-const pollMs = 300;
+const poll = { leastMs: 300, mostMs: 300 };
 
-/** The imports begun below a state directory; the process that does one may be another. */
+/** The imports of a state directory, which another process may be running. */
 export function localRuns(stateDir: string): ImportRuns {
   const list = async (): Promise<readonly RunView[]> => {
     const dirs = await listImports(stateDir);
@@ -39,20 +36,20 @@ export function localRuns(stateDir: string): ImportRuns {
       if (run !== undefined) return viewIn(await findImport(stateDir, run));
       const [newest] = await list();
       if (newest !== undefined) return newest;
-      throw new CommandError('notFound', `no import was begun in ${stateDir}; --config means those of a server`);
+      throw new CommandError('notFound', `no import in ${stateDir}; use --config for runs of a server`);
     },
     act: async (run, action) => {
       const dir = await findImport(stateDir, run);
-      if (action === 'resume' || action === 'promote') throw await repeat(dir, action);
-      return withStore(dir, async (db) => viewOf(await changed(db, dir.id, action)));
+      if (action === 'resume' || action === 'promote') throw await needsCommand(dir, action);
+      return withStore(dir, async (db) => viewOf(await change(db, dir.id, action)));
     },
     verifyAgain: async (run) => {
       const dir = await findImport(stateDir, run);
-      return withStore(dir, async (db) => viewOf(await asked(verifyAgain(db, dir.id))));
+      return withStore(dir, async (db) => viewOf(await explained(verifyAgain(db, dir.id))));
     },
     check: async (run) => {
       const { staging, id } = await staged(run);
-      // Samples in it keep their digits.
+      // Numbers in samples keep every digit.
       return parseExactValues(await readText(staging, stagingKeys.check(id), 'check')) as unknown as CheckResult;
     },
     verify: async (run) => {
@@ -63,11 +60,14 @@ export function localRuns(stateDir: string): ImportRuns {
       const { staging, id } = await staged(run);
       yield Buffer.from(await readText(staging, stagingKeys.report(id, form), 'report'));
     },
-    rejected: async function* (run, signal) {
+    rejected: async function* (run) {
       const { staging, id } = await staged(run);
-      yield* rejectedLines(staging, id, signal);
+      yield* rejectedLines(staging, id);
     },
-    steps: (run, signal) => steps(stateDir, run, signal),
+    steps: async function* (run, signal) {
+      const dir = await findImport(stateDir, run);
+      yield* viewSteps(() => viewIn(dir), signal, poll);
+    },
   };
 }
 
@@ -79,26 +79,26 @@ function viewOf(run: Run): RunView {
   return viewOfRun(run, Date.now());
 }
 
-/** What only the command itself can do: its keys are kept nowhere. */
-async function repeat(dir: ImportDir, action: 'resume' | 'promote'): Promise<CommandError> {
+/** Explains that only the command itself can do this, because its keys are not stored. */
+async function needsCommand(dir: ImportDir, action: 'resume' | 'promote'): Promise<CommandError> {
   return new CommandError(
     'usage',
-    `the keys of an import are not kept: give its command ${action === 'resume' ? 'again' : 'without its limit'}\n  ` +
+    `the keys of an import are not stored: repeat its command${action === 'resume' ? '' : ' without its limit'}\n  ` +
       (await commandOf(dir, { whole: action === 'promote' })),
   );
 }
 
-function changed(db: Metadata, id: string, action: Exclude<RunAction, 'resume' | 'promote'>): Promise<Run> {
-  if (action === 'pause') return asked(pauseRun(db, id));
-  return asked(action === 'cancel' ? cancelRun(db, id, Date.now()) : retryRejected(db, id));
+function change(db: Metadata, id: string, action: Exclude<RunAction, 'resume' | 'promote'>): Promise<Run> {
+  if (action === 'pause') return explained(pauseRun(db, id));
+  return explained(action === 'cancel' ? cancelRun(db, id, Date.now()) : retryRejected(db, id));
 }
 
-/** As the subcommand is called. */
+/** Returns the subcommand of an action. */
 function commandFor(action: RunTransitionError['allowed'][number]): string {
   return action === 'retry' ? 'retry-rejected' : action === 'verify' ? 'verify --again' : action;
 }
 
-async function asked(change: Promise<Run>): Promise<Run> {
+async function explained(change: Promise<Run>): Promise<Run> {
   try {
     return await change;
   } catch (error) {
@@ -106,16 +106,5 @@ async function asked(change: Promise<Run>): Promise<Run> {
       throw new CommandError('failed', refusedText(error.refused, commandFor), { cause: error });
     }
     throw error;
-  }
-}
-
-async function* steps(stateDir: string, id: string, signal: AbortSignal): AsyncIterable<RunView> {
-  const dir = await findImport(stateDir, id);
-  let last: RunView | undefined;
-  while (last === undefined || !isFinal(last)) {
-    const view = await viewIn(dir);
-    if (!isDeepStrictEqual(view, last)) yield view;
-    last = view;
-    if (!isFinal(view)) await sleep(pollMs, undefined, { signal });
   }
 }

@@ -6,20 +6,20 @@ import { openEmbeddedStore, startEmbeddedStore } from '../../server/service/stor
 import { createLog } from '../../server/telemetry/log.ts';
 import type { ImportDir } from './state-dir.ts';
 
-/** The event store of one import, in which the tables of its run lie. */
+/** The event store of one import, with the tables of its run. */
 export interface LocalTables {
-  /** Starts the engine for the first caller; all others share it. Errors: RunFailedError, where it cannot work. */
+  /** Starts the engine for the first caller; others share it. Errors: RunFailedError, when it cannot start. */
   open(): Promise<RunStore>;
-  /** Ends the engine, also one that is just starting. */
+  /** Ends the engine, also while it starts. */
   close(): Promise<void>;
 }
 
-/** What the service's own takes by default. */
+/** Default of the service. */
 const storeMemoryBytesMax = 1024 ** 3;
-/** Long: no person waits for the answer to a single query. */
+/** Long, because no user waits for a single query. */
 const queryTimeoutMs = 600_000;
 
-/** Nothing is started or made before it is needed: most commands read no table. */
+/** Starts nothing until it is needed: most commands read no table. */
 export function localTables({ path }: Pick<ImportDir, 'path'>): LocalTables {
   let started: Promise<Started> | undefined;
   return {
@@ -27,7 +27,7 @@ export function localTables({ path }: Pick<ImportDir, 'path'>): LocalTables {
       if (started === undefined) {
         const starting = start(join(path, 'store'));
         started = starting;
-        // The next one who asks tries again.
+        // The next caller tries again.
         starting.catch(() => (started = undefined));
       }
       return started.then(({ store }) => store);
@@ -48,7 +48,7 @@ async function start(dataDir: string): Promise<Started> {
   const engine = await startEmbeddedStore(settings, { log: createLog('silent'), onRestart: () => {} }).catch(
     (error: unknown) => {
       if (!(error instanceof StoreStartError)) throw error;
-      throw new RunFailedError(startSentence(error), { cause: error });
+      throw new RunFailedError(startMessage(error), { cause: error });
     },
   );
   const store = await openEmbeddedStore(engine);
@@ -61,9 +61,9 @@ async function start(dataDir: string): Promise<Started> {
   };
 }
 
-function startSentence({ message, isPlatform }: StoreStartError): string {
+function startMessage({ message, isPlatform }: StoreStartError): string {
   return isPlatform
-    ? `expected a platform that the embedded event store has a program for, got ${process.platform}-${process.arch}: ` +
-        'let a service do the import, with --config, or give the command on another machine'
+    ? `expected a platform supported by the embedded event store, got ${process.platform}-${process.arch}: ` +
+        'run the import on a service, with --config, or on another machine'
     : message;
 }

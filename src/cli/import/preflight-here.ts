@@ -12,19 +12,16 @@ import { openLocalStaging } from './local-store.ts';
 import { openSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 
-export interface PreflightHere {
+interface PreflightHere {
   readonly request: ImportRequest;
   readonly openTransform: OpenRunTransform | undefined;
   readonly stateDir: string;
   readonly limitMs: number;
-  /** Nothing of it is looked at. */
+  /** Checks to skip. */
   readonly without?: readonly PreflightCheckName[];
 }
 
-/**
- * Looks at what an import needs, and leaves nothing behind. Errors: CommandError usage, when the settings of the source cannot
- * work; interrupted.
- */
+/** Checks what an import needs and leaves nothing behind. Errors: CommandError usage, when the settings of the source are invalid; interrupted. */
 export async function preflightHere(
   terminal: Terminal,
   { request, openTransform, stateDir, limitMs, without = [] }: PreflightHere,
@@ -50,7 +47,7 @@ interface Place {
   readonly dir: string;
 }
 
-/** A directory beside those of imports. Where none can be made, a staging that says so to whoever writes. */
+/** Creates a directory next to those of imports; if that fails, returns a staging that rejects with the reason. */
 async function openPlace(stateDir: string, made: AsyncDisposableStack): Promise<Place> {
   const description = `the directory ${stateDir}`;
   try {

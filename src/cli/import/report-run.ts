@@ -14,9 +14,9 @@ import type { ImportRequest } from './request.ts';
 import { serverRuns } from './server-runs.ts';
 import { commandOf, registrationOf, saveRegistration, type ImportDir } from './state-dir.ts';
 
-/** Reports of a run to the service that it loads into, which makes it a run of that service. */
-export interface RunReports {
-  /** Resolves when the service knows the end of the run, or cannot be told it. */
+/** Reports a run to the service that it loads into, which lists it as one of its runs. */
+interface RunReports {
+  /** Resolves when the service has received the outcome, or cannot be reached. */
   end(): Promise<void>;
 }
 
@@ -29,12 +29,12 @@ interface ReportDeps {
 
 const reportMs = 5_000;
 const scopes = 'plugin:write to be listed, import_undo:write to be undone';
-/** Of the last report, which is not repeated. */
+/** Attempts at the last report. */
 const endTries = 5;
 
 /**
- * Makes the run known to the service, where that is Millrace and a personal key was given, and reports it until it ends. Says in one
- * line when it cannot be undone later. Errors: CommandError failed, when the service has cancelled or undone the run.
+ * Registers the run with the service, if that is Millrace and a personal key was given, and reports it until it ends. Notes when it cannot
+ * be undone later. Errors: CommandError failed, when the service has cancelled or undone the run.
  */
 export async function reportRun(deps: ReportDeps): Promise<RunReports> {
   const { terminal, dir, request } = deps;
@@ -53,13 +53,13 @@ export async function reportRun(deps: ReportDeps): Promise<RunReports> {
   return reporter.follow();
 }
 
-/** Errors: CommandError failed, when the service that knows the run has undone it since. */
+/** Errors: CommandError failed, when the service has undone the run. */
 export async function refuseUndone(dir: ImportDir, { apiKey }: ImportRequest): Promise<void> {
   const registration = await registrationOf(dir);
   if (registration === undefined || apiKey === undefined) return;
   const { state } = await serverRuns(projectApi({ ...registration, apiKey }), 0).find(dir.id);
   if (state !== 'undone') return;
-  throw new CommandError('failed', `import ${dir.id} was undone; --again starts another one`);
+  throw new CommandError('failed', `import ${dir.id} was undone; --again starts a new one`);
 }
 
 interface Service extends ProjectApi {
@@ -67,7 +67,7 @@ interface Service extends ProjectApi {
   readonly project: string;
 }
 
-/** Undefined: it is another kind of service, or nothing is sent. A text: why it cannot be told of the run. */
+/** Returns the service, or why the run cannot be reported; `undefined` for another kind of service, or if nothing is sent. */
 async function findService({ options, projectKey, apiKey }: ImportRequest): Promise<Service | string | undefined> {
   const { target, last } = options;
   if (target.kind !== 'http' || projectKey === undefined || last === 'check') return undefined;
@@ -76,7 +76,7 @@ async function findService({ options, projectKey, apiKey }: ImportRequest): Prom
   try {
     const projects = await listAll<ProjectRecord>(api, '/api/projects/');
     const project = projects.find(({ api_token: token }) => token === projectKey)?.id;
-    if (project === undefined) return 'the key given as --api-key does not see the project';
+    if (project === undefined) return 'the key given as --api-key has no access to the project';
     return { ...api, project: String(project), root: `/api/projects/${project}` };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
@@ -84,7 +84,7 @@ async function findService({ options, projectKey, apiKey }: ImportRequest): Prom
   }
 }
 
-/** Only Millrace has import runs there, and asks who wants to see them. */
+/** Recognises Millrace by its list of import runs, which requires a key. */
 async function isMillrace(api: ReturnType<typeof createApiClient>): Promise<boolean> {
   try {
     await api.get('/api/projects/@current/import_runs/', { limit: '1' });
@@ -106,7 +106,7 @@ function createReporter({ terminal, db, dir }: ReportDeps, service: Service) {
     );
   };
   return {
-    /** A text: why the service does not take it; false: it is another kind of service. */
+    /** Resolves to the reason of a refusal; false for another kind of service. */
     begin: async (): Promise<string | boolean> => {
       try {
         await send(true);
@@ -124,7 +124,7 @@ function createReporter({ terminal, db, dir }: ReportDeps, service: Service) {
         end: async () => {
           stop.abort();
           await done;
-          if (!(await sendEnd(send))) terminal.note('the service could not be told how the import ended');
+          if (!(await sendEnd(send))) terminal.note('failed to report the outcome of the import to the service');
         },
       };
     },
@@ -135,26 +135,26 @@ interface Follow extends Pick<ReportDeps, 'db' | 'dir'> {
   readonly send: (begin: boolean) => Promise<ImportRunRecord>;
 }
 
-/** Until the signal. What was asked of the run at the service is done here. */
+/** Reports until the signal is aborted, and applies what was requested at the service. */
 async function followRun({ db, dir, send }: Follow, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(reportMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    // The next one says what this one could not.
+    // A failed report is made up for by the next one.
     const answer = await send(false).catch((error: unknown) => {
       if (error instanceof CommandError) return undefined;
       throw error;
     });
-    if (answer !== undefined) await obey(db, dir, answer);
+    if (answer !== undefined) await applyRequested(db, dir, answer);
   }
 }
 
-async function obey(db: Metadata, { id }: ImportDir, { state }: ImportRunRecord): Promise<void> {
+async function applyRequested(db: Metadata, { id }: ImportDir, { state }: ImportRunRecord): Promise<void> {
   try {
     if (state === 'paused') await pauseRun(db, id, 'paused at the service');
     if (state === 'cancelled' || state === 'undone') await cancelRun(db, id, Date.now());
   } catch (error) {
-    // It has just ended by itself.
+    // The run has just ended.
     if (!(error instanceof RunTransitionError)) throw error;
   }
 }

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../../test/support/guide-import.ts';
-import { identityOf } from './identity.ts';
+import { identityOf } from './choose-import.ts';
 import { countOf, pairsOf, shareOf, timeOf } from '../read-arguments.ts';
 import { requestOf, type RequestOptions } from './request.ts';
 

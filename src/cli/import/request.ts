@@ -14,34 +14,34 @@ import { choiceOf, type ChoiceOptions } from './choice-options.ts';
 import { trialRecords, type ImportOptions, type RunScopeOptions } from './import-options.ts';
 import { countOf, pairsOf, shareOf, timeOf } from '../read-arguments.ts';
 
-/** Code that is to change the events. */
-export interface AskedTransform {
-  /** Of a file, a folder or an archive, absolute; or the slug of a built-in transformation. */
+/** Code that changes the events. */
+export interface RequestedTransform {
+  /** Absolute path of a file, folder or archive, or the slug of a built-in transformation. */
   readonly path: string;
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What the command line asks for, checked. */
+/** The validated command line of an import. */
 export interface ImportRequest {
   /** Slug of the import app. */
   readonly source: string;
-  /** For `files`: local paths absolute, addresses as they are. */
+  /** Paths of `files`: local ones absolute, addresses unchanged. */
   readonly paths: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
   readonly options: RunOptions;
-  /** As the command names it; what it is has to be read first, see transform-here.ts. */
-  readonly transform: AskedTransform | undefined;
-  /** Undefined where nothing is sent. */
+  /** As named by the command; transform-here.ts reads it. */
+  readonly transform: RequestedTransform | undefined;
+  /** `undefined` if nothing is sent. */
   readonly projectKey: string | undefined;
-  /** Undefined: what is stored is not read back. */
+  /** Without it, stored events are not read back. */
   readonly apiKey: string | undefined;
-  /** In which records are checked; 0: as many as fit the machine. */
+  /** Threads that check records; 0 chooses the number. */
   readonly threads: number;
 }
 
 export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress' | 'preflight' | 'preflightMs'>;
 
-/** Errors: usage, before anything is read or sent. */
+/** Validates the command line. Errors: usage, before anything is read or sent. */
 export function requestOf(slug: string, paths: readonly string[], given: RequestOptions, cwd: string): ImportRequest {
   const { source } = given;
   const format = formatOf(slug, given);
@@ -54,36 +54,36 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
   if (given.replace !== undefined) {
     throw new CommandError(
       'usage',
-      '--replace: only a service takes back what it has stored; give --replace to "millrace import start --config <id>", or ' +
-        '--again here, which loads these events beside the earlier ones',
+      '--replace: only a service can undo its runs; use --replace with "millrace import start --config <id>", or ' +
+        '--again here, which loads these events in addition to the earlier ones',
     );
   }
   refuseUnquoted(paths, cwd);
-  for (const option of ['report', 'rejected'] as const) refuseNowhere(option, given[option], cwd);
+  for (const option of ['report', 'rejected'] as const) refuseMissingDir(option, given[option], cwd);
   refusePlaceholder('--project-key', given.projectKey);
   refusePlaceholder('--api-key', given.apiKey);
   const last = given.check === true ? 'check' : 'report';
   if (last === 'report' && (given.projectKey ?? '') === '') {
     throw new CommandError(
       'usage',
-      'expected --project-key or MILLRACE_PROJECT_API_KEY: the key that "millrace projects list" shows (or --check)',
+      'expected --project-key or MILLRACE_PROJECT_API_KEY: see "millrace projects list" (or use --check)',
     );
   }
   return {
     source,
-    paths: paths.map((path) => placed(path, cwd)),
+    paths: paths.map((path) => absolute(path, cwd)),
     settings: pairsOf('--setting', given.setting ?? []),
     options: {
       range: rangeOf(given),
       ...format,
-      ...chosen(slug, given, cwd),
+      ...choiceIn(slug, given, cwd),
       ...(given.again === true && { again: true }),
       last,
       ...limitOf(given),
       rejectedMax: shareOf('--rejected-max', given.rejectedMax ?? '0'),
       eventsPerSecond: countOf('--speed', given.speed ?? '0', 0),
       target: { kind: 'http', url: targetUrl(given.to) },
-      // The command looks by itself, before there is a run.
+      // The command runs the preflight itself, before it creates a run.
       preflight: false,
     },
     transform: transformOf(given, cwd),
@@ -93,38 +93,38 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
   };
 }
 
-/** A file that can be written only when everything is done is looked at beforehand. */
-function refuseNowhere(option: string, file: string | undefined, cwd: string): void {
+/** Output files are written at the end, so their directories are checked first. */
+function refuseMissingDir(option: string, file: string | undefined, cwd: string): void {
   if (file === undefined) return;
   const dir = dirname(resolve(cwd, file));
   if (existsSync(dir)) return;
   throw new CommandError(
     'usage',
-    `--${option}: expected a file in a directory that is there, got ${file}: make ${dir} first`,
+    `--${option}: expected a file in an existing directory, got ${file}; create ${dir} first`,
   );
 }
 
-/** The command that a pause prints shows no key. */
+/** The command printed by a pause contains placeholders for keys. */
 function refusePlaceholder(option: string, key = ''): void {
   if (key.includes(placeholder))
-    throw new CommandError('usage', `${option}: expected a key, got the placeholder ${key}: put the key in its place`);
+    throw new CommandError('usage', `${option}: expected a key, got the placeholder ${key}; replace it with the key`);
 }
 
-/** A path with spaces that were not quoted comes as several. */
+/** An unquoted path with spaces arrives as several arguments. */
 function refuseUnquoted(paths: readonly string[], cwd: string): void {
   for (const [start, first] of paths.entries()) {
     if (isAddress(first) || existsSync(resolve(cwd, first))) continue;
     for (let end = start + 2; end <= paths.length; end += 1) {
       const whole = paths.slice(start, end).join(' ');
       if (!existsSync(resolve(cwd, whole))) continue;
-      throw new CommandError('usage', `expected a file at ${first}, found none: quote a path with spaces, '${whole}'`);
+      throw new CommandError('usage', `${first} does not exist; quote a path with spaces: '${whole}'`);
     }
   }
 }
 
-function transformOf({ transform, transformSetting }: RequestOptions, cwd: string): AskedTransform | undefined {
+function transformOf({ transform, transformSetting }: RequestOptions, cwd: string): RequestedTransform | undefined {
   if (transform === undefined && transformSetting !== undefined) {
-    throw new CommandError('usage', 'expected --transform with --transform-setting: the code that gets the settings');
+    throw new CommandError('usage', '--transform-setting: expected --transform, the code that receives the settings');
   }
   if (transform === undefined) return undefined;
   const path = resolve(cwd, transform);
@@ -132,30 +132,30 @@ function transformOf({ transform, transformSetting }: RequestOptions, cwd: strin
   return { path: existsSync(path) ? path : transform, settings };
 }
 
-function placed(path: string, cwd: string): string {
+function absolute(path: string, cwd: string): string {
   return isAddress(path) ? path : resolve(cwd, path);
 }
 
-/** `source:Products` is a table of the source itself. */
-function placedTable(table: string, cwd: string): string {
-  return table.startsWith('source:') ? table : placed(table, cwd);
+/** Resolves a table; `source:Products` is one of the source itself. */
+function absoluteTable(table: string, cwd: string): string {
+  return table.startsWith('source:') ? table : absolute(table, cwd);
 }
 
 export function isAddress(path: string): boolean {
   return /^(https?|s3|gs|azure|kafka):\/\//.test(path);
 }
 
-/** The base address: where `/batch/` was given with it, without. */
+/** Returns the base address, without `/batch/`. */
 function targetUrl(to: string): string {
   const url = checkedUrl(to, '--to');
   const { username, password } = new URL(url);
   if (username !== '' || password !== '') {
-    throw new CommandError('usage', '--to: expected an address without user and password; --project-key is the way in');
+    throw new CommandError('usage', '--to: expected an address without user and password; use --project-key');
   }
   return url.replace(/\/batch$/, '');
 }
 
-/** Errors: CommandError usage, for a time that is none, or an end before the beginning. */
+/** Returns the time range. Errors: usage, for an invalid time, or an end before the start. */
 export function rangeOf({ fromDate, toDate }: Pick<RunScopeOptions, 'fromDate' | 'toDate'>): TimeRange {
   const from = fromDate === undefined ? undefined : timeOf('--from-date', fromDate);
   const to = toDate === undefined ? undefined : timeOf('--to-date', toDate);
@@ -165,24 +165,27 @@ export function rangeOf({ fromDate, toDate }: Pick<RunScopeOptions, 'fromDate' |
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
-/** Of a trial that says how many records, or not. */
+/** Returns the limit of a trial. Errors: usage. */
 export function limitOf({ limit, trial }: Pick<RunScopeOptions, 'limit' | 'trial'>): Pick<RunOptions, 'limit'> {
   if (limit !== undefined && trial === true) {
-    throw new CommandError('usage', 'expected --trial or --limit, got both; --limit says how many records a trial has');
+    throw new CommandError(
+      'usage',
+      'expected --trial or --limit, got both; --limit sets the number of records of a trial',
+    );
   }
   if (limit !== undefined) return { limit: countOf('--limit', limit, 1) };
   return trial === true ? { limit: trialRecords } : {};
 }
 
-function chosen(format: string, given: ChoiceOptions, cwd: string): Pick<RunOptions, 'choice'> {
+function choiceIn(format: string, given: ChoiceOptions, cwd: string): Pick<RunOptions, 'choice'> {
   const choice = choiceOf(given);
-  tryRules(format, choice);
+  checkRules(format, choice);
   if (choice?.join === undefined) return choice === undefined ? {} : { choice };
-  const join = choice.join.map(({ table, ...how }) => Object.assign(how, { table: placedTable(table, cwd) }));
+  const join = choice.join.map(({ table, ...how }) => Object.assign(how, { table: absoluteTable(table, cwd) }));
   return { choice: { ...choice, join } };
 }
 
-function tryRules(format: string, choice: RunOptions['choice']): void {
+function checkRules(format: string, choice: RunOptions['choice']): void {
   try {
     if (choice !== undefined) assertRulesFit(choice, findFormat(format)?.times);
   } catch (error) {
@@ -191,7 +194,7 @@ function tryRules(format: string, choice: RunOptions['choice']): void {
   }
 }
 
-/** Also tries the options and names out, so that a mistake in them is found before anything is fetched. */
+/** Also tries the options and names, so that mistakes are found before anything is fetched. */
 function formatOf(slug: string, given: RequestOptions): Pick<RunOptions, 'format' | 'formatOptions' | 'names'> {
   const format = findFormat(slug);
   if (format === undefined) {

@@ -12,22 +12,19 @@ import { addProfileOption, hasOption } from '../profiles/take-profile.ts';
 import { numberText } from '../progress-line.ts';
 import { runUntilStopped } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
-import { follow } from './follow.ts';
-import type { ImportRuns, RunAction } from './import-runs.ts';
+import { follow, runLine, showRuns, totalsLines } from './show-run.ts';
+import { type ImportRuns, type RunAction, isFinal, type RunView } from './run-view.ts';
 import { addStateDir } from './import-options.ts';
 import { endOf, verdictEnd, type Findings } from './outcome.ts';
 import { countOf, shareOf } from '../read-arguments.ts';
-import { isFinal, type RunView } from './run-view.ts';
 import { serverRuns, type ServerRuns } from './server-runs.ts';
-import { showCheck, showVerify } from './show-check.ts';
-import { runLine, showRuns, totalsLines } from './show-run.ts';
-import { showUndoPlan } from './show-undo.ts';
+import { showCheck, showVerify, showUndoPlan } from './show-check.ts';
 
 export interface RunsOptions {
   readonly url: string;
   readonly apiKey?: string;
   readonly project: string;
-  /** Absent: runs of the state directory. */
+  /** Without it: runs of the state directory. */
   readonly config?: string;
   readonly stateDir: string;
   readonly json?: boolean;
@@ -42,16 +39,16 @@ interface OneRunOptions extends RunsOptions, ReplaceOptions {
   readonly rejectedMax?: string;
 }
 
-/** Options of commands that act on runs that are there already. */
+/** Adds the options of commands on existing runs. */
 export function addRunsOptions(command: Command): Command {
   return addStateDir(addServerOptions(command));
 }
 
 export function addServerOptions(command: Command): Command {
   command
-    .option('--config <id>', 'import app config of a server; without it: what was begun on this machine')
+    .option('--config <id>', 'import app config of a server; default: imports of this machine')
     .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl));
-  // Where an import of this machine can be meant, too, the key is there already.
+  // Commands that also run local imports already have the key.
   if (!hasOption(command, 'apiKey')) addApiKeyOption(command);
   return addProfileOption(addFormerName(command, 'token')).option(
     '--project <id>',
@@ -72,13 +69,13 @@ async function runsOf(options: RunsOptions): Promise<ImportRuns> {
   return localRuns(options.stateDir);
 }
 
-/** A run of this machine is undone in its service, where alone that is known. */
-async function listed(terminal: Terminal, options: RunsOptions): Promise<readonly RunView[]> {
+/** Lists runs. Only its service knows whether a local run was undone. */
+async function listRuns(terminal: Terminal, options: RunsOptions): Promise<readonly RunView[]> {
   const found = await (await runsOf(options)).list();
   if (options.config !== undefined || found.length === 0) return found;
-  const { undoneRuns } = await import('./undone-runs.ts');
-  const { ids, unasked } = await undoneRuns(options.stateDir, options.apiKey);
-  for (const why of unasked) terminal.note(`whether runs were undone since could not be asked of ${why}`);
+  const { undoneRuns } = await import('./registered-runs.ts');
+  const { ids, unreachable } = await undoneRuns(options.stateDir, options.apiKey);
+  for (const why of unreachable) terminal.note(`cannot check for undone runs at ${why}`);
   return found.map((view) => (ids.has(view.id) ? undoneView(view) : view));
 }
 
@@ -90,29 +87,29 @@ function oneRun(parent: Command, name: string, description: string): Command {
   return addRunsOptions(parent.command(name))
     .description(description)
     .option('--json', 'print JSON')
-    .option('--run <id>', 'the run, as "millrace import list" shows it; the newest otherwise');
+    .option('--run <id>', 'run from "millrace import list"; default: the newest');
 }
 
-/** `list`, `watch`, `report`, `verify`, `rejected`. */
+/** Adds `list`, `watch`, `report`, `verify` and `rejected`. */
 export function addReadCommands(parent: Command, terminal: Terminal): void {
   addOutputOptions(addRunsOptions(parent.command('list')))
-    .description('list the runs of a config, or those begun on this machine')
+    .description('list the runs of a config, or the imports of this machine')
     .action(async (options: RunsOptions & OutputOptions) => {
-      const found = await listed(terminal, options);
+      const found = await listRuns(terminal, options);
       await showList(terminal, options, found, () => showRuns(terminal, found));
     });
-  oneRun(parent, 'watch', 'follow a run until nothing happens any more').action((options: OneRunOptions) =>
+  oneRun(parent, 'watch', 'follow a run until it pauses or ends').action((options: OneRunOptions) =>
     watch(terminal, options),
   );
-  oneRun(parent, 'report', 'show what a run did; --json gives the whole report')
-    .option('--html', 'as one page of HTML')
-    .option('--out <file>', 'the whole report into a file: .html gives the page, anything else JSON')
+  oneRun(parent, 'report', 'show the report of a run; --json prints all of it')
+    .option('--html', 'print it as an HTML page')
+    .option('--out <file>', 'write the report to a file: .html for the page, otherwise JSON')
     .action((options: OneRunOptions) => report(terminal, options));
-  oneRun(parent, 'verify', 'show what the comparison of what is stored with what was sent has found')
-    .option('--again', 'compare once more')
+  oneRun(parent, 'verify', 'show the differences between stored and sent events')
+    .option('--again', 'compare again')
     .action((options: OneRunOptions) => verify(terminal, options));
-  oneRun(parent, 'rejected', 'records that did not get in, with the reason, as NDJSON')
-    .option('--out <file>', 'into a file')
+  oneRun(parent, 'rejected', 'print rejected records with their reasons, as NDJSON')
+    .option('--out <file>', 'write to a file')
     .action(async (options: OneRunOptions) => {
       const runs = await runsOf(options);
       const { id } = await runs.find(options.run);
@@ -120,38 +117,38 @@ export function addReadCommands(parent: Command, terminal: Terminal): void {
     });
 }
 
-/** `pause`, `cancel`, `retry-rejected`; `resume` of a server's run. */
+/** Adds `pause`, `resume`, `cancel`, `retry-rejected` and `promote`. */
 export function addActCommands(parent: Command, terminal: Terminal): void {
   oneRun(parent, 'pause', 'pause a run; nothing is lost').action((options: OneRunOptions) =>
     act(terminal, 'pause', options),
   );
-  addSameRecordsOptions(addChanges(oneRun(parent, 'resume', 'go on with a run that is paused or has failed')))
-    .option('--yes', 'do not ask before earlier runs are taken back')
+  addSameRecordsOptions(addChanges(oneRun(parent, 'resume', 'resume a paused or failed run')))
+    .option('--yes', 'do not ask before earlier runs are undone')
     .action(async (options: OneRunOptions) => {
       await confirmReplace(terminal, options);
       await act(terminal, 'resume', options);
     });
-  oneRun(parent, 'cancel', 'end a run for good; what was loaded stays')
+  oneRun(parent, 'cancel', 'cancel a run permanently; loaded events stay')
     .option('--yes', 'do not ask')
     .action(async (options: OneRunOptions) => {
-      await confirm(terminal.process, 'Cancel the run for good?', options);
+      await confirm(terminal.process, 'Cancel the run permanently?', options);
       await act(terminal, 'cancel', options);
     });
   oneRun(
     parent,
     'retry-rejected',
-    'check and load a completed run anew from what is staged: rejected records get in where they now can',
+    'check and load a completed run again from its staged records, so that rejected ones may be accepted',
   ).action((options: OneRunOptions) => act(terminal, 'retry_rejected', options));
-  oneRun(parent, 'promote', 'do the full form of a trial (with --config)').action((options: OneRunOptions) =>
+  oneRun(parent, 'promote', 'run a trial again without its limit (with --config)').action((options: OneRunOptions) =>
     act(terminal, 'promote', options),
   );
 }
 
-/** `undo`. */
+/** Adds `undo`. */
 export function addUndoCommand(parent: Command, terminal: Terminal): void {
-  oneRun(parent, 'undo', 'take back what an import stored in a service: its events, and what they made of persons')
-    .argument('[run]', 'the run, as "millrace import list" shows it; the newest otherwise')
-    .option('--dry-run', 'show what would be taken back; change nothing')
+  oneRun(parent, 'undo', 'undo an import in a service: delete its events and rebuild the persons they changed')
+    .argument('[run]', 'run from "millrace import list"; default: the newest')
+    .option('--dry-run', 'show what would be undone, without changes')
     .option('--yes', 'do not ask')
     .action((run: string | undefined, options: UndoOptions) => undo(terminal, options, run ?? options.run));
 }
@@ -166,11 +163,11 @@ async function undo(terminal: Terminal, options: UndoOptions, run: string | unde
   if (options.json === true && options.dryRun === true) return terminal.json(plan);
   if (options.json !== true) showUndoPlan(terminal, id, plan);
   if (options.dryRun === true) return;
-  await confirm(terminal.process, `Take back ${numberText(plan.events)} events of run ${id}?`, options);
+  await confirm(terminal.process, `Undo run ${id}, with ${numberText(plan.events)} events?`, options);
   await watchRun(terminal, runs, options, await runs.undo(id));
 }
 
-/** The service that has stored what is to be taken back, and the id of the run there. */
+/** Returns the service that stored the run, and its id there. */
 async function undoable(
   options: UndoOptions,
   run: string | undefined,
@@ -179,39 +176,39 @@ async function undoable(
     const runs = serverRunsOf(options, options.config);
     return { runs, id: (await runs.find(run)).id };
   }
-  const { registeredRun } = await import('./registered-run.ts');
+  const { registeredRun } = await import('./registered-runs.ts');
   const found = await registeredRun(options, run);
-  return { runs: serverRuns(projectApi({ ...options, ...found.service }), ofCommands), id: found.id };
+  return { runs: serverRuns(projectApi({ ...options, ...found.service }), commandLineConfig), id: found.id };
 }
 
-/** In place of a config's id: runs of the command line. */
-const ofCommands = 0;
+/** Config id of runs of the command line. */
+const commandLineConfig = 0;
 
-/** As commander gives them. */
+/** Options as commander gives them. */
 export interface ReplaceOptions {
   readonly replace?: boolean | readonly string[];
   readonly yes?: boolean;
 }
 
-/** What becomes of an earlier run of the same records. */
+/** Adds what to do about earlier runs of the same records. */
 export function addSameRecordsOptions(command: Command): Command {
   return command
-    .option('--again', 'load although an earlier run made other events of the same records')
+    .option('--again', 'load although an earlier run created other events from the same records')
     .option(
       '--replace [run...]',
-      'take back what earlier runs stored, and load these in their place: these runs, or the one of the same records',
+      'undo earlier runs and load these records instead; default: the run of the same records',
     );
 }
 
-/** Before anything that takes back events; a dry run needs no word. */
+/** Asks before earlier runs are undone. */
 export async function confirmReplace({ process }: Terminal, options: ReplaceOptions): Promise<void> {
   const { replace } = options;
   if (replace === undefined || replace === false) return;
-  const runs = replace === true ? 'the earlier run of the same records' : `what ${replace.join(', ')} stored`;
-  await confirm(process, `Take back ${runs}, once the new records have passed their check?`, options);
+  const runs = replace === true ? 'the earlier run of the same records' : replace.join(', ');
+  await confirm(process, `Undo ${runs}, once the new records have passed their check?`, options);
 }
 
-/** As the API takes it. */
+/** Converts the option for the API. */
 export function replaceOf({ replace }: ReplaceOptions): Pick<ImportRunResume, 'replace'> {
   if (replace === undefined || replace === false) return {};
   return { replace: replace === true ? true : [...replace] };
@@ -219,8 +216,8 @@ export function replaceOf({ replace }: ReplaceOptions): Pick<ImportRunResume, 'r
 
 function addChanges(command: Command): Command {
   return command
-    .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
-    .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them');
+    .option('--rejected-max <share>', 'share of records that may be rejected: 1% or 0.01')
+    .option('--speed <events>', 'maximum events per second; 0: as fast as the target accepts them');
 }
 
 async function report(terminal: Terminal, { run, json, html, out, ...options }: OneRunOptions): Promise<void> {
@@ -244,7 +241,7 @@ async function act(terminal: Terminal, action: RunAction, options: OneRunOptions
   if (options.json) terminal.json(view);
   else showRuns(terminal, [view]);
   if (options.config === undefined && view.state === 'queued') {
-    terminal.note(`"millrace import resume --run ${id}" shows the command that goes on with it`);
+    terminal.note(`"millrace import resume --run ${id}" shows the command that resumes it`);
   }
 }
 
@@ -262,7 +259,7 @@ async function watch(terminal: Terminal, options: OneRunOptions): Promise<void> 
   await watchRun(terminal, runs, options, await runs.find(options.run));
 }
 
-/** Errors: CommandError as the run ended; Ctrl-C ends the watching, not the run. */
+/** Follows a run. Ctrl-C stops watching, not the run. Errors: CommandError as the run ended. */
 export async function watchRun(
   terminal: Terminal,
   runs: ImportRuns,
@@ -278,14 +275,14 @@ export async function watchRun(
     const warnings = checked?.warnings ?? [];
     if (json) terminal.data(JSON.stringify({ type: 'result', ...view, check, warnings, verify: compared }));
     else showEnd(terminal, { view, check, warnings, verify: compared });
-    const resume = '"millrace import resume" goes on with it';
+    const resume = '"millrace import resume" resumes it';
     const notes = (checked ?? check)?.notes;
     const end = endOf(view, { check, verify: compared, notes }, { paused: resume, failed: resume });
     if (end !== undefined) throw end;
   });
 }
 
-/** Of a trial: however it ended, nothing of it stays. Errors: as the trial ended. */
+/** Follows a trial and undoes it, however it ended. Errors: as the trial ended. */
 export async function watchAndUndo(
   terminal: Terminal,
   runs: ServerRuns,
@@ -298,20 +295,19 @@ export async function watchAndUndo(
     const { state } = await runs.find(first.id);
     if (['completed', 'failed', 'cancelled'].includes(state)) {
       await watchRun(terminal, runs, options, await runs.undo(first.id));
-    } else terminal.note(`${first.id} is ${state}: "millrace import undo ${first.id}" takes it back once it has ended`);
+    } else terminal.note(`${first.id} is ${state}: "millrace import undo ${first.id}" undoes it once it has ended`);
   }
 }
 
 async function* none(): AsyncIterable<never> {}
 
-export interface RunEnd extends Findings {
+interface RunEnd extends Findings {
   readonly view: RunView;
 }
 
-/** The figures of a run that has ended, and what its last stage found. */
+/** Shows the figures of a run that has ended, and the findings of its last stage. */
 export function showEnd(terminal: Terminal, { view, check, warnings = [], verify: compared }: RunEnd): void {
-  if (view.state === 'undone')
-    return terminal.data(`run ${view.id} is taken back; "millrace import report" says what came of it`);
+  if (view.state === 'undone') return terminal.data(`run ${view.id} is undone; see "millrace import report"`);
   if (view.state !== 'completed') terminal.note(runLine(view));
   for (const line of totalsLines(view)) terminal.data(line);
   if (check !== undefined) showCheck(terminal, check);
@@ -325,7 +321,7 @@ async function verify(terminal: Terminal, options: OneRunOptions): Promise<void>
   if (options.again === true) {
     const view = await runs.verifyAgain(id);
     if (options.config !== undefined) return watchRun(terminal, runs, options, view);
-    return terminal.note(`${id} will be compared once more when its command is given again`);
+    return terminal.note(`${id} will be verified again when its command is repeated`);
   }
   const result = await runs.verify(id);
   if (options.json) terminal.json(result);
@@ -334,7 +330,7 @@ async function verify(terminal: Terminal, options: OneRunOptions): Promise<void>
   if (end !== undefined) throw end;
 }
 
-/** To stdout or into a file. */
+/** Writes to stdout or into a file. */
 async function deliver(
   terminal: Terminal,
   open: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
@@ -342,8 +338,8 @@ async function deliver(
 ): Promise<void> {
   await runUntilStopped(terminal.process, async (signal) => {
     const chunks = Readable.from(open(signal), { objectMode: false });
-    if (out === undefined) return pipeline(chunks, terminal.process.stdout, { end: false });
-    await pipeline(chunks, createWriteStream(out));
-    terminal.note(`written to ${out}`);
+    if (out === undefined) return pipeline(chunks, terminal.process.stdout, { end: false, signal });
+    await pipeline(chunks, createWriteStream(out), { signal });
+    terminal.note(`wrote ${out}`);
   });
 }

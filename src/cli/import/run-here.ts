@@ -1,63 +1,69 @@
 import { createWriteStream } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getRun } from '../../imports/run/run-store.ts';
-import { pauseRun, RunTransitionError } from '../../imports/run/run-transitions.ts';
-import type { Run } from '../../imports/run/run.ts';
+import { getRun, createRun } from '../../imports/run/run-store.ts';
+import {
+  pauseRun,
+  RunTransitionError,
+  resumeChecking,
+  resumeRun,
+  type ResumeChanges,
+} from '../../imports/run/run-transitions.ts';
 import { describeChanges } from '../../imports/stages/export/source-changes.ts';
 import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
+import { rejectedLines } from '../../imports/stages/report/rejected-lines.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
-import type { Metadata } from '../../stores/metadata/database.ts';
-import type { Command } from 'commander';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
-import { chooseImport } from './choose-import.ts';
+import { chooseImport, findOwnImport } from './choose-import.ts';
 import { startEngine, type EngineDeps } from './engine.ts';
-import { follow } from './follow.ts';
-import { givenImport } from './given-import.ts';
+import { follow } from './show-run.ts';
 import { preflightMsOf, type ImportOptions } from './import-options.ts';
-import { readText, rejectedLines } from './local-results.ts';
-import { openLocalStaging, runIn, withStore } from './local-store.ts';
+import { openLocalStaging, readText, runIn, withStore } from './local-store.ts';
 import { endOf, type Findings } from './outcome.ts';
-import { withTimes } from './open-source.ts';
+import { withTimes, isSecretSetting } from './open-source.ts';
 import { preflightHere } from './preflight-here.ts';
-import { findOwnImport } from './own-import.ts';
-import { nothingLeft, prepareRun } from './prepare-run.ts';
 import { refuseUndone, reportRun } from './report-run.ts';
-import type { ImportRequest } from './request.ts';
 import { showEnd } from './run-commands.ts';
-import { isFinal, viewOfRun, type RunView } from './run-view.ts';
+import { viewOfRun, viewSteps, type RunView } from './run-view.ts';
 import { endOfPreflight, notePreflight } from './show-preflight.ts';
 import { sourceSince } from './source-since.ts';
-import { commandOf, describeImport, type ImportDir } from './state-dir.ts';
+import { commandOf, describeImport, type ImportDir, type GivenCommand } from './state-dir.ts';
 import { transformHere, type TransformHere } from './transform-here.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { readRunRows } from '../../imports/run/read-run-rows.ts';
+import type { Run } from '../../imports/run/run.ts';
+import type { Metadata } from '../../stores/metadata/database.ts';
+import { CommandError } from '../exit-codes.ts';
+import { earlierImports } from './earlier-imports.ts';
+import type { ImportRequest } from './request.ts';
+import type { Command } from 'commander';
+import { givenWords, placeholder, type ShownValue } from '../given-words.ts';
 
 export type HereOptions = Pick<
   ImportOptions,
   'stateDir' | 'again' | 'preflight' | 'preflightMs' | 'json' | 'progress' | 'report' | 'rejected'
 >;
 
-/** Between two looks at the run: a small import is over in a moment, so the first ones of a stage come quickly. */
-const pollMsLeast = 20;
-const pollMsMost = 200;
-/** After a pause a worker lets go within a second; what it was writing may take a little. */
-const releaseMsMax = 30_000;
+/** Small imports take a moment, so the first polls of a stage are frequent. */
+const poll = { leastMs: 20, mostMs: 200 };
+/** A paused worker releases the run within a second, plus the time of its last write. */
+const releaseTimeoutMs = 30_000;
 
-/** Does an import in this process, or goes on with it. Errors: CommandError as it ended. */
+/** Runs or resumes an import in this process. Errors: CommandError as it ended. */
 export async function runHere(
   terminal: Terminal,
-  asked: ImportRequest,
+  given: ImportRequest,
   options: HereOptions,
   command: Command,
 ): Promise<void> {
-  await using here = await transformHere(terminal, withTimes(asked));
+  await using here = await transformHere(terminal, withTimes(given));
   const { request } = here;
   if (options.preflight) await passPreflight(terminal, here, options);
   using chosen = await chooseImport(terminal, request, options);
   const { dir, previousRun } = chosen;
-  // A run that was done already was not looked at.
+  // A completed run skipped its preflight.
   if (options.preflight && previousRun !== undefined) {
     await passPreflight(terminal, here, { ...options, again: true });
   }
@@ -66,15 +72,15 @@ export async function runHere(
     const { run, how } = await prepareRun(db, dir, request, previousRun);
     const first = viewOfRun(run, Date.now());
     if (how === 'done') await refuseUndone(dir, request);
-    if (how === 'done') terminal.note(`${dir.id} is done already; --again starts anew`);
-    else terminal.note(how === 'new' ? `import ${dir.id} begins` : `import ${dir.id} resumes in ${run.stage}`);
+    if (how === 'done') terminal.note(`${dir.id} is already done; --again starts a new one`);
+    else terminal.note(how === 'new' ? `import ${dir.id} starts` : `import ${dir.id} resumes in ${run.stage}`);
     const view = how === 'done' ? first : await reported(terminal, { db, dir, ...here, first }, options);
-    if (how !== 'done' && view.state === 'completed') await tellChanges(terminal, { db, dir, request }, run);
+    if (how !== 'done' && view.state === 'completed') await noteChanges(terminal, { db, dir, request }, run);
     await finish(terminal, dir, view, options);
   });
 }
 
-/** Before there is anything of the import. Errors: CommandError, when something stands in its way. */
+/** Runs the preflight before anything of the import exists. Errors: CommandError, when it finds a problem. */
 async function passPreflight(
   terminal: Terminal,
   { request, openTransform }: TransformHere,
@@ -82,7 +88,7 @@ async function passPreflight(
 ): Promise<void> {
   const begun = again === true ? undefined : await begunRun(stateDir, request);
   if (begun?.state === 'completed' && nothingLeft(begun, request.options.last)) return;
-  // What is staged already is not read again.
+  // Staged records are not read again.
   const without = begun === undefined || begun.stage === 'export' ? [] : (['source', 'staging'] as const);
   const result = await preflightHere(terminal, {
     request,
@@ -97,26 +103,28 @@ async function passPreflight(
   if (end !== undefined) throw end;
 }
 
-/** The run with which the command would go on. */
+/** Returns the run that the command would resume. */
 async function begunRun(stateDir: string, request: ImportRequest): Promise<Run | undefined> {
   const { begun: dir } = await findOwnImport(stateDir, request);
   return dir === undefined ? undefined : withStore(dir, (db) => getRun(db, dir.id));
 }
 
-/** What has come too late for a run that is exact all the same. */
-async function tellChanges(terminal: Terminal, work: Pick<Work, 'db' | 'dir' | 'request'>, run: Run): Promise<void> {
+/** Notes changes of the source that came too late for the run. */
+async function noteChanges(terminal: Terminal, work: Pick<Work, 'db' | 'dir' | 'request'>, run: Run): Promise<void> {
   const onTrouble = (reason: string): void =>
-    terminal.note(`whether the source has changed since it was read cannot be told: ${reason}`);
+    terminal.note(`cannot check whether the source has changed since it was read: ${reason}`);
   const { changed } = await sourceSince({ ...work, onTrouble }, run, { quick: true });
   if (changed.length === 0) return;
-  terminal.note(`since it was read the source has changed: ${describeChanges(changed)}; the same command imports that`);
+  terminal.note(
+    `the source has changed since it was read: ${describeChanges(changed)}; the same command imports the changes`,
+  );
 }
 
 interface Work extends EngineDeps {
   readonly first: RunView;
 }
 
-/** The same, known to the service that it loads into. */
+/** Runs the import and reports it to the service that it loads into. */
 async function reported(terminal: Terminal, work: Work, options: HereOptions): Promise<RunView> {
   const reports = await reportRun({ terminal, ...work });
   try {
@@ -126,44 +134,35 @@ async function reported(terminal: Terminal, work: Work, options: HereOptions): P
   }
 }
 
-/** Until nothing happens any more. The first Ctrl-C pauses, the second ends the process. */
+/** Runs until the run pauses or ends. The first Ctrl-C pauses it, the second ends the process. */
 async function perform(terminal: Terminal, { first, ...deps }: Work, options: HereOptions): Promise<RunView> {
   const { db, dir } = deps;
   const stop = stopSignal(terminal.process);
   const engine = await startEngine(deps);
   const pause = (): void => {
-    terminal.note('pausing; Ctrl-C once more ends at once');
-    pauseRun(db, dir.id, 'stopped by the person at the terminal').catch((error: unknown) => {
-      // It has just ended by itself.
+    terminal.note('pausing; Ctrl-C again ends immediately');
+    pauseRun(db, dir.id, 'stopped by the user').catch((error: unknown) => {
+      // The run has just ended.
       if (!(error instanceof RunTransitionError)) engine.fail(error);
     });
   };
   stop.signal.addEventListener('abort', pause, { once: true });
   if (stop.signal.aborted) pause();
   try {
-    return await follow(terminal, first, steps(db, dir, engine.failed), options);
+    return await follow(
+      terminal,
+      first,
+      viewSteps(async () => viewOfRun(await runIn(dir, db), Date.now()), engine.failed, poll),
+      options,
+    );
   } finally {
     stop.signal.removeEventListener('abort', pause);
-    await Promise.race([engine.close(), sleep(releaseMsMax, undefined, { ref: false })]);
+    await Promise.race([engine.close(), sleep(releaseTimeoutMs, undefined, { ref: false })]);
     stop.release();
   }
 }
 
-/** Every change of the run, until nothing happens any more; ends with an error when the engine fails. */
-async function* steps(db: Metadata, dir: ImportDir, failed: AbortSignal): AsyncIterable<RunView> {
-  let last: RunView | undefined;
-  let pollMs = pollMsLeast;
-  while (last === undefined || !isFinal(last)) {
-    failed.throwIfAborted();
-    const view = viewOfRun(await runIn(dir, db), Date.now());
-    if (!isDeepStrictEqual(view, last)) yield view;
-    pollMs = view.stage === last?.stage ? Math.min(pollMs * 2, pollMsMost) : pollMsLeast;
-    last = view;
-    if (!isFinal(view)) await sleep(pollMs);
-  }
-}
-
-/** Shows how it ended, and writes the files that were asked for. */
+/** Shows the outcome and writes the requested files. */
 async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options: HereOptions): Promise<void> {
   const staging = await openLocalStaging(dir);
   const findings = await findingsOf(staging, dir.id, view);
@@ -173,7 +172,7 @@ async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options
   const command = await commandOf(dir);
   const end = endOf(view, findings, {
     paused: `resume it with: ${command}`,
-    failed: `the command: ${command}`,
+    failed: `command: ${command}`,
   });
   if (end !== undefined) throw end;
 }
@@ -196,16 +195,120 @@ async function writeFiles(
   { report, rejected }: HereOptions,
 ): Promise<void> {
   if (rejected !== undefined) {
-    const lines = rejectedLines(staging, id, new AbortController().signal);
-    await pipeline(Readable.from(lines, { objectMode: false }), createWriteStream(rejected));
+    const lines = Readable.from(rejectedLines(staging, id), { objectMode: false });
+    await pipeline(lines, createWriteStream(rejected));
     terminal.note(`rejected records: ${rejected}`);
   }
   if (report === undefined) return;
   if (view.state !== 'completed' || view.stages === 2) {
-    return terminal.note('no report: the import has not come to its end');
+    return terminal.note('no report: the import has not ended');
   }
   const form = report.endsWith('.html') ? 'html' : 'json';
   const text = await readText(staging, stagingKeys.report(id, form), 'report');
   await pipeline(Readable.from([text]), createWriteStream(report));
   terminal.note(`report: ${report}`);
+}
+
+interface Prepared {
+  readonly run: Run;
+  /** Whether the run is `new`, resumed (`again`), or `done` already. */
+  readonly how: 'new' | 'again' | 'done';
+}
+
+/**
+ * Creates or resumes the run of a directory that this process has locked, so that its worker can claim it. Speed, rejected records and the
+ * last stage are those of the command. Errors: CommandError failed, when the run was cancelled.
+ */
+async function prepareRun(
+  db: Metadata,
+  dir: ImportDir,
+  request: ImportRequest,
+  previousRun: string | undefined,
+): Promise<Prepared> {
+  const { source, options } = request;
+  const { rejectedMax, eventsPerSecond, last, target, again } = options;
+  const changes: ResumeChanges = { rejectedMax, eventsPerSecond, last, target, ...(again === true && { again }) };
+  const found = await getRun(db, dir.id);
+  if (found === undefined) {
+    const own = previousRun === undefined ? options : { ...options, previousRun };
+    const run = await createRun(db, { id: dir.id, projectId: 0, configId: 0, source, options: own, now: Date.now() });
+    return { run, how: 'new' };
+  }
+  switch (found.state) {
+    case 'cancelled':
+      throw new CommandError('failed', `import ${dir.id} was cancelled; --again starts a new one`);
+    case 'undone':
+      throw new CommandError('failed', `import ${dir.id} was undone; --again starts a new one`);
+    case 'completed':
+      if (nothingLeft(found, last)) return { run: found, how: 'done' };
+      return { run: await continueChecked(db, { dir, apiKey: request.apiKey }, found, changes), how: 'again' };
+    case 'paused':
+    case 'failed':
+      return { run: await resumeRun(db, dir.id, changes), how: 'again' };
+    case 'queued':
+    case 'running':
+      // No process works on it, but a killed one leaves its lease. Pausing and resuming also applies the options.
+      await pauseRun(db, dir.id);
+      return { run: await resumeRun(db, dir.id, changes), how: 'again' };
+  }
+}
+
+/** Resumes a checked run. The target may be known only now: earlier imports into it decide whether the check is still valid. */
+async function continueChecked(
+  db: Metadata,
+  { dir, apiKey }: { readonly dir: ImportDir; readonly apiKey: string | undefined },
+  checked: Run,
+  changes: ResumeChanges,
+): Promise<Run> {
+  const rows = readRunRows(db, checked.id);
+  const [parts, days, result] = await Promise.all([
+    rows.parts(),
+    rows.days(),
+    openLocalStaging(dir).then((staging) => readCheck(staging, checked.id)),
+  ]);
+  const run = { ...checked, options: { ...checked.options, ...(changes.target && { target: changes.target }) } };
+  const same = await earlierImports(dir, apiKey).sameRecords({ run, parts, days });
+  if (isDeepStrictEqual(same, result?.same_records ?? [])) return resumeRun(db, checked.id, changes);
+  return resumeChecking(db, checked.id, changes);
+}
+
+/** Tells whether a completed run has done everything the command requests. */
+function nothingLeft(completed: Run, last: Run['options']['last']): boolean {
+  return completed.options.last === 'report' || last === 'check';
+}
+
+/** Returns the command that resumes an import, with placeholders for secrets. */
+function givenImport(command: Command, here: Pick<TransformHere, 'request' | 'shownSettings'>): GivenCommand {
+  const name = command.name() === 'check' ? 'millrace import check' : 'millrace import';
+  return { cwd: process.cwd(), name, words: givenWords(command, shownIn(here)) };
+}
+
+function shownIn({ request, shownSettings }: Pick<TransformHere, 'request' | 'shownSettings'>): ShownValue {
+  return (option, value) => {
+    switch (option) {
+      // It would start again.
+      case 'again':
+        return undefined;
+      case 'setting':
+        return pair(value, (key) => !isSecretSetting(request, key));
+      case 'transformSetting':
+        return pair(value, (key) => shownSettings.has(key));
+      default:
+        return withoutCredentials(value);
+    }
+  };
+}
+
+/** Masks a secret value; one read from a file is not in the command. */
+function pair(text: string, isShown: (key: string) => boolean): string {
+  const key = text.slice(0, text.indexOf('='));
+  const value = text.slice(key.length + 1);
+  return value.startsWith('@') || isShown(key) ? `${key}=${withoutCredentials(value)}` : `${key}=${placeholder}`;
+}
+
+/** Masks credentials and queries, which may contain a signature. */
+function withoutCredentials(text: string): string {
+  return text
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${placeholder}@`)
+    .replace(/^(https?:\/\/[^?]*\?).*$/is, `$1${placeholder}`);
 }

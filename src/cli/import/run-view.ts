@@ -1,14 +1,17 @@
-import type { ImportRunRecord } from '../../wire/contract/import-runs.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { ImportRunRecord, ImportRunResume } from '../../wire/contract/import-runs.ts';
 import { toRunRecord } from '../../imports/run/run-record.ts';
 import type { Run, RunState, Stage } from '../../imports/run/run.ts';
+import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 
-/** A run as the commands show it, whether it is done here or by a server. Also what `--json` prints of a step. */
+/** A run as commands show it, local or on a server; `--json` prints it for each step. */
 export interface RunView {
   readonly id: string;
   readonly source: string;
   readonly state: RunState;
   readonly stage: Stage;
-  /** From 1. */
+  /** Starts at 1. */
   readonly stage_number: number;
   readonly stages: number;
   readonly reason: string;
@@ -22,13 +25,13 @@ export interface RunView {
   /** `unit` per second. */
   readonly rate: number;
   readonly eta_seconds: number | null;
-  /** Stages that are behind it, and what they came to. */
+  /** Completed stages with their counts. */
   readonly behind: readonly StageEnd[];
   readonly totals: ImportRunRecord['totals'];
   readonly created_at: string;
 }
 
-export interface StageEnd {
+interface StageEnd {
   readonly stage: Stage;
   readonly done: number;
   readonly unit: 'records' | 'events';
@@ -69,7 +72,46 @@ function place(stage: Stage, all: readonly Stage[]): Pick<RunView, 'stage' | 'st
   return { stage, stage_number: all.indexOf(stage) + 1, stages: all.length };
 }
 
-/** Nothing happens any more unless somebody asks for it. */
+/** Tells whether the run has paused or ended. */
 export function isFinal({ state }: RunView): boolean {
   return state !== 'queued' && state !== 'running';
 }
+
+/** Yields the view whenever it changes, until the run is final. Polls more often at the start of a stage. Errors: the signal's reason. */
+export async function* viewSteps(
+  read: () => Promise<RunView>,
+  signal: AbortSignal,
+  { leastMs, mostMs }: { readonly leastMs: number; readonly mostMs: number },
+): AsyncIterable<RunView> {
+  let last: RunView | undefined;
+  let pollMs = leastMs;
+  while (last === undefined || !isFinal(last)) {
+    signal.throwIfAborted();
+    const view = await read();
+    if (!isDeepStrictEqual(view, last)) yield view;
+    pollMs = view.stage === last?.stage ? Math.min(pollMs * 2, mostMs) : leastMs;
+    last = view;
+    if (!isFinal(view)) await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+}
+
+/** Existing runs: of an import app config on a server (server-runs.ts), or of a state directory (local-runs.ts). */
+export interface ImportRuns {
+  /** Lists runs, newest first. */
+  list(): Promise<readonly RunView[]>;
+  /** Finds a run, by default the newest. Errors: notFound. */
+  find(run: string | undefined): Promise<RunView>;
+  act(run: string, action: RunAction, changes?: ImportRunResume): Promise<RunView>;
+  /** Errors: notFound before the end of the stage. */
+  check(run: string): Promise<CheckResult>;
+  verify(run: string): Promise<VerifyResult>;
+  report(run: string, form: 'json' | 'html', signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Yields NDJSON of RejectedRecord. */
+  rejected(run: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Verifies the stored events again; a local run does so when its command is repeated. */
+  verifyAgain(run: string): Promise<RunView>;
+  /** Yields every change until the run pauses or ends. */
+  steps(run: string, signal: AbortSignal): AsyncIterable<RunView>;
+}
+
+export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry_rejected' | 'promote';

@@ -6,16 +6,15 @@ import type { CheckResult, UndoPlan, VerifyResult } from '../../imports/run/resu
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
-import type { ImportRuns } from './import-runs.ts';
-import { isFinal, type RunView, viewOfRecord } from './run-view.ts';
+import { type ImportRuns, isFinal, type RunView, viewOfRecord } from './run-view.ts';
 
-/** The runs of one import app config on a server. Errors: CommandError, as the client has them. */
+/** Runs of an import app config on a server. Errors: CommandError of the client. */
 export interface ServerRuns extends ImportRuns {
   create(options: ImportRunCreate): Promise<RunView>;
   preflight(options: ImportRunCreate): Promise<PreflightResult>;
-  /** What taking it back would do; changes nothing. */
+  /** Returns what undoing the run would do, without changes. */
   undoPlan(run: string): Promise<UndoPlan>;
-  /** Takes back what it stored. */
+  /** Undoes the run. */
   undo(run: string): Promise<RunView>;
 }
 
@@ -36,7 +35,7 @@ export function serverRuns(api: ProjectApi, config: number): ServerRuns {
       if (run !== undefined) return viewOfRecord(await api.get<ImportRunRecord>(path(run)));
       const [newest] = await list();
       if (newest !== undefined) return newest;
-      throw new CommandError('notFound', `config ${config} has no run yet; "millrace import start" makes one`);
+      throw new CommandError('notFound', `config ${config} has no run yet; start one with "millrace import start"`);
     },
     act: async (run, action, body = {}) =>
       viewOfRecord(await api.send<ImportRunRecord>('POST', path(run, `${action}/`), body)),
@@ -57,7 +56,7 @@ async function* bodyOf(api: ProjectApi, path: string, accept: string, signal: Ab
   if (body !== null) yield* body;
 }
 
-/** Ends with the first final state. A connection that ends before is opened again, a few times in a row at most. */
+/** Follows a run to its first final state. Reconnects a limited number of times in a row. */
 async function* followSteps(api: ProjectApi, path: string, signal: AbortSignal): AsyncIterable<RunView> {
   for (let failures = 0; ; failures += 1) {
     try {

@@ -1,5 +1,4 @@
-import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
-import { showUndoPlan } from './show-undo.ts';
+import type { CheckResult, VerifyResult, UndoPlan } from '../../imports/run/results.ts';
 import { numberText } from '../progress-line.ts';
 import { printable, shortName, type Terminal } from '../terminal.ts';
 
@@ -10,7 +9,7 @@ const samplesShown = 3;
 const sampleCharsMax = 400;
 const differencesShown = 20;
 
-/** What the check found, for a person. Its problems are the error with which the command ends (outcome.ts). */
+/** Shows the result of the check. Its problems are the error that ends the command (outcome.ts). */
 export function showCheck(terminal: Terminal, result: CheckResult): void {
   terminal.data(`check ${result.verdict}`);
   for (const warning of result.warnings) terminal.data(`  warning: ${printable(warning)}`);
@@ -22,7 +21,7 @@ export function showCheck(terminal: Terminal, result: CheckResult): void {
   showSamples(terminal, result);
 }
 
-/** What would be taken back beforehand. */
+/** Shows the runs that would be undone first. */
 function showReplaced(terminal: Terminal, { replaces = [] }: CheckResult): void {
   for (const { run, plan } of replaces) {
     terminal.data('');
@@ -32,21 +31,21 @@ function showReplaced(terminal: Terminal, { replaces = [] }: CheckResult): void 
 
 function showEvents(terminal: Terminal, { events }: CheckResult): void {
   if (events.length === 0) return;
-  // Nobody can tell what is new in a target that cannot be asked.
-  const isAsked = events.some(({ is_new }) => is_new !== undefined);
+  // Only a target that can be queried tells which events are new.
+  const knowsNew = events.some(({ is_new }) => is_new !== undefined);
   const rows = events
     .slice(0, eventsShown)
     .map(({ event, count, first_time, last_time, is_new }) =>
       [shortName(event), numberText(count), first_time, last_time].concat(
-        isAsked ? [is_new === true ? 'yes' : 'no'] : [],
+        knowsNew ? [is_new === true ? 'yes' : 'no'] : [],
       ),
     );
   terminal.data('');
-  terminal.table(['EVENT', 'COUNT', 'FIRST', 'LAST', ...(isAsked ? ['NEW'] : [])], rows);
-  sayRest(terminal, events.length - eventsShown, 'names');
+  terminal.table(['EVENT', 'COUNT', 'FIRST', 'LAST', ...(knowsNew ? ['NEW'] : [])], rows);
+  noteRest(terminal, events.length - eventsShown, 'names');
 }
 
-/** Ids that stand out: the busiest are often default values, those of several persons shared devices. */
+/** Shows suspicious ids: the busiest are often default values, those of several persons shared devices. */
 function showIds(terminal: Terminal, { distinct_ids, busiest, ids_of_several_persons }: CheckResult['identity']): void {
   if (distinct_ids === 0) return;
   terminal.data('');
@@ -73,7 +72,7 @@ function showErrors(terminal: Terminal, { errors }: CheckResult): void {
         `${example.part}, line ${example.line}`,
       ]),
   );
-  sayRest(terminal, errors.length - errorsShown, 'reasons');
+  noteRest(terminal, errors.length - errorsShown, 'reasons');
 }
 
 function showSamples(terminal: Terminal, { samples }: CheckResult): void {
@@ -84,7 +83,7 @@ function showSamples(terminal: Terminal, { samples }: CheckResult): void {
   }
 }
 
-/** What verify found, for a person. */
+/** Shows the result of verification. */
 export function showVerify(terminal: Terminal, result: VerifyResult): void {
   terminal.data(`verify ${result.verdict}: ${printable(result.detail)}`);
   const found = result.verdict === 'unreadable' ? 'nothing read' : `found ${numberText(result.found)}`;
@@ -97,14 +96,49 @@ export function showVerify(terminal: Terminal, result: VerifyResult): void {
       .slice(0, differencesShown)
       .map((each) => [each.kind, each.day, each.event, each.distinct_id, each.uuid, each.detail]),
   );
-  sayRest(terminal, result.differences.length + result.truncated - differencesShown, 'differences');
+  noteRest(terminal, result.differences.length + result.truncated - differencesShown, 'differences');
 }
 
-function sayRest(terminal: Terminal, count: number, what: string): void {
-  if (count > 0) terminal.note(`and ${numberText(count)} more ${what}; --json shows all that are kept`);
+function noteRest(terminal: Terminal, count: number, what: string): void {
+  if (count > 0) terminal.note(`and ${numberText(count)} more ${what}; --json shows all kept ones`);
 }
 
 function cut(value: unknown): string {
   const text = printable(JSON.stringify(value) ?? '');
   return text.length > sampleCharsMax ? `${text.slice(0, sampleCharsMax)}…` : text;
+}
+
+const namesShown = 20;
+
+const consequences: Readonly<Record<UndoPlan['other_runs'][number]['what'], string>> = {
+  loads_again: 'loads again what only this run had stored',
+  at_work: 'is running: the undo waits for it',
+  not_complete: 'has not ended: see below',
+  not_staged: 'has no staged records left: see below',
+};
+
+/** Shows what undoing a run would do. */
+export function showUndoPlan(terminal: Terminal, run: string, plan: UndoPlan): void {
+  const days = Object.keys(plan.by_day).sort();
+  const hidden = plan.rows - plan.events;
+  const lines = [
+    `run ${run} would be undone:`,
+    `events      ${numberText(plan.events).padStart(13)}${days.length === 0 ? '' : `, ${days[0]} to ${days.at(-1)}`}`,
+    ...(hidden === 0 ? [] : [`hidden      ${numberText(hidden).padStart(13)} stored first by others; they stay`]),
+    ...mostFrequent(plan.by_name).map(
+      ([name, count]) => `  ${numberText(count).padStart(12)}  ${printable(shortName(name))}`,
+    ),
+    `ids         ${numberText(plan.distinct_ids).padStart(13)}`,
+    `persons     ${(plan.persons === null ? 'many' : numberText(plan.persons)).padStart(13)} rebuilt from what stays`,
+    `groups      ${numberText(plan.groups).padStart(13)} rebuilt from what stays`,
+    ...plan.other_runs.map(({ id, what }) => `run ${id} ${consequences[what]}`),
+    ...plan.exceptions.map((sentence) => `exception: ${printable(sentence)}`),
+  ];
+  for (const line of lines) terminal.data(line);
+}
+
+function mostFrequent(counts: Readonly<Record<string, number>>): readonly (readonly [string, number])[] {
+  return Object.entries(counts)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, namesShown);
 }

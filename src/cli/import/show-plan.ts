@@ -14,13 +14,13 @@ import type { Terminal } from '../terminal.ts';
 import { openSource, withTimes } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 
-/** What an import would fetch. Figures that begin with `estimated` follow from a sample of the first records. */
-export interface ImportPlan {
+/** What an import would fetch. `estimated_…` figures are based on a sample of the first records. */
+interface ImportPlan {
   readonly source: string;
   readonly format: string;
   readonly target: string;
   readonly parts: readonly { readonly key: string; readonly bytes: number | null }[];
-  /** Null: some part does not say. */
+  /** `null` if the size of a part is unknown. */
   readonly bytes_total: number | null;
   readonly sampled_records: number;
   readonly sampled_events: number;
@@ -32,19 +32,19 @@ export interface ImportPlan {
 
 const sampleRecordsMax = 20_000;
 const samplePartsMax = 3;
-/** Where no speed is asked for. */
+/** Without a requested speed. */
 const usualSpeed = 5000;
 const partsShown = 30;
 
-/** Lists and samples; sends nothing, keeps nothing. Errors: CommandError. */
-export async function showPlan(terminal: Terminal, asked: ImportRequest, json: boolean): Promise<void> {
-  const request = withTimes(asked);
+/** Lists and samples the source; sends and keeps nothing. Errors: CommandError. */
+export async function showPlan(terminal: Terminal, given: ImportRequest, json: boolean): Promise<void> {
+  const request = withTimes(given);
   const temp = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
   const { source, close } = openSource(request, temp);
   try {
     const plan = await runUntilStopped(terminal.process, (signal) => planOf(request, source, signal));
     if (request.transform !== undefined) {
-      terminal.note('events are counted before the transform, which may drop some; --check counts what it leaves');
+      terminal.note('events are counted before the transform, which may drop some; --check counts them after it');
     }
     if (json) terminal.json(plan);
     else show(terminal, plan);
@@ -82,7 +82,7 @@ async function planOf(request: ImportRequest, source: Source, signal: AbortSigna
   };
 }
 
-/** By bytes where the source tells them, else by parts. */
+/** Estimates by bytes if the source reports them, otherwise by parts. */
 function estimated({ records, bytes, parts }: Sample, partsTotal: number, bytesTotal: number | null): number | null {
   if (bytesTotal !== null) return bytes === 0 ? null : (bytesTotal / bytes) * records;
   return parts === 0 ? null : (partsTotal / parts) * records;
@@ -91,9 +91,9 @@ function estimated({ records, bytes, parts }: Sample, partsTotal: number, bytesT
 interface Sample {
   readonly records: number;
   readonly events: number;
-  /** Of the source, for these records. */
+  /** Bytes of the source for these records. */
   readonly bytes: number;
-  /** Read to their end. */
+  /** Parts read to their end. */
   readonly parts: number;
 }
 
@@ -104,7 +104,7 @@ async function takeSample(
   signal: AbortSignal,
 ): Promise<Sample> {
   const reader = readerOf(options);
-  // What is left out is listed by the check.
+  // The check lists skipped files.
   const foreign = foreignFiles(options, () => undefined);
   let records = 0;
   let events = 0;
@@ -123,7 +123,7 @@ async function takeSample(
     }
     bytes += partBytes;
     read += 1;
-    // Every part may cost a request that is counted.
+    // Each part may cost a metered request.
     if (part.bytes === undefined && read === samplePartsMax) break;
   }
   return { records, events, bytes, parts: read };
@@ -136,7 +136,7 @@ function readerOf({ format, formatOptions, names, choice }: ImportRequest['optio
   return createChosenReader((memory) => createFormatReader(found, formatOptions, names, memory), choice, rules);
 }
 
-/** A line that is no record becomes no event; the check says why. */
+/** Counts no events for an invalid line, which the check reports. */
 function eventsOf(read: RecordReader, line: string): number {
   let record: unknown;
   try {
@@ -163,7 +163,7 @@ function show(terminal: Terminal, plan: ImportPlan): void {
   ];
   terminal.data('');
   for (const [name, count] of rows)
-    terminal.data(`${name.padEnd(10)}${count === null ? 'not known' : numberText(count)}`);
+    terminal.data(`${name.padEnd(10)}${count === null ? 'unknown' : numberText(count)}`);
   if (plan.estimated_seconds === null) return;
   const speed = `${numberText(plan.events_per_second)} events/s`;
   terminal.data(`loading   ${durationText(plan.estimated_seconds)} at ${speed}, to ${plan.target}`);

@@ -2,7 +2,7 @@ import type { FindingCode, PreflightFinding, PreflightResult } from '../../wire/
 import { CommandError, type ExitReason } from '../exit-codes.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
-/** Findings with an exit code of their own; any other problem ends with `preflight`. */
+/** Findings with separate exit codes; other problems end with `preflight`. */
 const exitReasons: Partial<Record<FindingCode, ExitReason>> = {
   target_unreachable: 'unreachable',
   project_key_missing: 'auth',
@@ -12,15 +12,15 @@ const exitReasons: Partial<Record<FindingCode, ExitReason>> = {
   personal_key_project: 'auth',
 };
 
-/** One page: what was looked at, what was found, what to change. */
+/** Shows what was checked and found, and what to change. */
 export function showPreflight(terminal: Terminal, { findings }: PreflightResult): void {
   for (const finding of findings) for (const line of linesOf(finding)) terminal.data(line);
 }
 
-/** What a person should know before the import begins; what is fine is not said, but how far a source reaches. */
+/** Notes problems and warnings before the import starts, and the extent of the source. */
 export function notePreflight(terminal: Terminal, { findings }: PreflightResult): void {
-  const said = findings.filter(({ level, code }) => level !== 'fine' || code === 'source_extent');
-  for (const finding of said) for (const line of linesOf(finding)) terminal.note(line);
+  const noted = findings.filter(({ level, code }) => level !== 'fine' || code === 'source_extent');
+  for (const finding of noted) for (const line of linesOf(finding)) terminal.note(line);
 }
 
 function linesOf({ level, check, message, advice }: PreflightFinding): string[] {
@@ -28,12 +28,12 @@ function linesOf({ level, check, message, advice }: PreflightFinding): string[] 
   return advice === null ? [head] : [head, `${' '.repeat(23)}→ ${printable(advice)}`];
 }
 
-/** How the command ends; undefined: nothing stands in the way. The first problem decides. */
+/** Returns how the command ends; `undefined` without a problem. The first problem decides. */
 export function endOfPreflight({ findings }: PreflightResult): CommandError | undefined {
   const problems = findings.filter(({ level }) => level === 'problem');
   const [first] = problems;
   if (first === undefined) return undefined;
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-  const message = `the preflight found ${count}, and nothing was fetched or sent; --no-preflight begins nevertheless`;
+  const message = `the preflight found ${count}; nothing was fetched or sent; --no-preflight starts anyway`;
   return new CommandError(exitReasons[first.code] ?? 'preflight', message);
 }

@@ -7,7 +7,7 @@ import { printable, type Terminal } from '../terminal.ts';
 const shownMax = 20;
 const sampleCharsMax = 200;
 
-/** What a run did, for a person at the terminal. */
+/** Shows the report of a run. */
 export function showReport(terminal: Terminal, report: ReportResult): void {
   const { verdict, summary, run, made_at: madeAt } = report;
   terminal.data(terminal.styled('bold', printable(reportTitle(report))));
@@ -29,7 +29,7 @@ export function showReport(terminal: Terminal, report: ReportResult): void {
 function figures({ totals: { records, events, profiles } }: ReportResult): string[] {
   const rows: readonly (readonly [string, number | null])[] = [
     ['records', records.read],
-    ['left out', records.skipped],
+    ['skipped', records.skipped],
     ['rejected', records.rejected + events.rejected],
     ['events', events.converted],
     ...profileRows(profiles),
@@ -39,7 +39,7 @@ function figures({ totals: { records, events, profiles } }: ReportResult): strin
     ['of these stored before by others', events.stored_by_others],
   ];
   return rows.map(
-    ([name, count]) => `${name.padEnd(34)}${count === null ? 'not looked at' : numberText(count).padStart(13)}`,
+    ([name, count]) => `${name.padEnd(34)}${count === null ? 'not checked' : numberText(count).padStart(13)}`,
   );
 }
 
@@ -55,14 +55,14 @@ function replacedRuns({ replaced = [] }: ReportResult): string[] {
   return replaced.flatMap(({ run, source, created_at: at, undo }) => [
     `replaces run ${run}${source === null || at === null ? '' : ` (${printable(source)}, ${day(at)})`}: ` +
       (undo === null
-        ? 'not taken back yet'
-        : `${numberText(undo.plan.events)} events taken back, ${numberText(undo.rows_left)} left; ` +
-          `${numberText(undo.persons.before)} persons and ${numberText(undo.groups.before)} groups made anew`),
+        ? 'not undone yet'
+        : `${numberText(undo.plan.events)} events undone, ${numberText(undo.rows_left)} left; ` +
+          `${numberText(undo.persons.before)} persons and ${numberText(undo.groups.before)} groups rebuilt`),
     ...(undo?.exceptions ?? []).map((sentence) => `  exception: ${printable(sentence)}`),
   ]);
 }
 
-/** Of ISO 8601. */
+/** Shortens an ISO 8601 time to the minute. */
 function day(time: string): string {
   return time.slice(0, 16).replace('T', ' ');
 }
@@ -81,7 +81,7 @@ function compared({ verify, differences }: ReportResult): string {
   return `${printable(verify.detail)}${count === 0 ? '' : ` ${numberText(count)} differences; "millrace import verify" lists them.`}`;
 }
 
-/** By reason, each with the first record that it befell. */
+/** Shows rejections by reason, each with its first record. */
 function showRejected(terminal: Terminal, { errors }: ReportResult): void {
   for (const { code, reason, count, example } of errors.slice(0, shownMax)) {
     const original = printable(example.original);

@@ -1,15 +1,15 @@
 import { skippedReasons } from '../../wire/contract/skipped-reasons.ts';
-import { bar, durationText, numberText, percent } from '../progress-line.ts';
+import { bar, durationText, numberText, percent, startProgressLine } from '../progress-line.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import type { RunView } from './run-view.ts';
 
 /**
- * `export 1/5  [####      ]  42 %  ETA 0:31  3/12 parts  120,000 records  5,300/s  3 rejected`, or what it waits for. The stage, what
- * keeps it, the bar and the time left come first: a narrow terminal cuts the end.
+ * Returns `export 1/5  [####      ]  42 %  ETA 0:31  3/12 parts  120,000 records  5,300/s  3 rejected`, or what the run waits for. Stage,
+ * reason, bar and remaining time come first, because a narrow terminal cuts the end.
  */
 export function runLine(view: RunView): string {
   const { share, waiting, unit } = view;
-  // The source's parts until the check, days of events from then on.
+  // Parts of the source until the check, then days of events.
   const parts = unit === 'records' ? 'parts' : 'days';
   const total = view.parts_total === null ? '' : `/${numberText(view.parts_total)}`;
   return [
@@ -25,12 +25,12 @@ export function runLine(view: RunView): string {
   ].join('  ');
 }
 
-/** What became of the records, one line a figure; adds up from top to bottom. */
+/** Returns the outcome of the records, one figure per line, which add up from top to bottom. */
 export function totalsLines({ totals }: RunView): string[] {
   const skipped = Object.values(totals.skipped).reduce((sum, count) => sum + count, 0);
   const rows: [string, number | null][] = [
     ['records', totals.records],
-    ['left out', skipped],
+    ['skipped', skipped],
     ['rejected', totals.rejected],
     ['events', totals.events],
     ['duplicates', totals.duplicates],
@@ -38,16 +38,16 @@ export function totalsLines({ totals }: RunView): string[] {
     ['verified', totals.verified],
   ];
   const lines = rows.map(
-    ([name, count]) => `${name.padEnd(12)}${count === null ? 'not looked at' : numberText(count).padStart(13)}`,
+    ([name, count]) => `${name.padEnd(12)}${count === null ? 'not checked' : numberText(count).padStart(13)}`,
   );
   const reasons = skippedReasons(totals.skipped, totals.left_out).map(
-    ([reason, count]) => `  left out: ${numberText(count)} – ${printable(reason)}`,
+    ([reason, count]) => `  skipped: ${numberText(count)} – ${printable(reason)}`,
   );
   const chosen = Object.entries(totals.left_out).map(
-    ([reason, count]) => `  events left out: ${numberText(count)} – ${printable(reason)}`,
+    ([reason, count]) => `  events excluded: ${numberText(count)} – ${printable(reason)}`,
   );
   const replaced = Object.entries(totals.replaced).map(
-    ([run, count]) => `  taken back: ${numberText(count)} – run ${run}, which it replaces`,
+    ([run, count]) => `  undone: ${numberText(count)} – run ${run}, which it replaces`,
   );
   return [...lines, ...reasons, ...chosen, ...replaced];
 }
@@ -67,4 +67,39 @@ export function showRuns(terminal: Terminal, runs: readonly RunView[]): void {
       each.created_at,
     ]),
   );
+}
+
+interface FollowOptions {
+  /** Whether to print every step as a line of JSON. */
+  readonly json?: boolean | undefined;
+  /** Whether to show anything before the end. */
+  readonly progress: boolean;
+}
+
+/** Shows the steps of a run as they happen and returns the last one. */
+export async function follow(
+  terminal: Terminal,
+  first: RunView,
+  steps: AsyncIterable<RunView>,
+  { json = false, progress }: FollowOptions,
+): Promise<RunView> {
+  let view = first;
+  const line = progress && !json ? startProgressLine(() => runLine(view), terminal.process.stderr) : undefined;
+  let printed = '';
+  try {
+    for await (const step of steps) {
+      for (const { stage, done, unit } of step.behind.slice(view.behind.length)) {
+        line?.say(`${stage} done: ${numberText(done)} ${unit}`);
+      }
+      view = step;
+      if (json && progress) {
+        const text = JSON.stringify({ type: 'progress', ...step });
+        if (text !== printed) terminal.data(text);
+        printed = text;
+      }
+    }
+  } finally {
+    line?.stop();
+  }
+  return view;
 }

@@ -8,26 +8,27 @@ import { openSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 import type { ImportDir } from './state-dir.ts';
 
-export interface SourceSinceDeps {
+interface SourceSinceDeps {
   readonly db: Metadata;
   readonly dir: ImportDir;
   readonly request: ImportRequest;
-  /** Told when the source cannot be looked at, with the reason. */
+  /** Called with the reason when the source cannot be checked. */
   readonly onTrouble: (reason: string) => void;
 }
 
-export interface SourceSince {
-  /** Read and other now, or new. */
+interface SourceSince {
+  /** Parts that were read and have changed, or are new. */
   readonly changed: readonly SourceChange[];
-  /** New parts of a source that cannot tell whether what was read is the same still: days that have gone by. */
+  /** New parts of a source that cannot detect changes: days that have passed. */
   readonly later: readonly SourceChange[];
 }
 
 const nothing: SourceSince = { changed: [], later: [] };
 
 /**
- * What has changed at the source since the run's export ended. `quick`: leaves out what would have to be read again to know,
- * and what was read as it was at one moment. Errors: CommandError failed, when somebody writes to it at this moment.
+ * Returns what has changed at the source since the export. Errors: CommandError failed, when the source is being written to.
+ *
+ * @param quick skips parts that would have to be read again, and snapshots
  */
 export async function sourceSince(deps: SourceSinceDeps, run: Run, { quick = false } = {}): Promise<SourceSince> {
   const { db, dir, request, onTrouble } = deps;

@@ -7,38 +7,37 @@ import { CommandError } from '../exit-codes.ts';
 import { shellText, type WordGroup } from '../given-words.ts';
 import type { ImportRequest } from './request.ts';
 
-/** What an import of the command line is, kept beside its state. Holds no secret. */
-export interface StoredImport {
+/** Description of a local import, stored with its state. Contains no secrets. */
+interface StoredImport {
   readonly version: 1;
   readonly source: string;
   readonly format: string;
-  /** Address of the target; null: none was given. */
+  /** Address of the target, or `null`. */
   readonly url: string | null;
-  /** Of the project's key: a hash, so that imports to the same project are known. */
+  /** Hash of the project key, which identifies imports into the same project. */
   readonly target_key: string | null;
-  /** The command that was given last. */
+  /** The last command. */
   readonly command: GivenCommand;
 }
 
-/** A command as it was typed, with placeholders for what is secret. */
+/** A command as typed, with placeholders for secrets. */
 export interface GivenCommand {
-  /** Its working directory: paths in it may be relative. */
+  /** Working directory, for relative paths. */
   readonly cwd: string;
-  /** In front of the arguments: `millrace import`. */
+  /** Words before the arguments: `millrace import`. */
   readonly name: string;
   readonly words: readonly WordGroup[];
 }
 
 /** The directory of one import: `<state dir>/<name>`. */
 export interface ImportDir {
-  /** The state directory that it is in. */
   readonly stateDir: string;
-  /** The identity of the command, and from the second time on (`--again`) its number: `3f9c…`, `3f9c…-2`. */
+  /** Identity of the command, with a number from the second time on (`--again`): `3f9c…`, `3f9c…-2`. */
   readonly name: string;
-  /** Of its run, which its events bear: no other import has it, on no machine. */
+  /** Globally unique id of its run, which its events contain. */
   readonly id: string;
   readonly path: string;
-  /** Of the metadata store. */
+  /** Directory of the metadata store. */
   readonly dataDir: string;
   readonly staging: string;
   readonly temp: string;
@@ -55,30 +54,30 @@ async function importDir(stateDir: string, name: string): Promise<ImportDir> {
   return { stateDir, name, id, path, dataDir: path, staging: join(path, 'staging'), temp: join(path, 'temp') };
 }
 
-/** One begun before ids were kept in a file has its name as its id. */
+/** An import from before ids were stored in a file has its name as its id. */
 async function idOf(path: string, name: string): Promise<string> {
   const file = join(path, idFile);
   return existsSync(file) ? await readFile(file, 'utf8') : name;
 }
 
-/** Every import begun below a state directory. None when there is no such directory. */
+/** Lists the imports of a state directory; none if it does not exist. */
 export async function listImports(stateDir: string): Promise<ImportDir[]> {
   const names = existsSync(stateDir) ? await readdir(stateDir) : [];
   const begun = names.filter((name) => namePattern.test(name) && existsSync(join(stateDir, name, descriptionFile)));
   return Promise.all(begun.map((name) => importDir(stateDir, name)));
 }
 
-/** Errors: notFound. */
+/** Finds an import by the start of its id. Errors: notFound. */
 export async function findImport(stateDir: string, id: string): Promise<ImportDir> {
   const all = await listImports(stateDir);
   const found = all.filter((each) => each.id.startsWith(id));
   const first = found.find((each) => found.length === 1 || each.id === id);
   if (first !== undefined && id !== '') return first;
-  const why = found.length > 1 ? 'expected more of the id' : `no import ${id} below ${stateDir}`;
+  const why = found.length > 1 ? 'expected a longer id: several imports match' : `no import ${id} in ${stateDir}`;
   throw new CommandError('notFound', `${why}; "millrace import list" shows them`);
 }
 
-/** The newest directory of this identity; undefined: there is none. */
+/** Returns the newest directory of an identity, if any. */
 export async function newestImport(stateDir: string, identity: string): Promise<ImportDir | undefined> {
   const own = (await listImports(stateDir)).filter(({ name }) => name.split('-')[0] === identity);
   return own.toSorted((left, right) => numberOf(right) - numberOf(left))[0];
@@ -88,25 +87,25 @@ function numberOf({ name }: ImportDir): number {
   return Number(name.split('-')[1] ?? 1);
 }
 
-/** The newest directory of this identity, or a new one. `again`: a new one in any case. */
+/** Opens the newest directory of an identity; creates one if there is none, or with `again`. */
 export async function openImport(stateDir: string, identity: string, again: boolean): Promise<ImportDir> {
   const newest = await newestImport(stateDir, identity);
-  if (newest !== undefined && !again) return madeDirs(stateDir, newest.name);
+  if (newest !== undefined && !again) return makeDirs(stateDir, newest.name);
   const number = newest === undefined ? 1 : numberOf(newest) + 1;
-  return madeDirs(stateDir, number === 1 ? identity : `${identity}-${number}`);
+  return makeDirs(stateDir, number === 1 ? identity : `${identity}-${number}`);
 }
 
-async function madeDirs(stateDir: string, name: string): Promise<ImportDir> {
+async function makeDirs(stateDir: string, name: string): Promise<ImportDir> {
   const path = join(resolve(stateDir), name);
   await mkdir(join(path, 'staging'), { recursive: true, mode: 0o700 });
   await mkdir(join(path, 'temp'), { recursive: true, mode: 0o700 });
-  // One that was begun keeps the id that it has.
-  if (!existsSync(join(path, descriptionFile))) await giveId(path);
+  // A started import keeps its id.
+  if (!existsSync(join(path, descriptionFile))) await writeId(path);
   return importDir(stateDir, name);
 }
 
-/** Of two commands that begin at once the first one's id stays, and is whole when it is read. */
-async function giveId(path: string): Promise<void> {
+/** Writes a new id atomically: of two commands that start at the same time, the first one's id stays. */
+async function writeId(path: string): Promise<void> {
   const file = join(path, idFile);
   if (existsSync(file)) return;
   const id = newId();
@@ -121,12 +120,12 @@ async function giveId(path: string): Promise<void> {
   }
 }
 
-/** Whether anything was done in it. */
+/** Tells whether the import has started. */
 export function isBegun(dir: ImportDir): boolean {
   return existsSync(join(dir.path, descriptionFile));
 }
 
-/** From then on the import is one that was begun. By the process that holds it, each time that its command is given. */
+/** Describes an import, which marks it as started. Called by the process that holds the lock, for each command. */
 export async function describeImport(
   dir: ImportDir,
   { source, options, projectKey }: ImportRequest,
@@ -145,12 +144,12 @@ export async function describeImport(
   await rename(`${file}.new`, file);
 }
 
-/** Of an import that `listImports` found. */
+/** Reads the description of a started import. */
 export async function descriptionOf(dir: ImportDir): Promise<StoredImport> {
   return JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
 }
 
-/** Where the run is known: in the service that it loads into. */
+/** The service that knows the run. */
 export interface Registration {
   readonly url: string;
   /** Number of the project. */
@@ -161,19 +160,23 @@ export async function saveRegistration({ path }: ImportDir, registration: Regist
   await writeFile(join(path, registrationFile), JSON.stringify(registration), { mode: 0o600 });
 }
 
-/** Undefined: no service knows the run. */
+/** Returns the service that knows the run, if any. */
 export async function registrationOf({ path }: ImportDir): Promise<Registration | undefined> {
   const file = join(path, registrationFile);
   return existsSync(file) ? (JSON.parse(await readFile(file, 'utf8')) as Registration) : undefined;
 }
 
-/** Of a trial its full form is the same command without these. */
+/** Options to drop from the command of a trial for its full form. */
 const limits: ReadonlySet<string> = new Set(['--limit', '--trial']);
 
-/** The command that resumes it, without what is secret; `whole`: of a trial its full form. */
+/**
+ * Returns the command that resumes an import, without secrets.
+ *
+ * @param whole drops the limit of a trial
+ */
 export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise<string> {
   const { cwd, name, words } = (await descriptionOf(dir)).command;
   const given = words.filter(([flag = '']) => !(whole && limits.has(flag))).flat();
-  const there = cwd === process.cwd() ? '' : `cd ${shellText([cwd])} && `;
-  return `${there}${name} ${shellText(given)}`;
+  const prefix = cwd === process.cwd() ? '' : `cd ${shellText([cwd])} && `;
+  return `${prefix}${name} ${shellText(given)}`;
 }

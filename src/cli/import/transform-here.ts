@@ -13,15 +13,15 @@ import type { Terminal } from '../terminal.ts';
 import { readPlugin } from '../transformation/read-plugin.ts';
 import { checkAllUsed, fieldsGiven, settingsFor } from '../transformation/read-settings.ts';
 import { openTrialHost, type TrialHost } from '../transformation/trial-host.ts';
-import type { AskedTransform, ImportRequest } from './request.ts';
+import type { RequestedTransform, ImportRequest } from './request.ts';
 
-/** A command's request with its transform read, and what runs it. */
+/** A request with its transform read, and the transform's host. */
 export interface TransformHere extends AsyncDisposable {
-  /** `options.transform` says which code it is: the same files and settings are the same transform. */
+  /** `options.transform` identifies the code: the same files and settings are the same transform. */
   readonly request: ImportRequest;
-  /** Undefined: the command names none. */
+  /** `undefined` without a transform. */
   readonly openTransform: OpenRunTransform | undefined;
-  /** Keys of the transform's settings that may be shown: those that it declares, and does not call secret. */
+  /** Keys of settings that may be shown: declared and not secret. */
   readonly shownSettings: ReadonlySet<string>;
 }
 
@@ -37,7 +37,7 @@ export async function transformHere(terminal: Terminal, request: ImportRequest):
     const recipe: RunTransform = { name, hash: slowHash(canonicalJson({ identity, settings: transform.settings })) };
     return {
       request: { ...request, options: { ...request.options, transform: recipe } },
-      openTransform: async (_asked, receivedAt) =>
+      openTransform: async (_transform, receivedAt) =>
         openTransform({ ...host, now: Date.now }, subject, { name, projectId: 0, receivedAt }),
       shownSettings: new Set(declared.filter(({ secret }) => secret !== true).map(({ key }) => key)),
       [Symbol.asyncDispose]: () => host.close(),
@@ -50,38 +50,38 @@ export async function transformHere(terminal: Terminal, request: ImportRequest):
 
 interface Found {
   readonly name: string;
-  /** Of the code. */
+  /** Identity of the code. */
   readonly identity: unknown;
   readonly subject: TransformSubject;
-  /** Fields as the plugin declares them; none, where it declares nothing. */
+  /** Fields that the plugin declares. */
   readonly declared: readonly PluginField[];
 }
 
-async function read(host: TrialHost, { path, settings }: AskedTransform): Promise<Found> {
+async function read(host: TrialHost, { path, settings }: RequestedTransform): Promise<Found> {
   if (!existsSync(path)) {
     const code = builtIn(path);
     const { slug: name, fields, version } = code;
-    const subject = { code, fields, ...toldTo(fields, settings), configId: 0 };
+    const subject = { code, fields, ...settingsOf(fields, settings), configId: 0 };
     return { name, identity: [name, version], subject, declared: fields };
   }
   const { name, program: code, sources, fields: declared } = await readPlugin(path, host.packages);
   const fields = declared ?? fieldsGiven({ values: settings, files: new Map() });
-  const subject = { code, fields, ...toldTo(fields, settings), configId: 0 };
+  const subject = { code, fields, ...settingsOf(fields, settings), configId: 0 };
   return { name, identity: sources, subject, declared: declared ?? [] };
 }
 
-/** What the command says, of which a file of the plugin's settings is the text of one. Errors: CommandError usage. */
-function toldTo(
+/** Converts the settings of the command; a file setting is given as text. Errors: usage. */
+function settingsOf(
   fields: readonly PluginField[],
-  told: AskedTransform['settings'],
+  given: RequestedTransform['settings'],
 ): Pick<TransformSubject, 'settings' | 'attachments'> {
   const fileKeys = new Set(fields.filter(({ type }) => type === 'attachment').map(({ key }) => key));
-  const pairs = Object.entries(told);
+  const pairs = Object.entries(given);
   const files = pairs.filter(([key]) => fileKeys.has(key)).map(([key, text]) => [key, fileOf(key, text)] as const);
   const values = Object.fromEntries(pairs.filter(([key]) => !fileKeys.has(key)));
-  const given = { values, files: new Map(files) };
-  checkAllUsed(given, [fields]);
-  const { values: settings, files: attachments } = settingsFor(given, fields, '--transform-setting');
+  const parts = { values, files: new Map(files) };
+  checkAllUsed(parts, [fields]);
+  const { values: settings, files: attachments } = settingsFor(parts, fields, '--transform-setting');
   return { settings, attachments };
 }
 
@@ -90,8 +90,8 @@ function fileOf(fileName: string, text: string): Attachment {
 }
 
 function builtIn(name: string) {
-  const known = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');
-  const found = known.find(({ slug }) => slug === name);
+  const candidates = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');
+  const found = candidates.find(({ slug }) => slug === name);
   if (found !== undefined) return found;
   throw new CommandError(
     'usage',

@@ -8,25 +8,25 @@ import { CommandError } from '../exit-codes.ts';
 import { numberText } from '../progress-line.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Small enough for a slow line, large enough to be few. */
+/** Small enough for a slow connection, large enough for few requests. */
 const pieceBytes = 8 * 1024 * 1024;
 const retriesMax = 5;
 
 export interface UploadOptions extends ApiOptions {
-  /** Default: the file's own. */
+  /** Default: the name of the file. */
   readonly name?: string;
-  /** Go on behind what the service has of it; else it is replaced. */
+  /** Whether to resume a partial upload instead of replacing it. */
   readonly resume?: boolean;
 }
 
-/** Brings a file of this machine to the service, in pieces; a piece that breaks off is sent again. Errors: CommandError. */
+/** Uploads a file in pieces and resends a piece that fails. Errors: CommandError. */
 export async function uploadFile(terminal: Terminal, options: UploadOptions, path: string): Promise<ImportFileRecord> {
   const api = projectApi(options);
   const name = options.name ?? basename(path);
   const size = await sizeOf(path);
   const there = options.resume === true ? await findFile(api, name) : undefined;
   if (there !== undefined && there.bytes > size) {
-    throw new CommandError('failed', `the service has ${there.bytes} bytes of ${name}, the file is shorter (${size})`);
+    throw new CommandError('failed', `the service has ${there.bytes} bytes of ${name}, more than the file (${size})`);
   }
   if (there?.complete === true && there.bytes === size) return there;
   await using file = await open(path);
@@ -35,7 +35,7 @@ export async function uploadFile(terminal: Terminal, options: UploadOptions, pat
     const offset: number = stored?.bytes ?? 0;
     const piece = Buffer.alloc(Math.min(pieceBytes, size - offset));
     const { bytesRead } = await file.read(piece, 0, piece.length, offset);
-    if (bytesRead < piece.length) throw new CommandError('failed', `${path} became shorter while it was read`);
+    if (bytesRead < piece.length) throw new CommandError('failed', `${path} was truncated while it was read`);
     stored = await sendPiece(api, { name, offset, size, piece });
     if (stored.bytes < size) terminal.note(`${numberText(stored.bytes)} of ${numberText(size)} bytes`);
   }
@@ -53,7 +53,7 @@ async function sizeOf(path: string): Promise<number> {
 interface Piece {
   readonly name: string;
   readonly offset: number;
-  /** Of the whole file: no import reads it before all of it is there. */
+  /** Size of the whole file, which no import reads before it is complete. */
   readonly size: number;
   readonly piece: Uint8Array<ArrayBuffer>;
 }
@@ -68,7 +68,7 @@ async function sendPiece(api: ProjectApi, { name, offset, size, piece }: Piece):
     } catch (error) {
       if (!(error instanceof CommandError) || error.reason !== 'unreachable' || failures >= retriesMax) throw error;
       await sleep(backoffMs(failures, 500, 15_000));
-      // It may have arrived, and only the answer was lost.
+      // The piece may have arrived, with only the response lost.
       const there = await findFile(api, name).catch(() => undefined);
       if (offset > 0 && there?.bytes === offset + piece.length) return there;
     }

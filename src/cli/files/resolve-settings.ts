@@ -1,15 +1,15 @@
 import type { JsonValue } from '../../base/json.ts';
 import { isGiven } from '../../plugins/check-settings.ts';
 import type { PluginField } from '../../plugins/fields.ts';
-import { plainValue, settingsOf } from './check-config.ts';
+import { plainValue, settingsOf } from './check-file.ts';
 import type { ConfigEntry } from './configuration-file.ts';
 import { fileNameOf, placeOf, referenceIn, type Reference, type References } from './references.ts';
 
-/** A setting as the file wants it, with what its reference leads to. */
+/** A setting of the file, with the value of its reference. */
 export type Setting =
-  /** `place`: where a reference led; what it found there is never shown. */
+  /** With `place`, the value comes from a reference and is never shown. */
   | { readonly kind: 'value'; readonly value: JsonValue; readonly place?: string }
-  /** Undefined value: what the reference names is not there, or nobody looks. */
+  /** Without a value, the reference has none or was not read. */
   | { readonly kind: 'secret'; readonly place: string; readonly value: string | undefined }
   | { readonly kind: 'file'; readonly place: string; readonly name: string; readonly bytes: Uint8Array | undefined }
   | { readonly kind: 'unset'; readonly isSecret: boolean };
@@ -17,16 +17,18 @@ export type Setting =
 export type Settings = ReadonlyMap<string, Setting>;
 
 /**
- * `fields`: of the plugin; undefined: not known yet, as it is still to be installed: every reference counts as a secret.
- * `keepSecrets`: nobody looks for the secrets.
+ * Resolves the settings of an entry.
+ *
+ * @param fields of the plugin; unknown before its installation, when every reference counts as a secret
+ * @param keepSecrets does not read the references of secrets
  */
-export function settleSettings(
+export function resolveSettings(
   entry: ConfigEntry,
   fields: readonly PluginField[] | undefined,
   references: References,
   { keepSecrets = false }: { readonly keepSecrets?: boolean },
 ): Settings {
-  const settle = (key: string, value: JsonValue): Setting => {
+  const resolve = (key: string, value: JsonValue): Setting => {
     const field = fields?.find((each) => each.key === key);
     if (!isGiven(value)) return { kind: 'unset', isSecret: field?.secret === true };
     const reference = field?.type === 'json' && field.secret !== true ? undefined : referenceIn(value);
@@ -40,7 +42,7 @@ export function settleSettings(
     if (found !== undefined) return { kind: 'value', value: found, place: placeOf(reference) };
     return { kind: 'secret', place: placeOf(reference), value: undefined };
   };
-  return new Map(Object.entries(settingsOf(entry)).map(([key, value]) => [key, settle(key, value)]));
+  return new Map(Object.entries(settingsOf(entry)).map(([key, value]) => [key, resolve(key, value)]));
 }
 
 function fileSetting(reference: Reference, references: References): Setting {
@@ -49,7 +51,7 @@ function fileSetting(reference: Reference, references: References): Setting {
   return { kind: 'file', place, name: fileNameOf(reference.file), bytes: references.bytes(reference.file) };
 }
 
-/** Places of references that lead nowhere. */
+/** Returns references without a value. */
 export function unresolved(settings: Settings): string[] {
   return [...settings.values()].flatMap((setting) => {
     if (setting.kind === 'secret' && setting.value === undefined) return [setting.place];
@@ -57,7 +59,7 @@ export function unresolved(settings: Settings): string[] {
   });
 }
 
-/** The body of a request that writes these settings; secrets that nobody has looked for are left out, so they stay. */
+/** Returns the body of a request that writes the settings; secrets that were not read are omitted, so they stay. */
 export function settingsBody(settings: Settings): Record<string, JsonValue> | FormData {
   const values = Object.fromEntries(
     [...settings].flatMap(([key, setting]): [string, JsonValue][] => {
