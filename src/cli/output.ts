@@ -5,19 +5,23 @@ const forms = ['table', 'ndjson', 'json', 'yaml'] as const;
 type Form = (typeof forms)[number];
 
 export interface OutputOptions {
-  /** Records as JSON, each on a line of its own where there may be several. */
+  /** Prints JSON, lists as one record per line. */
   readonly json?: boolean;
   readonly output?: Form;
 }
 
-/** `--json` and `--output`, which mean the same for every command that shows records. */
+/** Adds `--json` and `--output`, which mean the same for all commands that show records. */
 export function addOutputOptions(command: Command): Command {
   return command
-    .option('--json', 'print JSON; of a list one object a line')
-    .addOption(new Option('-o, --output <form>', 'how to print: a list as json is one array').choices([...forms]));
+    .option('--json', 'print JSON, a list as one object per line')
+    .addOption(new Option('-o, --output <form>', 'output format; json prints a list as one array').choices([...forms]));
 }
 
-/** `table`: shows them to a person. */
+/**
+ * Prints a list in the requested format.
+ *
+ * @param table prints the readable form
+ */
 export async function showList(
   terminal: Terminal,
   options: OutputOptions,
@@ -31,7 +35,7 @@ export async function showList(
   else await showYaml(terminal, items);
 }
 
-/** `columns`: of each its heading and its cell. */
+/** @param columns cell of an item by heading */
 export function showTable<Item>(
   terminal: Terminal,
   items: readonly Item[],
@@ -41,7 +45,11 @@ export function showTable<Item>(
   terminal.table(Object.keys(columns), rows);
 }
 
-/** `table`: shows it to a person. */
+/**
+ * Prints a record in the requested format.
+ *
+ * @param table prints the readable form
+ */
 export async function showRecord(
   terminal: Terminal,
   options: OutputOptions,
@@ -55,7 +63,7 @@ export async function showRecord(
   else await showYaml(terminal, record);
 }
 
-/** `field  value`, a line each. */
+/** Shows a field and its value per line. */
 export function showFields(terminal: Terminal, fields: Readonly<Record<string, string>>): void {
   terminal.table(['FIELD', 'VALUE'], Object.entries(fields));
 }
@@ -65,7 +73,7 @@ function formOf({ json, output }: OutputOptions, jsonForm: 'json' | 'ndjson'): F
 }
 
 async function showYaml(terminal: Terminal, value: unknown): Promise<void> {
-  // It is rarely asked for, and takes longer to load than most commands take to run.
+  // Rarely used, and takes longer to load than most commands take to run.
   const { yamlOf } = await import('./write-yaml.ts');
   terminal.data(yamlOf(value).trimEnd());
 }

@@ -3,22 +3,22 @@ import { parseExactValues } from '../base/exact-json.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import { CommandError } from './exit-codes.ts';
 
-/** Texts of the command line as values. Errors: usage, naming the option, what was expected and what came. */
+/** Conversions of command-line texts. Errors: usage, with the option, what was expected and what was given. */
 
-/** The same option several times. */
+/** Collects a repeatable option. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
-/** `key=value`; nothing is made of the value. */
+/** Splits `key=value`. */
 export function pairOf(option: string, text: string): { readonly key: string; readonly value: string } {
   const at = text.indexOf('=');
   if (at > 0) return { key: text.slice(0, at), value: text.slice(at + 1) };
-  // It may be a secret that was given in the wrong place: its length says enough.
+  // Only the length is shown: the text may be a misplaced secret.
   throw new CommandError('usage', `${option}: expected key=value, got ${text.length} characters without =`);
 }
 
-/** `key=value` pairs; `key=@file` takes the value from a file. */
+/** Splits `key=value` pairs; `key=@file` reads the value from a file. */
 export function pairsOf(option: string, pairs: readonly string[]): Readonly<Record<string, string>> {
   const found = new Map<string, string>();
   for (const pair of pairs) {
@@ -29,7 +29,7 @@ export function pairsOf(option: string, pairs: readonly string[]): Readonly<Reco
   return Object.fromEntries(found);
 }
 
-/** The text itself, or of `@file` what is in the file. */
+/** Returns the text, or for `@file` the content of the file. */
 export function textOrFile(option: string, value: string): string {
   return value.startsWith('@') ? textOf(option, value.slice(1)).replace(/\r?\n$/, '') : value;
 }
@@ -43,13 +43,13 @@ export function textOf(option: string, path: string): string {
   }
 }
 
-/** A JSON object, given as text or as `@file`. Numbers that JavaScript cannot hold are kept: JSON.stringify writes them as they were. */
+/** Parses a JSON object, given as text or as `@file`. JSON.stringify writes numbers beyond JavaScript's precision unchanged. */
 export function jsonOf(option: string, text: string): JsonObject {
   if (text.startsWith('@')) return jsonObjectIn(option, text.slice(1));
   return parseObject(option, text, 'such as {"key":"value"}, or @FILE with one');
 }
 
-/** The JSON object in a file. */
+/** Reads the JSON object in a file. */
 export function jsonObjectIn(option: string, path: string): JsonObject {
   return parseObject(option, textOf(option, path), `in ${path}`);
 }
@@ -66,7 +66,7 @@ function parseObject(option: string, text: string, where: string): JsonObject {
   throw new CommandError('usage', `${option}: expected a JSON object ${where}`);
 }
 
-/** `1%`, `0.5 %`, `0.01` or `0` as a share from 0 to 1. A bare 1 could mean either and is refused. */
+/** Parses `1%`, `0.5 %`, `0.01` or `0` as a share from 0 to 1. A bare 1 is ambiguous and refused. */
 export function shareOf(option: string, text: string): number {
   const percent = /^(\d{1,3}(?:\.\d+)?)\s*%$/.exec(text.trim());
   const share =
@@ -75,13 +75,13 @@ export function shareOf(option: string, text: string): number {
   throw new CommandError('usage', `${option}: expected a share such as 1% or 0.01, got: ${text}`);
 }
 
-/** A whole number from `least` on. */
+/** Parses a whole number of at least `least`. */
 export function countOf(option: string, text: string, least: number): number {
   if (/^\d{1,12}$/.test(text) && Number(text) >= least) return Number(text);
-  throw new CommandError('usage', `${option}: expected a whole number from ${least} on, got: ${text}`);
+  throw new CommandError('usage', `${option}: expected a whole number of at least ${least}, got: ${text}`);
 }
 
-/** A day (its beginning, UTC) or a time as ISO 8601 UTC. A time without zone is UTC. */
+/** Converts a day (its start in UTC) or a time to ISO 8601 UTC. A time without a zone is UTC. */
 export function timeOf(option: string, text: string): string {
   const shape = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
   if (shape !== null) {
@@ -89,7 +89,7 @@ export function timeOf(option: string, text: string): string {
     const zoned =
       clock === undefined ? `${day}T00:00:00Z` : `${day}T${clock.slice(1)}${shape[4] === undefined ? 'Z' : ''}`;
     const at = new Date(zoned);
-    // 2024-02-30 would become a day in March.
+    // JavaScript would convert 2024-02-30 to a day in March.
     const isDay = new Date(`${day}T00:00:00Z`);
     if (!Number.isNaN(at.getTime()) && isDay.toJSON()?.startsWith(day) === true) return at.toISOString();
   }

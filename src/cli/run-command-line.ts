@@ -4,7 +4,11 @@ import { type CommandProcess, createTerminal, type Terminal } from './terminal.t
 import { CommandError, exitCodes, type ExitReason } from './exit-codes.ts';
 import { buildProgram } from './program.ts';
 
-/** Runs one command and turns whatever happens into an exit code. `args`: without node and program. */
+/**
+ * Runs a command and returns its exit code.
+ *
+ * @param args without node and program
+ */
 export async function runCommandLine(args: readonly string[], process: CommandProcess): Promise<number> {
   const terminal = createTerminal(process);
   try {
@@ -16,26 +20,26 @@ export async function runCommandLine(args: readonly string[], process: CommandPr
   }
 }
 
-/** A pause and differences are what was asked for, and after `exactById` every event is stored: no faults. */
+/** Outcomes that are not errors: requested ones, and `exactById`, after which every event is stored. */
 const notes: ReadonlySet<ExitReason> = new Set(['paused', 'differences', 'exactById']);
 
-function say({ reason, message }: CommandError, terminal: Terminal): void {
+function report({ reason, message }: CommandError, terminal: Terminal): void {
   if (notes.has(reason)) terminal.note(message);
   else if (reason !== 'interrupted' && reason !== 'terminated') terminal.problem(message);
 }
 
 function exitCodeOf(error: unknown, terminal: Terminal, [command]: readonly string[]): number {
   if (error instanceof CommanderError) {
-    // Commander has said already what is wrong, or shown the help that was asked for.
+    // Commander has already printed the error, or the requested help.
     if (error.exitCode === 0) return exitCodes.ok.code;
-    // Of `diff`, 2 says that there are differences, as of every other program of that name.
+    // As in other programs named diff, its exit code 2 means differences.
     return command === 'diff' ? exitCodes.failed.code : exitCodes.usage.code;
   }
   if (error instanceof CommandError) {
-    say(error, terminal);
+    report(error, terminal);
     return exitCodes[error.reason].code;
   }
-  // By name: loading the metadata store only to compare classes would slow every command down.
+  // Compared by name: loading the metadata store for its class would slow every command down.
   if (error instanceof ConfigError || (error instanceof Error && error.name === 'SchemaVersionError')) {
     terminal.problem(error.message);
     return exitCodes.invalidConfig.code;

@@ -28,7 +28,7 @@ const neededNodeMajor = 24;
 const freeBytesWanted = 2 * 1024 ** 3;
 const freeBytesNeeded = 256 * 1024 ** 2;
 
-/** Looks at everything that `serve` needs, changes nothing, and says what to do about each fault. */
+/** Checks everything that `serve` needs, without changes, and reports what to do about each fault. */
 export function doctorCommand(parent: Command, terminal: Terminal): void {
   addSettingOptions(addUrlOption(addOutputOptions(parent.command('doctor'))))
     .description('check what the service needs: Node, disk, stores, port, and a running service')
@@ -56,16 +56,16 @@ function line(terminal: Terminal, { name, state, detail }: Finding): string {
 
 type Check = () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>;
 
-/** `url`: where a service may run. */
+/** @param url of a service that may be running */
 async function examine(settings: Settings, url: string): Promise<Finding[]> {
   const metadata = describeMetadata(settings);
-  // Whatever is wrong with it shows in its own check.
+  // Its own check reports its errors.
   const readable = metadata.catch(() => undefined);
   const checks: readonly (readonly [string, Check])[] = [
     ['node', nodeVersion],
     ['data directory', () => dataDirectory(settings.dataDir)],
     ['free disk', () => freeDisk(settings.dataDir)],
-    ['metadata', async () => ok((await metadata)?.summary ?? 'none yet; the first start makes it')],
+    ['metadata', async () => ok((await metadata)?.summary ?? 'none yet; the first start creates it')],
     ['damaged requests', async () => damagedRequests(await readable)],
     ['event store', () => eventStore(settings)],
   ];
@@ -87,14 +87,14 @@ const failed = (detail: string): Omit<Finding, 'name'> => ({ state: 'failed', de
 function nodeVersion(): Omit<Finding, 'name'> {
   const { node } = process.versions;
   if (Number(node.split('.')[0]) >= neededNodeMajor) return ok(`${node} on ${platform()} ${arch()} (${release()})`);
-  return failed(`expected Node ${neededNodeMajor} or newer, got ${node}; run "npm ci", which brings it`);
+  return failed(`expected Node ${neededNodeMajor} or newer, got ${node}; run "npm ci", which installs it`);
 }
 
 function dataDirectory(dataDir: string): Omit<Finding, 'name'> {
   const path = resolve(dataDir);
   if (!existsSync(path)) {
     accessSync(nearestFolder(path), constants.W_OK);
-    return ok(`${path} does not exist yet; the first start makes it`);
+    return ok(`${path} does not exist yet; the first start creates it`);
   }
   accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   return ok(`${path} is writable`);
@@ -104,8 +104,8 @@ function freeDisk(dataDir: string): Omit<Finding, 'name'> {
   const { bavail, bsize } = statfsSync(nearestFolder(resolve(dataDir)));
   const free = bavail * bsize;
   const text = `${(free / 1024 ** 3).toFixed(1)} GiB free`;
-  if (free < freeBytesNeeded) return failed(`${text}; capture answers 503 when the disk is full: make room now`);
-  return free < freeBytesWanted ? warning(`${text}; make room soon`) : ok(text);
+  if (free < freeBytesNeeded) return failed(`${text}; capture responds with 503 when the disk is full: free space now`);
+  return free < freeBytesWanted ? warning(`${text}; free space soon`) : ok(text);
 }
 
 function nearestFolder(path: string): string {
@@ -121,7 +121,7 @@ interface MetadataFacts {
   readonly lettersWithoutProject: number;
 }
 
-/** Reads the metadata store without migrating it; `undefined` when there is none yet. */
+/** Reads the metadata store without migrating it; `undefined` if it does not exist yet. */
 async function describeMetadata({ dataDir, databaseUrl }: Settings): Promise<MetadataFacts | undefined> {
   const file = metadataFile(dataDir);
   if (databaseUrl === '' && !existsSync(file)) return undefined;
@@ -148,7 +148,7 @@ async function countLettersWithoutProject(db: Metadata): Promise<number> {
   return Number(count);
 }
 
-/** A request that rotted in the log belongs to no project for certain, so no key may read it: only this tells of it. */
+/** A request damaged in the log has no known project, so no key may read it: only this check reports it. */
 function damagedRequests(metadata: MetadataFacts | undefined): Omit<Finding, 'name'> {
   const count = metadata?.lettersWithoutProject ?? 0;
   if (metadata === undefined || count === 0) return ok('none set aside');
@@ -162,10 +162,12 @@ async function eventStore({ clickhouseUrl }: Settings): Promise<Omit<Finding, 'n
   const response = await fetch(`${origin}/ping`, { signal: AbortSignal.timeout(5000) }).catch((error: unknown) => {
     throw new Error(`cannot reach ClickHouse at ${origin} (${networkFault(error)}); check CLICKHOUSE_URL`);
   });
-  return response.ok ? ok(`ClickHouse at ${origin}`) : failed(`ClickHouse at ${origin} answers ${response.status}`);
+  return response.ok
+    ? ok(`ClickHouse at ${origin}`)
+    : failed(`ClickHouse at ${origin} responds with ${response.status}`);
 }
 
-/** The engine's library is an optional package per platform. */
+/** Checks the engine's library, an optional package per platform. */
 function embeddedStore(): Omit<Finding, 'name'> {
   const library = `@chdb/lib-${platform()}-${arch()}${platform() === 'linux' ? '-gnu' : ''}`;
   try {
@@ -176,17 +178,20 @@ function embeddedStore(): Omit<Finding, 'name'> {
   }
 }
 
-/** How the parts of the service are that runs there, if one does; else whether the port is free to start one. */
+/** Reports the parts of a running service; without one, whether the port is free. */
 async function service(settings: Settings, url: string): Promise<Finding[]> {
   const live = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(3000) }).catch(() => undefined);
   if (live?.ok === true) return [{ name: 'service', ...ok(`running at ${url}`) }, ...(await readiness(url))];
   const isElsewhere = url !== localUrl(settings);
-  return [...(isElsewhere ? [{ name: 'service', ...warning(`nothing answers at ${url}`) }] : []), await port(settings)];
+  return [
+    ...(isElsewhere ? [{ name: 'service', ...warning(`no service responds at ${url}`) }] : []),
+    await port(settings),
+  ];
 }
 
 async function port(settings: Settings): Promise<Finding> {
   if (settings.port === 0 || (await isFree(settings))) return { name: 'port', ...ok(`${settings.port} is free`) };
-  return { name: 'port', ...failed(`${settings.port} is taken by another program; choose one with --port`) };
+  return { name: 'port', ...failed(`${settings.port} is used by another program; choose one with --port`) };
 }
 
 async function readiness(url: string): Promise<Finding[]> {

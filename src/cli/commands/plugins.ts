@@ -191,7 +191,7 @@ async function changeVersion(api: ProjectApi, plugin: PluginRecord, wanted: Vers
   return { upgraded, configs: wanted.configs === true ? await moveConfigs(api, upgraded) : [] };
 }
 
-/** Makes the previous version the latest. Errors: failed, when there is none. */
+/** Makes the previous version the latest. Errors: failed, without one. */
 async function rollBackVersion(
   api: ProjectApi,
   plugin: PluginRecord,

@@ -43,8 +43,8 @@ describe('millrace projects spread', () => {
 
   it.each([
     ['more slots than there are', ['1', '5'], exitCodes.usage, 'got 5; there are 4'],
-    ['no slot', ['1', '0'], exitCodes.usage, 'expected a whole number from 1 on, got: 0'],
-    ['what is no number of slots', ['1', '2.5'], exitCodes.usage, 'expected a whole number from 1 on, got: 2.5'],
+    ['no slot', ['1', '0'], exitCodes.usage, 'expected a whole number of at least 1, got: 0'],
+    ['what is no number of slots', ['1', '2.5'], exitCodes.usage, 'expected a whole number of at least 1, got: 2.5'],
     ['what is no number of a project', ['shop', '2'], exitCodes.usage, 'expected the number of a project, got: shop'],
     ['a project that is not there', ['77', '2'], exitCodes.notFound, 'no project 77'],
   ])('is refused %s, and changes nothing', async (_, args, { code }, message) => {

@@ -243,7 +243,7 @@ describe('records of other tools', () => {
       skipped: 1,
       unreadable: 1,
       unsent: 0,
-      reasons: { 'left out: the name table skips events called Noise': 1 },
+      reasons: { 'skipped: the name table skips events called Noise': 1 },
     });
     expect(code).toBe(exitCodes.rejected.code);
     expect(endpoint.kept.map((event) => event['event'])).toEqual(['New Name', '$identify', 'x']);

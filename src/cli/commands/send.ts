@@ -9,12 +9,16 @@ import { CommandError } from '../exit-codes.ts';
 import { addFormerApiKey } from '../resolve-options.ts';
 import { addProfileOption } from '../profiles/take-profile.ts';
 import { collect, countOf } from '../read-arguments.ts';
-import { createDeliver } from '../send/deliver.ts';
-import { openInput } from '../send/open-input.ts';
-import { startProgress } from '../send/progress.ts';
-import { sendRecords, type LostRecord } from '../send/send-records.ts';
-import { createConverter, sourceFormats, type ConverterArguments } from '../send/to-events.ts';
-import { newTotals, totalsJson, totalsLines, type Totals } from '../send/totals.ts';
+import { createDeliver, type Deliver, type Delivered } from '../send/deliver.ts';
+import { openInput, type RawRecord } from '../send/open-input.ts';
+import { startProgress, newTotals, totalsJson, totalsLines, type Totals, countReason } from '../send/totals.ts';
+import {
+  createConverter,
+  sourceFormats,
+  type ConverterArguments,
+  type Converted,
+  type OutgoingEvent,
+} from '../send/to-events.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
@@ -33,31 +37,30 @@ interface SendCommandOptions extends ConverterArguments {
 const batchEventsMax = 1000;
 const batchBytesMax = 5_000_000;
 
-/** Sends a file of events to any service that speaks `/batch/`. */
 export function sendCommand(parent: Command, terminal: Terminal): void {
   const command = parent.command('send');
   command
     .description(
-      'send a file of events, or of records of another tool: NDJSON, JSON, CSV, Parquet or Avro, plain or compressed',
+      'send a file of events, or of records of another tool, as NDJSON, JSON, CSV, Parquet or Avro, plain or compressed',
     )
-    .argument('[file]', 'the file; - reads stdin')
+    .argument('[file]', 'file; - for stdin')
     .addOption(
       new Option('--url <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
     )
-    .option('--historical', 'mark as a historical migration: own lane, not billed, times taken as they are')
-    .addOption(new Option('--from <format>', 'what the records are').choices(sourceFormats).default('events'))
+    .option('--historical', 'mark events as a historical migration: separate lane, not billed, original timestamps')
+    .addOption(new Option('--from <format>', 'format of the records').choices(sourceFormats).default('events'))
     .addOption(
-      new Option('--duplicates <what>', 'segment: a messageId that comes again')
+      new Option('--duplicates <what>', 'segment: what to do with a repeated messageId')
         .choices(['keep', 'drop'])
         .default('keep'),
     )
-    .option('--format-option <key=value>', 'option of the format; key=@file takes the value from a file', collect)
-    .option('--names <file>', "JSON to take the place of the format's table of names; start from --print-names")
-    .option('--print-names', "print the format's table of names as JSON, send nothing")
-    .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
-    .option('--retries <number>', 'failed attempts in a row before giving up', '10')
-    .option('--dry-run', 'read and convert everything, send nothing')
-    .option('--no-progress', 'say nothing until the end')
+    .option('--format-option <key=value>', 'option of the format; key=@file reads it', collect)
+    .option('--names <file>', "JSON file that replaces the format's table of names, see --print-names")
+    .option('--print-names', "print the format's table of names as JSON and send nothing")
+    .option('--rejected <file>', 'write rejected records with their reasons, as NDJSON')
+    .option('--retries <number>', 'consecutive failed attempts before the command fails', '10')
+    .option('--dry-run', 'read and convert everything, but send nothing')
+    .option('--no-progress', 'show nothing until the end')
     .option('--json', 'print the totals as JSON')
     .action((file: string | undefined, options: SendCommandOptions) => {
       if (options.printNames === true) return terminal.json(tableOf(options.from));
@@ -67,7 +70,7 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
   addFormerApiKey(addProfileOption(addProjectKeyOption(command)));
 }
 
-/** A format's table of names. Errors: usage. */
+/** Returns the table of names of a format. Errors: usage. */
 function tableOf(from: string): NameTable {
   const format = findFormat(from);
   if (format !== undefined) return format.names;
@@ -80,7 +83,7 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
   const stop = stopSignal(terminal.process);
   const { signal } = stop;
   const input = openInput(file, { stdin: terminal.process.stdin, signal, onHistory: () => checkHistory(options) });
-  const lost = options.rejected === undefined ? undefined : openLost(options.rejected, file);
+  const lost = options.rejected === undefined ? undefined : openRejected(options.rejected, file);
   signal.addEventListener('abort', () => input.close());
   const totals = newTotals();
   const progress = options.progress ? startProgress(input, totals, terminal.process.stderr) : undefined;
@@ -90,7 +93,7 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
     onRequest: () => (totals.requests += 1),
     onRetry: (reason, waitMs) => {
       totals.retries += 1;
-      const line = `${reason}; trying again in ${(waitMs / 1000).toFixed(1)} s`;
+      const line = `${reason}; retrying in ${(waitMs / 1000).toFixed(1)} s`;
       if (progress === undefined) terminal.note(line);
       else progress.say(line);
     },
@@ -104,11 +107,11 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
       batchEventsMax,
       batchBytesMax,
       signal,
-      onLost: (record) => lost?.write(lostLine(record)),
+      onLost: (record) => lost?.write(rejectedLine(record)),
     });
   } catch (error) {
     stop.rethrow();
-    throw understood(error, file);
+    throw readError(error, file);
   } finally {
     input.close();
     progress?.stop();
@@ -122,10 +125,7 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
 /** Errors: usage. */
 function deliverOptionsOf({ url, projectKey = '', historical, dryRun, retries }: SendCommandOptions) {
   if (projectKey === '' && dryRun !== true) {
-    throw new CommandError(
-      'usage',
-      'expected --project-key or MILLRACE_PROJECT_API_KEY: the key that "millrace projects list" shows',
-    );
+    throw new CommandError('usage', 'expected --project-key or MILLRACE_PROJECT_API_KEY: see "millrace projects list"');
   }
   const retriesMax = countOf('--retries', retries, 0);
   return { endpoint: endpointOf(url), projectKey, historical: historical === true, retriesMax };
@@ -136,20 +136,20 @@ function endpointOf(url: string): string {
   return base.endsWith('/batch') ? `${base}/` : `${base}/batch/`;
 }
 
-/** A file that calls itself history must not be sent as live events by oversight. */
+/** Refuses to send a historical file as live events by mistake. */
 function checkHistory({ historical }: SendCommandOptions): void {
   if (historical === true) return;
   throw new CommandError(
     'usage',
-    'the file says historical_migration: true; add --historical (or take that out of the file)',
+    'the file contains historical_migration: true; add --historical, or remove it from the file',
   );
 }
 
-function lostLine({ source, code, detail }: LostRecord): string {
+function rejectedLine({ source, code, detail }: LostRecord): string {
   return `${JSON.stringify({ place: source.place, code, detail, original: originalOf(source.text) })}\n`;
 }
 
-/** The record itself where it is JSON, so that `original` can be corrected and sent; else its text. */
+/** Returns the record if it is JSON, so that `original` can be corrected and sent; otherwise its text. */
 function originalOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -159,15 +159,15 @@ function originalOf(text: string): unknown {
 }
 
 /** Errors: usage, before anything is sent. */
-function openLost(path: string, input: string): WriteStream {
+function openRejected(path: string, input: string): WriteStream {
   try {
     // Opened for appending first, so that naming the input by mistake does not empty it.
     const probe = openSync(path, 'a');
     if (input !== '-' && realpathSync(path) === realpathSync(input)) {
-      throw new Error('it is the file that is to be sent');
+      throw new Error('it is the input file');
     }
     closeSync(probe);
-    // A write that fails later is said at the end, together with the totals.
+    // Later write errors are reported at the end, with the totals.
     return createWriteStream(path, { fd: openSync(path, 'w') }).on('error', () => {});
   } catch (cause) {
     const { message } = cause as Error;
@@ -186,12 +186,12 @@ function closeFile(file: WriteStream | undefined): Promise<void> {
   });
 }
 
-function understood(error: unknown, file: string): unknown {
+function readError(error: unknown, file: string): unknown {
   if (error instanceof CommandError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   const isOfSource = error instanceof SourceError || error instanceof SourceWaitError;
   const reason = isOfSource ? printable(message) : `${file}: ${code ?? message}`;
-  return new CommandError('failed', `${reason}; reading stopped, and what was sent is in the totals`, { cause: error });
+  return new CommandError('failed', `${reason}; reading stopped; the totals show what was sent`, { cause: error });
 }
 
 function showTotals(terminal: Terminal, totals: Totals, options: SendCommandOptions): void {
@@ -201,6 +201,86 @@ function showTotals(terminal: Terminal, totals: Totals, options: SendCommandOpti
 
 function withRejections({ rejected, unreadable }: Totals, { rejected: file }: SendCommandOptions): CommandError {
   const count = rejected + unreadable;
-  const where = file === undefined ? 'add --rejected FILE to keep them' : `they are in ${file}`;
-  return new CommandError('rejected', `${count} records did not get in; ${where}`);
+  const where = file === undefined ? 'add --rejected FILE to keep them' : `see ${file}`;
+  return new CommandError('rejected', `${count} records were rejected; ${where}`);
+}
+
+/** A record for the file of rejected records. */
+export interface LostRecord {
+  readonly source: RawRecord;
+  readonly code: string;
+  readonly detail: string;
+}
+
+interface SendDeps {
+  readonly records: AsyncIterable<readonly RawRecord[]>;
+  readonly convert: (source: RawRecord) => Converted;
+  /** Without it, a dry run counts everything readable as accepted. */
+  readonly deliver: Deliver | undefined;
+  readonly totals: Totals;
+  readonly batchEventsMax: number;
+  readonly batchBytesMax: number;
+  readonly signal: AbortSignal;
+  onLost(lost: LostRecord): void;
+}
+
+/**
+ * Sends all records in order, one batch at a time. The totals are always exact, also after an error: events without a final response
+ * count as unsent. Errors: those of reading and delivering.
+ */
+export async function sendRecords(options: SendDeps): Promise<void> {
+  const { totals, signal } = options;
+  let batch: OutgoingEvent[] = [];
+  let bytes = 0;
+  const flush = async (): Promise<void> => {
+    const sending = batch;
+    batch = [];
+    bytes = 0;
+    if (sending.length > 0) await deliverBatch(sending, options);
+  };
+  for await (const records of options.records) {
+    for (const source of records) {
+      signal.throwIfAborted();
+      const events = convertRecord(source, options);
+      totals.events += events.length;
+      totals.unsent += events.length;
+      for (const event of events) {
+        if (batch.length >= options.batchEventsMax || bytes + event.bytes > options.batchBytesMax) await flush();
+        batch.push(event);
+        bytes += event.bytes + 1;
+      }
+    }
+  }
+  await flush();
+}
+
+/** Returns the events of a record, or counts why it has none. */
+function convertRecord(source: RawRecord, { convert, totals, onLost }: SendDeps): readonly OutgoingEvent[] {
+  totals.read += 1;
+  const converted = convert(source);
+  if (converted.kind === 'events') return converted.events;
+  if (converted.kind === 'duplicate') totals.duplicates += 1;
+  else if (converted.kind === 'skipped') {
+    totals.skipped += 1;
+    countReason(totals, `skipped: ${converted.reason.slice(0, 80)}`);
+  } else {
+    totals.unreadable += 1;
+    countReason(totals, `unreadable: ${converted.reason.slice(0, 80)}`);
+    onLost({ source, code: 'unreadable', detail: converted.reason });
+  }
+  return [];
+}
+
+async function deliverBatch(batch: readonly OutgoingEvent[], { deliver, totals, onLost }: SendDeps): Promise<void> {
+  const report = ({ accepted, rejected }: Delivered): void => {
+    totals.accepted += accepted;
+    totals.rejected += rejected.length;
+    totals.unsent -= accepted + rejected.length;
+    for (const { event, code, detail } of rejected) {
+      countReason(totals, code);
+      onLost({ source: event.source, code, detail });
+    }
+  };
+  if (deliver === undefined) report({ accepted: batch.length, rejected: [] });
+  else await deliver(batch, report);
 }

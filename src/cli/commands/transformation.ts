@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
-import type { JsonValue } from '../../base/json.ts';
+import { type JsonValue, isObject, type JsonObject } from '../../base/json.ts';
 import type { TrialRecord } from '../../pipeline/transform/trial-record.ts';
 import { addApiOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import { type CommandProcess, printable, type Terminal } from '../terminal.ts';
-import { CommandError } from '../exit-codes.ts';
 import { collect } from '../read-arguments.ts';
-import { differences } from '../transformation/differences.ts';
-import { readValues } from '../transformation/read-values.ts';
 import { changeLines, showTrial } from '../transformation/show-trial.ts';
+import { diffJson, type Difference } from '../../pipeline/transform/diff-json.ts';
+import type { TrialEvent } from '../../pipeline/transform/trial-event.ts';
+import { createReadStream } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { containerOf } from '../../imports/records/detect.ts';
+import { CommandError } from '../exit-codes.ts';
 
 interface TestOptions extends ApiOptions {
   readonly event?: string;
@@ -21,27 +24,26 @@ interface TestOptions extends ApiOptions {
 }
 
 interface Tested extends TrialRecord {
-  /** What would have to change to be as expected; undefined: nothing was expected. */
+  /** Differences from the expected event, if one was given. */
   readonly mismatch?: ReturnType<typeof differences>;
 }
 
-/** Trying transformations before they run: from the disk without a service, or the chain of a running one. */
 export function transformationCommand(parent: Command, terminal: Terminal): void {
-  const transformation = parent.command('transformation').description('transformations: try them on events');
+  const transformation = parent.command('transformation').description('test transformations on events');
   addApiOptions(
     transformation
       .command('test')
-      .argument('[plugins...]', 'file, folder or archive of a plugin, or slug of a built-in; several run in this order')
-      .option('--event <file>', 'events to try: JSON, an array of it or NDJSON; - reads stdin')
-      .option('--config <key=value>', 'a setting; may be repeated', collect)
+      .argument('[plugins...]', 'file, folder or archive of a plugin, or slug of a built-in; several run in order')
+      .option('--event <file>', 'events: JSON, a JSON array or NDJSON; - for stdin')
+      .option('--config <key=value>', 'setting; repeatable', collect)
       .option('--config-file <file>', 'JSON object of settings')
-      .option('--attachment <key=file>', 'a setting that is a file; may be repeated', collect)
-      .option('--chain', 'show the event after each step; without plugins: the chain of the running project')
-      .option('--match-event <name>', 'chain of the project, without --event: the latest stored event of this name')
-      .option('--match-distinct-id <id>', 'chain of the project, without --event: the latest one of this person')
-      .option('--expect <file>', 'what must come out, one event or null (dropped) per event; exit code 1 otherwise'),
+      .option('--attachment <key=file>', 'setting whose value is a file; repeatable', collect)
+      .option('--chain', "show the event after each step; without plugins, run the project's chain")
+      .option('--match-event <name>', "project's chain: test the latest stored event of this name")
+      .option('--match-distinct-id <id>', "project's chain: test the latest stored event of this person")
+      .option('--expect <file>', 'expected result of each event, null if dropped; exit code 1 on differences'),
   )
-    .description('run events through transformations and show what each changes; nothing is stored or sent')
+    .description('run events through transformations and show their changes; nothing is stored or sent')
     .action((plugins: readonly string[], options: TestOptions) => test(terminal, plugins, options));
 }
 
@@ -52,7 +54,7 @@ async function test(terminal: Terminal, plugins: readonly string[], options: Tes
   const count = events?.length ?? 1;
   if (expected !== undefined && expected.length !== count) {
     const wanted = `${expected.length} results for ${count} ${count === 1 ? 'event' : 'events'}`;
-    throw new CommandError('usage', `--expect: got ${wanted}; expected one each, null for an event that is dropped`);
+    throw new CommandError('usage', `--expect: got ${wanted}; expected one per event, null for a dropped one`);
   }
   const records =
     plugins.length > 0
@@ -61,7 +63,7 @@ async function test(terminal: Terminal, plugins: readonly string[], options: Tes
   const tested = records.map((record, index) => compare(record, expected?.[index]));
   if (options.json === true) terminal.json({ results: tested });
   else tested.forEach((each, index) => show(terminal, each, options.chain === true, titleOf(index, tested.length)));
-  throwUnlessWell(tested, expected !== undefined);
+  failUnlessPassed(tested, expected !== undefined);
 }
 
 async function runPlugins(
@@ -86,10 +88,13 @@ async function runProject(
   options: TestOptions,
 ): Promise<readonly TrialRecord[]> {
   if (options.chain !== true) {
-    throw new CommandError('usage', 'expected plugins to run, or --chain for the chain of the running project');
+    throw new CommandError('usage', 'expected plugins, or --chain for the chain of a project');
   }
   if (options.config !== undefined || options.configFile !== undefined || options.attachment !== undefined) {
-    throw new CommandError('usage', '--config and --attachment are for plugins from the disk; the project has its own');
+    throw new CommandError(
+      'usage',
+      '--config and --attachment are for local plugins; the project has its own settings',
+    );
   }
   const api = projectApi(options);
   const path = `${api.root}/pipeline_transformation_configs/test/`;
@@ -112,17 +117,113 @@ function show(terminal: Terminal, tested: Tested, everyStep: boolean, title: str
   showTrial(terminal, tested, { title, everyStep });
   const { mismatch } = tested;
   if (mismatch === undefined) return;
-  terminal.data(mismatch.length === 0 ? '  as expected' : '  not as expected; it would be with');
+  terminal.data(mismatch.length === 0 ? '  as expected' : '  not as expected; differences');
   for (const line of changeLines(mismatch, terminal)) terminal.data(`    ${line}`);
 }
 
-/** An expectation decides alone: an event on which a plugin fails may be just what is expected. */
-function throwUnlessWell(tested: readonly Tested[], isExpected: boolean): void {
+/** With an expectation only that counts: a failing plugin may be expected. */
+function failUnlessPassed(tested: readonly Tested[], isExpected: boolean): void {
   const of = (count: number): string => `${count} of ${tested.length} ${tested.length === 1 ? 'event' : 'events'}`;
   const wrong = tested.filter(({ mismatch = [] }) => mismatch.length > 0).length;
-  if (wrong > 0) throw new CommandError('failed', `${of(wrong)} did not come out as expected`);
+  if (wrong > 0) throw new CommandError('failed', `${of(wrong)} were not as expected`);
   const failed = tested.filter(({ steps }) => steps.some(({ outcome }) => outcome === 'failed'));
   const error = failed[0]?.steps.find((step) => step.outcome === 'failed')?.error;
   if (failed.length === 0 || isExpected) return;
   throw new CommandError('failed', `${of(failed.length)} failed: ${printable(error?.message ?? 'no message')}`);
+}
+
+const parts = ['uuid', 'event', 'distinct_id', 'timestamp', 'properties'] as const;
+const markers = ['$plugins_succeeded', '$plugins_failed'] as const;
+
+/**
+ * Returns the changes that would turn the event into the expected one. Only expected parts are compared, so that a sample needs no uuid.
+ * Properties are compared as a whole, except the labels of configs that ran unless they are expected. `null` means dropped. Errors: usage,
+ * when `expected` is not an event.
+ */
+export function differences(expected: JsonValue, after: TrialEvent | null): Difference[] {
+  if (expected === null || after === null) return diffJson(after as JsonObject | null, expected);
+  const wanted = readExpected(expected);
+  const actual: JsonObject = {};
+  for (const part of parts) if (Object.hasOwn(wanted, part)) actual[part] = after[part];
+  const time = wanted['timestamp'];
+  // One time has several spellings.
+  if (typeof time === 'string' && Date.parse(time) === Date.parse(after.timestamp)) actual['timestamp'] = time;
+  const { properties } = wanted;
+  if (isObject(properties)) actual['properties'] = withoutUnexpected(after.properties, properties);
+  return diffJson(actual, wanted);
+}
+
+function withoutUnexpected(properties: JsonObject, expected: JsonObject): JsonObject {
+  const kept = { ...properties };
+  for (const marker of markers) if (!Object.hasOwn(expected, marker)) delete kept[marker];
+  return kept;
+}
+
+function readExpected(expected: JsonValue): JsonObject {
+  if (!isObject(expected)) {
+    throw new CommandError('usage', `--expect: expected an event or null (dropped), got: ${shown(expected)}`);
+  }
+  const unknown = Object.keys(expected).filter((key) => !(parts as readonly string[]).includes(key));
+  if (unknown.length === 0) return expected;
+  const known = `only ${parts.join(', ')} are compared`;
+  throw new CommandError('usage', `--expect: ${known}; remove ${unknown.join(', ')}, or move it into the properties`);
+}
+
+function shown(value: JsonValue): string {
+  return JSON.stringify(value).slice(0, 60);
+}
+
+/** Samples are kept in memory. */
+const bytesMax = 64 * 1024 * 1024;
+
+/**
+ * Reads the JSON values of a file, or of stdin for `-`: one value, an array, an object with `batch`, or one per line, plain or gzipped.
+ * Errors: usage, naming `option`.
+ */
+export async function readValues(process: CommandProcess, path: string, option: string): Promise<JsonValue[]> {
+  const text = (await readText(process, path, option)).replace(/^\ufeff/, '');
+  const whole = parsed(text);
+  if (whole !== undefined) return valuesOf(whole);
+  return text.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    const value = parsed(line);
+    if (value !== undefined) return [value];
+    const place = `${path}, line ${index + 1}`;
+    throw new CommandError(
+      'usage',
+      `${option}: expected JSON, a JSON array, or one value per line, got something else at ${place}`,
+    );
+  });
+}
+
+function valuesOf(value: JsonValue): JsonValue[] {
+  if (Array.isArray(value)) return value;
+  const batch = typeof value === 'object' && value !== null && !('event' in value) ? value['batch'] : undefined;
+  return Array.isArray(batch) ? batch : [value];
+}
+
+async function readText({ stdin }: CommandProcess, path: string, option: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of path === '-' ? stdin : createReadStream(path)) {
+      chunks.push(chunk as Buffer);
+      size += (chunk as Buffer).length;
+      if (size > bytesMax) throw new Error(`more than ${bytesMax / 1024 / 1024} MiB`);
+    }
+    const bytes = Buffer.concat(chunks);
+    const text = containerOf(bytes) === 'gzip' ? gunzipSync(bytes, { maxOutputLength: bytesMax }) : bytes;
+    return text.toString('utf8');
+  } catch (cause) {
+    throw new CommandError('usage', `${option}: cannot read ${path} (${(cause as Error).message})`, { cause });
+  }
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // The caller reports what was expected.
+    return undefined;
+  }
 }

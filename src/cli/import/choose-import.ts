@@ -54,7 +54,7 @@ export async function chooseImport(
   }
 }
 
-/** Describes the changes; `undefined` if there are none, or the run continues in any case. */
+/** Describes the changes; `undefined` without any, or if the run continues in any case. */
 async function changesSince(terminal: Terminal, dir: ImportDir, request: ImportRequest): Promise<string | undefined> {
   return await withStore(dir, async (db) => {
     const run = await getRun(db, dir.id);

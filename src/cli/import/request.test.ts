@@ -62,7 +62,7 @@ describe('what the command line asks for', () => {
     ['names that are not there', { names: 'missing.json' }, ['a'], 'cannot read missing.json'],
     ['a key in the address', { to: 'http://me:pw@127.0.0.1' }, ['a'], 'without user and password'],
     ['a key that a printed command hides', { projectKey: 'phc_…' }, ['a'], 'put the key in its place'],
-    ['no limit', { limit: '0' }, ['a'], '--limit: expected a whole number from 1 on'],
+    ['no limit', { limit: '0' }, ['a'], '--limit: expected a whole number of at least 1'],
   ])('%s is refused', (_name, more, paths, message) => {
     expect(() => request(more, paths)).toThrow(message);
     expect(() => request(more, paths)).toThrow(expect.objectContaining({ reason: 'usage' }));

@@ -87,7 +87,7 @@ function numberOf({ name }: ImportDir): number {
   return Number(name.split('-')[1] ?? 1);
 }
 
-/** Opens the newest directory of an identity; creates one if there is none, or with `again`. */
+/** Opens the newest directory of an identity; creates one if necessary, or with `again`. */
 export async function openImport(stateDir: string, identity: string, again: boolean): Promise<ImportDir> {
   const newest = await newestImport(stateDir, identity);
   if (newest !== undefined && !again) return makeDirs(stateDir, newest.name);

@@ -3,56 +3,57 @@ import { dirname, join } from 'node:path';
 import type { CommandProcess } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
 
-/** A server, and how to get in. */
+/** A service and its keys. */
 export interface Profile {
   readonly url: string;
-  /** Personal. */
+  /** Personal key. */
   readonly api_key?: string;
   readonly project_key?: string;
-  /** Number, or @current. */
+  /** Project number, or @current. */
   readonly project?: string;
 }
 
 export interface Profiles {
-  /** Taken where no other is named. */
+  /** Profile used when none is named. */
   readonly current: string | undefined;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-const none: Profiles = { current: undefined, profiles: {} };
-const forOthers = 0o077;
+const noProfiles: Profiles = { current: undefined, profiles: {} };
+const groupAndOthers = 0o077;
 
-/** In the user's directory of configuration ($XDG_CONFIG_HOME, else ~/.config); undefined: of a process without a home. */
+/** Returns the file in the user's configuration directory ($XDG_CONFIG_HOME, otherwise ~/.config), if the process has one. */
 function fileOf({ env }: Pick<CommandProcess, 'env'>): string | undefined {
   const { XDG_CONFIG_HOME: config = '', HOME: home = '' } = env;
   const dir = config === '' && home !== '' ? join(home, '.config') : config;
   return dir === '' ? undefined : join(dir, 'millrace', 'profiles.json');
 }
 
-/** Errors: CommandError usage. */
+/** Returns the file of profiles. Errors: usage, without a home directory. */
 export function profilesFile(process: Pick<CommandProcess, 'env'>): string {
   const file = fileOf(process);
   if (file !== undefined) return file;
-  throw new CommandError('usage', 'expected a home for profiles, got neither HOME nor XDG_CONFIG_HOME; set one');
+  throw new CommandError('usage', 'expected HOME or XDG_CONFIG_HOME for profiles, got neither; set one');
 }
 
-/** None where there is no file. Errors: CommandError invalidConfig when it is not one of ours. */
+/** Reads the profiles; none without a file. Errors: invalidConfig, when the file is malformed. */
 export function readProfiles(process: Pick<CommandProcess, 'env'>): Profiles {
   const file = fileOf(process);
-  if (file === undefined) return none;
+  if (file === undefined) return noProfiles;
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return none;
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return noProfiles;
     throw error;
   }
-  // Somebody has copied it, perhaps.
-  if ((statSync(file).mode & forOthers) !== 0) chmodSync(file, 0o600);
+  // A copied file may be readable by other users.
+  if ((statSync(file).mode & groupAndOthers) !== 0) chmodSync(file, 0o600);
   return checked(file, text);
 }
 
-/** For this user alone, whole or not at all. */
+/** Writes the profiles atomically, readable by this user only. */
 export function writeProfiles(process: Pick<CommandProcess, 'env'>, profiles: Profiles): void {
   const file = profilesFile(process);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -62,31 +63,30 @@ export function writeProfiles(process: Pick<CommandProcess, 'env'>, profiles: Pr
   renameSync(draft, file);
 }
 
-/** Errors: CommandError notFound, with the names that there are. */
+/** Returns a profile. Errors: notFound, with the existing names. */
 export function profileOf({ profiles }: Profiles, name: string): Profile {
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (found !== undefined) return found;
   const names = Object.keys(profiles);
-  const known =
-    names.length === 0 ? 'there are none yet: "millrace profiles add" makes one' : `got ${names.join(', ')}`;
+  const known = names.length === 0 ? 'got none; create one with "millrace profiles add"' : `got ${names.join(', ')}`;
   throw new CommandError('notFound', `expected a profile ${name}, ${known}`);
 }
 
 function checked(file: string, text: string): Profiles {
-  const wrong = (): CommandError =>
+  const malformed = (): CommandError =>
     new CommandError(
       'invalidConfig',
-      `expected ${file} as "millrace profiles" writes it, got something else; correct or remove it`,
+      `${file} is malformed: expected the format of "millrace profiles"; correct or remove the file`,
     );
   let read: { readonly current?: unknown; readonly profiles?: unknown };
   try {
     read = JSON.parse(text) as typeof read;
   } catch {
-    throw wrong();
+    throw malformed();
   }
   const { current, profiles } = read ?? {};
-  if (typeof profiles !== 'object' || profiles === null) throw wrong();
-  if (!Object.values(profiles).every(isProfile)) throw wrong();
+  if (typeof profiles !== 'object' || profiles === null) throw malformed();
+  if (!Object.values(profiles).every(isProfile)) throw malformed();
   return { current: typeof current === 'string' ? current : undefined, profiles: { ...profiles } };
 }
 

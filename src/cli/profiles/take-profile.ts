@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander';
 import type { CommandProcess } from '../terminal.ts';
 import { profileOf, readProfiles, type Profile } from './profiles.ts';
 
-/** For commands that speak to a server. */
+/** Adds `--profile`, for commands that talk to a service. */
 export function addProfileOption(command: Command): Command {
   if (hasOption(command, 'profile')) return command;
-  const option = new Option('--profile <name>', 'server and keys as "millrace profiles add" has stored them');
+  const option = new Option('--profile <name>', 'profile with the service and its keys, see "millrace profiles"');
   return command.addOption(option.env('MILLRACE_PROFILE'));
 }
 
@@ -13,18 +13,18 @@ export function hasOption(command: Command, name: string): boolean {
   return command.options.some((option) => option.attributeName() === name);
 }
 
-/** Whether a flag or a variable says it. */
+/** Tells whether a flag or a variable sets an option. */
 export function isGiven(command: Command, name: string): boolean {
   return ['cli', 'env'].includes(command.getOptionValueSource(name) ?? '');
 }
 
-/** Options that name the server; `--to` of a command that sends no events is something else. */
+/** Returns the options that name the service; `--to` does only in commands that send events. */
 export function addressesOf(command: Command): readonly string[] {
   const names = hasOption(command, 'projectKey') ? ['url', 'to'] : ['url'];
   return names.filter((name) => hasOption(command, name));
 }
 
-/** Values of options that come from a profile. */
+/** Options that a profile can set. */
 const fields: readonly (readonly [option: string, field: keyof Profile])[] = [
   ['apiKey', 'api_key'],
   ['projectKey', 'project_key'],
@@ -32,12 +32,12 @@ const fields: readonly (readonly [option: string, field: keyof Profile])[] = [
 ];
 
 /**
- * What flags and variables leave open comes from the profile that is named, or in use. Keys and project belong to its address: with
- * another one they are not taken, so that no key reaches a server that it is not for. Errors: those of `profileOf`, `readProfiles`.
+ * Sets options not given as flags or variables from the named or current profile. Its keys and project are used only with its address, so
+ * that no key is sent to another service. Errors: those of `profileOf` and `readProfiles`.
  */
 export function takeProfile(command: Command, process: Pick<CommandProcess, 'env'>): void {
   if (!hasOption(command, 'profile')) return;
-  const profile = chosen(command, process);
+  const profile = selectedProfile(command, process);
   if (profile === undefined) return;
   for (const address of addressesOf(command)) {
     if (!isGiven(command, address)) command.setOptionValueWithSource(address, profile.url, 'config');
@@ -50,21 +50,21 @@ export function takeProfile(command: Command, process: Pick<CommandProcess, 'env
   }
 }
 
-/** Several values limit what a command does, as of `keys create`, and are never taken from a profile. */
+/** Options with several values (`--project` of `keys create`) are limits and never come from a profile. */
 function takesOne(command: Command, name: string): boolean {
   return command.options.some((option) => option.attributeName() === name && !option.variadic);
 }
 
-function chosen(command: Command, process: Pick<CommandProcess, 'env'>): Profile | undefined {
+function selectedProfile(command: Command, process: Pick<CommandProcess, 'env'>): Profile | undefined {
   const named: unknown = command.getOptionValue('profile');
-  // Where a command works on a data directory, a service has to be named.
+  // Commands on a data directory use a profile only if it is named.
   if (named === undefined && hasOption(command, 'dataDir')) return undefined;
   const known = readProfiles(process);
   if (typeof named === 'string' && named !== '') return profileOf(known, named);
   return known.current === undefined ? undefined : profileOf(known, known.current);
 }
 
-/** However it is written. */
+/** Compares addresses regardless of their spelling. */
 export function isSameAddress(one: string, other: string): boolean {
   const plain = (text: string): string =>
     (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, '').replace(/\/batch$/, '');

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliver, type DeliverOptions } from './deliver.ts';
-import { sendRecords, type LostRecord } from './send-records.ts';
+import { sendRecords, type LostRecord } from '../commands/send.ts';
 import type { RawRecord } from './open-input.ts';
 import { startEndpoint, type Behaviour } from '../../../test/support/capture-endpoint.ts';
 import { createConverter } from './to-events.ts';

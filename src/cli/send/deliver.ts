@@ -7,7 +7,7 @@ import { detailOf } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { OutgoingEvent } from './to-events.ts';
 
-export interface Rejection {
+interface Rejection {
   readonly event: OutgoingEvent;
   readonly code: string;
   readonly detail: string;
@@ -19,30 +19,30 @@ export interface Delivered {
 }
 
 export interface DeliverOptions {
-  /** Whole address of the endpoint, e.g. http://127.0.0.1:8000/batch/. */
+  /** Address of the endpoint, such as http://127.0.0.1:8000/batch/. */
   readonly endpoint: string;
   readonly projectKey: string;
   readonly historical: boolean;
-  /** Attempts in a row that may fail before the command gives up. */
+  /** Consecutive failed attempts before the command fails. */
   readonly retriesMax: number;
-  /** Waiting ends and nothing new is sent once it is aborted; a request under way is finished. */
+  /** When aborted, waits end and nothing more is sent; a request in progress is completed. */
   readonly signal: AbortSignal;
   onRequest(): void;
-  /** Said once per wait. */
+  /** Called once per wait. */
   onRetry(reason: string, waitMs: number): void;
   /** Tests shorten the waits. */
   readonly firstWaitMs?: number;
 }
 
-/** Sends a batch; `report` hears of every part of it as soon as that part is answered for good. */
+/** Sends a batch and calls `report` for every part with a final response. */
 export type Deliver = (events: readonly OutgoingEvent[], report: (delivered: Delivered) => void) => Promise<void>;
 
 const firstWaitMs = 500;
 const waitMsMax = 30_000;
 
 /**
- * What is accepted and what rejected: see createBatchSender. 408, 429, 5xx and network trouble: the same body again, after
- * a growing wait or as long as Retry-After says. Errors: CommandError
+ * Creates a sender, see createBatchSender. After 408, 429, 5xx and network failures it sends the same body again, with increasing waits or
+ * those of Retry-After. Errors: CommandError.
  */
 export function createDeliver(options: DeliverOptions): Deliver {
   const request = directRequest();
@@ -79,7 +79,7 @@ function withEvents(
   });
 }
 
-/** One body, sent until it is answered for good. The bytes are the same every time. */
+/** Sends the same body until it has a final response. */
 async function post(request: HttpRequest, body: Uint8Array<ArrayBuffer>, options: DeliverOptions): Promise<Answer> {
   const retry = createRetry({
     firstWaitMs: options.firstWaitMs ?? firstWaitMs,
@@ -87,7 +87,7 @@ async function post(request: HttpRequest, body: Uint8Array<ArrayBuffer>, options
     signal: options.signal,
     judge: (error, { failures, backoffMs }) => {
       if (!(error instanceof TransientError)) return undefined;
-      if (failures >= options.retriesMax) throw givenUp(error, failures + 1, options);
+      if (failures >= options.retriesMax) throw retriesExhausted(error, failures + 1, options);
       return { reason: error.message, waitMs: Math.max(backoffMs, error.answer?.retryAfterMs ?? 0) };
     },
     onWait: (wait) => wait !== null && options.onRetry(wait.reason, wait.waitMs),
@@ -98,7 +98,7 @@ async function post(request: HttpRequest, body: Uint8Array<ArrayBuffer>, options
   });
 }
 
-/** The same body may go well later; without an answer: the network failed. */
+/** A failure that may pass; without an answer the network failed. */
 class TransientError extends Error {
   readonly answer: Answer | undefined;
 
@@ -108,10 +108,10 @@ class TransientError extends Error {
   }
 }
 
-/** A request under way is finished, whatever happens. */
+/** A request in progress is always completed. */
 const never = new AbortController().signal;
 
-/** An answer that is for good. Throws TransientError */
+/** Returns a final response. Errors: TransientError. */
 async function tryOnce(request: HttpRequest, body: Uint8Array<ArrayBuffer>, endpoint: string): Promise<Answer> {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
   const answer = await request({ url: endpoint, method: 'POST', headers, body, signal: never }).catch(
@@ -123,7 +123,7 @@ async function tryOnce(request: HttpRequest, body: Uint8Array<ArrayBuffer>, endp
   return answer;
 }
 
-function givenUp({ message: reason, answer }: TransientError, attempts: number, { endpoint }: DeliverOptions) {
+function retriesExhausted({ message: reason, answer }: TransientError, attempts: number, { endpoint }: DeliverOptions) {
   const limited = answer?.status === 429;
   const message = `${endpoint}: still ${reason} after ${attempts} attempts; nothing is lost, send the file again later`;
   return new CommandError(limited ? 'rateLimited' : 'unreachable', message);
@@ -133,8 +133,8 @@ function refusal({ status, text }: Answer, { endpoint }: DeliverOptions): Comman
   const detail = detailOf(text) ?? 'no explanation given';
   if (status === 401 || status === 403) return new CommandError('auth', `${endpoint}: ${detail}`);
   if (status === 404 || status === 405)
-    return new CommandError('notFound', `${endpoint} takes no events (${status}): ${detail}`);
+    return new CommandError('notFound', `${endpoint} does not accept events (${status}): ${detail}`);
   if (status >= 300 && status < 400)
-    return new CommandError('failed', `${endpoint} answers with a redirect; give the final address with --url`);
-  return new CommandError('failed', `${endpoint} answers ${status}: ${detail}`);
+    return new CommandError('failed', `${endpoint} responds with a redirect; use the final address as --url`);
+  return new CommandError('failed', `${endpoint} responds with ${status}: ${detail}`);
 }

@@ -6,31 +6,31 @@ import type { CommandProcess } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
 
 export interface RawRecord {
-  /** Where it stood, for a person: `line 7`, or `record 7` where lines do not count. */
+  /** Its position: `line 7`, or `record 7` in formats without lines. */
   readonly place: string;
-  /** One line: JSON as it stood, or what is none; checked by nobody yet. */
+  /** One line, not validated yet. */
   readonly text: string;
-  /** Why it could not even become a line. */
+  /** Why the record could not be read. */
   readonly fault?: string;
 }
 
 export interface Input {
   readonly records: AsyncIterable<readonly RawRecord[]>;
-  /** Bytes of the source taken so far, as they lie in the file. */
+  /** Bytes of the file read up to now. */
   bytesRead(): number;
-  /** Size of the source; undefined for a pipe. */
+  /** Size of the source, unknown for a pipe. */
   readonly bytesTotal: number | undefined;
-  /** Stops reading: whoever waits for the next record gets an error instead. */
+  /** Stops reading; a pending read fails. */
   close(): void;
 }
 
 export interface InputDeps extends Pick<CommandProcess, 'stdin'> {
   readonly signal: AbortSignal;
-  /** Told of a batch object that calls itself history, before its first record. */
+  /** Called for a batch object with `historical_migration`, before its first record. */
   onHistory(): void;
 }
 
-/** Opens a file, or stdin for `-`, in whatever form an import takes it. Errors: CommandError usage. */
+/** Opens a file, or stdin for `-`, in any form that imports accept. Errors: usage. */
 export function openInput(path: string, { stdin, signal, onHistory }: InputDeps): Input {
   const stat = path === '-' ? undefined : statOf(path);
   const stream = stat === undefined ? stdin : stat.isFile() ? undefined : createReadStream(path);
@@ -42,7 +42,7 @@ export function openInput(path: string, { stdin, signal, onHistory }: InputDeps)
     tempDir: tmpdir(),
     onText: (form, head) => {
       unit = form.kind === 'lines' || form.kind === 'texts' ? 'line' : 'record';
-      if (form.kind === 'values' && form.layout === 'batch' && saysHistory(head)) onHistory();
+      if (form.kind === 'values' && form.layout === 'batch' && isHistorical(head)) onHistory();
     },
   };
   async function* records(): AsyncGenerator<readonly RawRecord[]> {
@@ -61,7 +61,7 @@ export function openInput(path: string, { stdin, signal, onHistory }: InputDeps)
   };
 }
 
-/** Blank lines are no records. */
+/** Returns the records of a chunk, without blank lines. */
 function recordsOf({ lines, faults = [] }: RecordChunk, place: (index: number) => string): RawRecord[] {
   const records = lines
     .toString('utf8')
@@ -71,8 +71,8 @@ function recordsOf({ lines, faults = [] }: RecordChunk, place: (index: number) =
   return [...records, ...faults.map((each) => ({ place: each.place, text: each.original, fault: each.reason }))];
 }
 
-/** What the batch says before its events. */
-function saysHistory(head: Buffer): boolean {
+/** Tells whether the part before the events marks the batch as historical. */
+function isHistorical(head: Buffer): boolean {
   const before = /^[^]*?"batch"\s*:\s*\[/.exec(head.toString('utf8'))?.[0] ?? '';
   return /"historical_migration"\s*:\s*true/.test(before);
 }
@@ -85,8 +85,7 @@ function statOf(path: string): Stats {
   } catch (cause) {
     if (cause instanceof CommandError) throw cause;
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    if (reason === 'ENOENT')
-      throw new CommandError('usage', `cannot read ${path}: expected a file, and nothing is there`, { cause });
+    if (reason === 'ENOENT') throw new CommandError('usage', `cannot read ${path}: the file does not exist`, { cause });
     throw new CommandError('usage', `cannot read ${path} (${reason})`, { cause });
   }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { alignColumns } from '../terminal.ts';
-import { progressText } from './progress.ts';
-import { newTotals, totalsLines } from './totals.ts';
+import { progressText, newTotals, totalsLines } from './totals.ts';
 
 describe('how far a command has come', () => {
   it.each([

@@ -10,22 +10,22 @@ import { createFormatReader, namesIn, type FormatArguments } from '../format-rea
 import { pairsOf } from '../read-arguments.ts';
 import type { RawRecord } from './open-input.ts';
 
-/** One event on its way, with what it came from. */
+/** An event to send, with its record. */
 export interface OutgoingEvent {
-  /** The event's JSON as it goes into the batch. */
+  /** JSON of the event in the batch. */
   readonly json: string;
   readonly bytes: number;
   readonly source: RawRecord;
 }
 
 export type Converted =
-  /** In order; one record may make several events. */
+  /** In order; a record may become several events. */
   | { readonly kind: 'events'; readonly events: readonly OutgoingEvent[] }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
-/** `events` are events already; every other source has a format. */
+/** `events` need no conversion; every other source has a format. */
 export const sourceFormats: readonly string[] = ['events', ...formats.map(({ slug }) => slug)];
 
 export interface ConverterArguments extends FormatArguments {
@@ -35,8 +35,8 @@ export interface ConverterArguments extends FormatArguments {
 }
 
 /**
- * Turns one record after the other into events that a repetition of the same file turns into exactly the same. Errors: usage,
- * before anything is read or sent.
+ * Creates a converter of records that gives the same events each time the same file is sent. Errors: usage, before anything is read or
+ * sent.
  */
 export function createConverter(given: ConverterArguments): (source: RawRecord) => Converted {
   const format = findFormat(given.from);
@@ -75,12 +75,12 @@ function formatConverter(format: Format, given: ConverterArguments): RecordConve
 }
 
 /**
- * Events go out as they stand, byte for byte. One without a uuid gets one that follows from its text and its occurrence
- * in the file: otherwise an answer lost on the way would store it twice.
+ * Sends events unchanged, byte for byte. An event without a uuid gets one derived from its text and occurrence in the file; otherwise a lost
+ * response would store it twice.
  */
 function eventConverter({ from, formatOption = [], names }: ConverterArguments): RecordConverter {
   if (formatOption.length > 0 || names !== undefined) {
-    const message = `${from} are sent as they stand: expected a format for options or names, see --from`;
+    const message = `${from} are sent unchanged; choose a format with --from to use --format-option or --names`;
     throw new CommandError('usage', message);
   }
   const occurrences = createOccurrences();

@@ -1,29 +1,33 @@
+import type { Output } from '../terminal.ts';
+import { bar, durationText, percent, startProgressLine, type ProgressLine } from '../progress-line.ts';
+import type { Input } from './open-input.ts';
+
 /**
- * What became of every record. A record that is not unreadable, a duplicate or skipped became one event or several (or, rarely,
- * none), and every event is accepted, rejected or unsent.
+ * Outcome of all records. A record that is not unreadable, a duplicate or skipped becomes one or several events (rarely none), and every
+ * event is accepted, rejected or unsent.
  */
 export interface Totals {
   /** Records found in the input. */
   read: number;
-  /** Events that the records became. */
+  /** Events converted from the records. */
   events: number;
-  /** Stored by the service, or about to be: it has answered that it keeps them. */
+  /** Accepted by the service, which stores them. */
   accepted: number;
-  /** Refused by the service, for a reason of the event's own. */
+  /** Rejected by the service because of the event itself. */
   rejected: number;
-  /** Not understood here, so never sent. */
+  /** Unreadable, and never sent. */
   unreadable: number;
-  /** Left out because --duplicates drop asked for it. */
+  /** Dropped because of `--duplicates drop`. */
   duplicates: number;
-  /** Left out because the format has no event for them, or because a table of names says so; see `reasons`. */
+  /** Skipped because the format has no event for them, or by the table of names; see `reasons`. */
   skipped: number;
-  /** Neither accepted nor rejected when the command stopped. Sending the file again is safe. */
+  /** Neither accepted nor rejected when the command ended. Sending the file again is safe. */
   unsent: number;
-  /** Bodies sent, repetitions included. */
+  /** Requests, including retries. */
   requests: number;
-  /** Bodies that had to be sent again. */
+  /** Retried requests. */
   retries: number;
-  /** How often each reason came. */
+  /** Counts by reason. */
   readonly reasons: Map<string, number>;
 }
 
@@ -45,20 +49,24 @@ export function newTotals(): Totals {
 
 const reasonsMax = 200;
 
-/** Counts a reason; beyond 200 different ones they share a row. */
+/** Counts a reason; beyond 200 reasons, others share a row. */
 export function countReason(totals: Totals, reason: string): void {
   const key = totals.reasons.has(reason) || totals.reasons.size < reasonsMax ? reason : 'other reasons';
   totals.reasons.set(key, (totals.reasons.get(key) ?? 0) + 1);
 }
 
-/** The totals as lines for a person. `dryRun`: nothing was sent, so nothing was accepted. */
+/**
+ * Returns the totals as lines.
+ *
+ * @param dryRun nothing was sent, so nothing was accepted
+ */
 export function totalsLines(totals: Totals, dryRun: boolean): string[] {
   const accepted = dryRun ? `ready to send  ${totals.accepted}` : `accepted  ${totals.accepted}`;
   const optional: readonly (readonly [number, string])[] = [
     [totals.rejected, 'rejected'],
     [totals.unreadable, 'unreadable'],
-    [totals.duplicates, 'duplicates left out'],
-    [totals.skipped, 'left out'],
+    [totals.duplicates, 'duplicates dropped'],
+    [totals.skipped, 'skipped'],
     [totals.unsent, 'not sent'],
   ];
   return [
@@ -74,4 +82,34 @@ export function totalsLines(totals: Totals, dryRun: boolean): string[] {
 
 export function totalsJson(totals: Totals): Record<string, unknown> {
   return { ...totals, reasons: Object.fromEntries(totals.reasons) };
+}
+
+export function startProgress(
+  input: Pick<Input, 'bytesRead' | 'bytesTotal'>,
+  totals: Totals,
+  out: Output,
+): ProgressLine {
+  const startedAt = Date.now();
+  return startProgressLine(
+    () => progressText(input.bytesRead(), input.bytesTotal, totals, Date.now() - startedAt),
+    out,
+  );
+}
+
+/** Returns `[########        ]  42 %  120,000 events  5,300/s  ETA 0:31  3 rejected`, without bar and ETA if the size is unknown. */
+export function progressText(read: number, total: number | undefined, totals: Totals, elapsedMs: number): string {
+  const done = totals.accepted + totals.rejected + totals.unreadable + totals.duplicates + totals.skipped;
+  const seconds = Math.max(elapsedMs, 1) / 1000;
+  const share = total === undefined || total === 0 ? undefined : Math.min(1, read / total);
+  const bad = totals.rejected + totals.unreadable;
+  return [
+    ...(share === undefined ? [] : [bar(share), percent(share)]),
+    `${done.toLocaleString('en-US')} events`,
+    `${Math.round(done / seconds).toLocaleString('en-US')}/s`,
+    ...(share === undefined || share === 0 || share === 1
+      ? []
+      : [`ETA ${durationText((seconds * (1 - share)) / share)}`]),
+    ...(bad === 0 ? [] : [`${bad.toLocaleString('en-US')} rejected`]),
+    ...(totals.retries === 0 ? [] : [`${totals.retries} retries`]),
+  ].join('  ');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../base/json.ts';
 import type { TrialEvent } from '../../pipeline/transform/trial-event.ts';
-import { differences } from './differences.ts';
+import { differences } from '../commands/transformation.ts';
 
 const after: TrialEvent = {
   uuid: '0190a6b3-6f1e-7c3c-9f6b-3d6c5a0f7a11',

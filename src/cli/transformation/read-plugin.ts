@@ -9,16 +9,16 @@ import type { SandboxProgram } from '../../plugins/sandbox/sandbox.ts';
 import { CommandError } from '../exit-codes.ts';
 import { readPluginFile } from '../read-plugin-file.ts';
 
-/** A plugin from the disk, ready to run. */
+/** A local plugin, ready to run. */
 export interface LocalPlugin {
-  /** As people call it. */
+  /** Name to show. */
   readonly name: string;
   readonly program: SandboxProgram;
-  /** Undefined: there is no plugin.json, so every setting goes. */
+  /** Without a plugin.json, any setting is accepted. */
   readonly fields: readonly PluginField[] | undefined;
-  /** It changes events, not only looks on. */
+  /** Whether it changes events, rather than only observing them. */
   readonly isStep: boolean;
-  /** Source text by path: what the program was made of. */
+  /** Sources of the program, by path. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
@@ -27,10 +27,7 @@ type Texts = Record<string, string>;
 const archives = /\.(zip|tgz|tar\.gz)$/i;
 const manifestFile = 'plugin.json';
 
-/**
- * A file, a folder or an archive (.zip, .tgz) as a plugin, just as it would be installed. Errors: CommandError failed, with file
- * and line.
- */
+/** Reads a file, folder or archive (.zip, .tgz) as a plugin, as an installation does. Errors: failed, with file and line. */
 export async function readPlugin(path: string, deps: PrepareDeps): Promise<LocalPlugin> {
   try {
     const { source, isDeclared } = await sourceOf(path);
@@ -52,7 +49,7 @@ function toLocal({ name, manifest, code, capabilities, files }: PreparedPlugin, 
   };
 }
 
-/** `isDeclared`: a plugin.json says which settings there are. */
+/** Returns the source, and whether a plugin.json declares the settings. */
 async function sourceOf(path: string): Promise<{ readonly source: PackageSource; readonly isDeclared: boolean }> {
   if (statSync(path).isDirectory()) return typed(await readFolder(path));
   if (archives.test(path)) return { source: { kind: 'archive', bytes: readFileSync(path) }, isDeclared: true };

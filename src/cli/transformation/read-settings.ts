@@ -12,7 +12,7 @@ export interface GivenSettings {
   readonly files: ReadonlyMap<string, Attachment>;
 }
 
-/** `--config k=v`, `--config-file c.json` (an object) and `--attachment k=path`; the first win. Errors: CommandError usage. */
+/** Reads `--config k=v`, `--config-file c.json` (an object) and `--attachment k=path`, in this order of precedence. Errors: usage. */
 export function readSettings(options: {
   readonly config?: readonly string[];
   readonly configFile?: string;
@@ -33,7 +33,7 @@ export function readSettings(options: {
   return { values, files };
 }
 
-/** What of it is for a plugin with these fields. */
+/** Returns the settings for a plugin with these fields. Errors: usage. */
 export function settingsFor(given: GivenSettings, fields: readonly PluginField[], flag = '--config'): GivenSettings {
   const known = new Set(fields.map(({ key }) => key));
   const values = Object.fromEntries(Object.entries(given.values).filter(([key]) => known.has(key)));
@@ -44,7 +44,7 @@ export function settingsFor(given: GivenSettings, fields: readonly PluginField[]
   return { values, files: new Map([...given.files].filter(([key]) => known.has(key))) };
 }
 
-/** Fields of a plugin that declares none: whatever is given. */
+/** Derives the fields of a plugin without declared ones from the given settings. */
 export function fieldsGiven({ values, files }: GivenSettings): PluginField[] {
   const typeOf = (value: JsonValue): PluginField['type'] => (typeof value === 'string' ? 'string' : 'json');
   return [
@@ -53,13 +53,13 @@ export function fieldsGiven({ values, files }: GivenSettings): PluginField[] {
   ];
 }
 
-/** A setting that no plugin of the chain has is a slip of the pen. Errors: CommandError usage. */
+/** Refuses a setting that no plugin of the chain has. Errors: usage. */
 export function checkAllUsed(given: GivenSettings, fields: readonly (readonly PluginField[])[]): void {
   const known = new Set(fields.flat().map(({ key }) => key));
   const unknown = [...Object.keys(given.values), ...given.files.keys()].find((key) => !known.has(key));
   if (unknown === undefined) return;
-  const there = known.size === 0 ? 'there are none' : `there are: ${[...known].join(', ')}`;
-  throw new CommandError('usage', `no plugin here has a setting "${unknown}"; ${there}`);
+  const expected = known.size === 0 ? 'they have none' : `expected one of ${[...known].join(', ')}`;
+  throw new CommandError('usage', `no plugin here has a setting "${unknown}"; ${expected}`);
 }
 
 function readBytes(option: string, path: string): Uint8Array {

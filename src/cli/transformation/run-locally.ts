@@ -15,10 +15,7 @@ import { checkAllUsed, fieldsGiven, readSettings, settingsFor, type GivenSetting
 
 type Subject = TransformationPlugin | LocalPlugin;
 
-/**
- * Runs events through plugins from the disk and built-ins, one after the other, in the real sandbox and without a service.
- * Errors: CommandError.
- */
+/** Runs events through local plugins and built-ins in order, in the sandbox and without a service. Errors: CommandError. */
 export async function runLocally(
   process: CommandProcess,
   plugins: readonly string[],
@@ -49,7 +46,7 @@ async function runAll(
   const settings = fields.map((each) => settingsFor(given, each));
   const configs = subjects.map((subject, index) => configOf(subject, index + 1, fields[index] ?? [], settings[index]));
   const deps = depsFor({
-    // Configs and versions are numbered from 1, as the plugins come.
+    // Ids of configs and versions start at 1, in the order of the plugins.
     programOf: (id) => programOf(subjects[id - 1]),
     filesOf: (id) => settings[id - 1]?.files ?? new Map(),
   });
@@ -73,19 +70,19 @@ function readEvent(event: JsonValue, index: number, now: number): TrialEvent {
 }
 
 function builtIn(name: string): TransformationPlugin {
-  const known = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');
-  const found = known.find(({ slug }) => slug === name);
+  const candidates = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');
+  const found = candidates.find(({ slug }) => slug === name);
   if (found !== undefined) return found;
-  const slugs = known.map(({ slug }) => slug).join(', ');
+  const slugs = candidates.map(({ slug }) => slug).join(', ');
   throw new CommandError(
     'notFound',
-    `there is no file and no built-in transformation "${name}"; built in are ${slugs}`,
+    `expected a file or a built-in transformation, got: ${name}; built-in ones: ${slugs}`,
   );
 }
 
 function programOf(subject: Subject | undefined) {
   if (subject !== undefined && 'program' in subject) return subject.program;
-  throw new Error('expected a plugin from the disk');
+  throw new Error('expected a local plugin');
 }
 
 function configOf(

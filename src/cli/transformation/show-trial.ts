@@ -6,7 +6,11 @@ import { printable, type Terminal } from '../terminal.ts';
 
 const valueLengthMax = 200;
 
-/** What happened to one event, for a person. `everyStep`: the event's changes after each step, not only in the end. */
+/**
+ * Shows what happened to one event.
+ *
+ * @param everyStep shows the changes after each step, not only the total
+ */
 export function showTrial(
   terminal: Terminal,
   trial: TrialRecord,
@@ -18,7 +22,7 @@ export function showTrial(
   for (const step of steps) {
     for (const line of stepLines(step, everyStep, terminal)) data(`  ${line}`);
   }
-  if (everyStep && steps.length > 1) data('  in all');
+  if (everyStep && steps.length > 1) data('  total');
   if (after === null) data(`  dropped by ${printable(steps.at(-1)?.name ?? 'the chain')}`);
   else if (!everyStep || steps.length > 1)
     showChanges(terminal, diffJson(withoutMarkers(before), withoutMarkers(after)));
@@ -29,7 +33,7 @@ function showChanges(terminal: Terminal, changes: readonly Difference[]): void {
   for (const line of changeLines(changes, terminal)) terminal.data(`  ${line}`);
 }
 
-/** `+ /properties/plan: "pro"` */
+/** Returns lines such as `+ /properties/plan: "pro"`. */
 export function changeLines(changes: readonly Difference[], { styled }: Terminal): string[] {
   return changes.map(({ path, op, before, after }) => {
     const where = printable(path) || 'the event';
@@ -65,7 +69,7 @@ function effectLines({ logs, captured, jobs, storage, metrics, truncated }: Tria
       printable(value === null ? `deleted ${key}` : `stored ${key}: ${shown(value)}`),
     ),
     ...metrics.map(({ name, kind, value }) => printable(`metric ${name} (${kind}): ${value}`)),
-    ...(truncated.length === 0 ? [] : [`too much to show all of: ${truncated.join(', ')}`]),
+    ...(truncated.length === 0 ? [] : [`truncated: ${truncated.join(', ')}`]),
   ];
 }
 

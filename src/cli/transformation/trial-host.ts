@@ -10,9 +10,9 @@ import { createLog } from '../../server/telemetry/log.ts';
 import { emptyCaches } from '../../pipeline/transform/trial-deps.ts';
 import type { TrialDeps } from '../../pipeline/transform/trial-run.ts';
 
-/** What runs plugins without a service. */
+/** Runs plugins without a service. */
 export interface TrialHost extends Pick<PluginEnvironment, 'sandbox' | 'fetch' | 'geoip'> {
-  /** To read plugins with. */
+  /** Dependencies for reading plugins. */
   readonly packages: PrepareDeps;
   readonly depsFor: (subjects: {
     readonly programOf: (versionId: number) => SandboxProgram;
@@ -21,7 +21,7 @@ export interface TrialHost extends Pick<PluginEnvironment, 'sandbox' | 'fetch' |
   close(): Promise<void>;
 }
 
-/** The same as in a service with these settings, but nothing is stored yet. */
+/** Opens an environment like that of a service with these settings, with empty storage. */
 export function openTrialHost(settings: Settings, { stderr }: CommandProcess): TrialHost {
   const environment = openPluginEnvironment(settings, { log: createLog('error', stderr), clock: systemClock });
   const { sandbox, fetch, packageFetch, geoip } = environment;
@@ -36,7 +36,7 @@ export function openTrialHost(settings: Settings, { stderr }: CommandProcess): T
       sandbox,
       loadProgram: async (versionId) => programOf(versionId),
       loadFiles: async (configId) => filesOf(configId),
-      storageOf: () => nothingStored,
+      storageOf: () => emptyStorage,
       openCache: emptyCaches(now),
       fetch,
       geoip,
@@ -47,13 +47,13 @@ export function openTrialHost(settings: Settings, { stderr }: CommandProcess): T
   };
 }
 
-const writesElsewhere = async (): Promise<never> => {
-  throw new Error('expected a trial to keep what it writes');
+const refuseWrite = async (): Promise<never> => {
+  throw new Error('expected a trial to write to its own storage');
 };
-const nothingStored: PluginStorage = {
+const emptyStorage: PluginStorage = {
   get: async () => undefined,
   getMany: async () => new Map(),
-  set: writesElsewhere,
-  delete: writesElsewhere,
-  increment: writesElsewhere,
+  set: refuseWrite,
+  delete: refuseWrite,
+  increment: refuseWrite,
 };
