@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { exitCodes } from './exit-codes.ts';
 import { runCommand, spawnCommand } from '../../test/support/command.ts';
 
-describe('the command line as a person and a script meet it', () => {
+describe('the command line for users and scripts', () => {
   it.each([
     ['--help', 'Usage: millrace'],
     ['help configs', 'enable'],
@@ -36,7 +36,7 @@ describe('the command line as a person and a script meet it', () => {
     ['configs delete 1 --family transformations', 'Add --yes'],
     ['send - --retries x', '--retries: expected a whole number'],
     ['', 'Usage: millrace'],
-  ])('millrace %s is a usage error that says what to do', async (args, expected) => {
+  ])('millrace %s is a usage error with advice', async (args, expected) => {
     const env = { MILLRACE_PROJECT_API_KEY: 'phc_x' };
     const { code, stdout, stderr } = await runCommand(args === '' ? [] : args.split(' '), { env });
     expect(stderr).toContain(expected);
@@ -52,14 +52,14 @@ describe('the command line as a person and a script meet it', () => {
     expect((await spawnCommand(args.split(' '))).code).toBe(exitCodes[reason].code);
   });
 
-  it('a reader that has seen enough ends it without a word', async () => {
+  it('a reader that closes the pipe ends it silently', async () => {
     const bin = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
     const pipe = `'${process.execPath}' '${bin}' openapi | head -c 1; exit "\${PIPESTATUS[0]}"`;
     const { stdout, stderr } = await promisify(execFile)('bash', ['-c', pipe]);
     expect([stdout, stderr]).toEqual(['{', '']);
   });
 
-  it('works without a word where the compiled program cannot be kept', async () => {
+  it('works silently when the compile cache cannot be written', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-read-only-'));
     try {
       const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -76,14 +76,14 @@ describe('the command line as a person and a script meet it', () => {
     }
   });
 
-  it('without a terminal, or with NO_COLOR, there is no colour', async () => {
+  it('without a terminal, or with NO_COLOR, output has no colour', async () => {
     const { stdout, stderr } = await runCommand(['config', 'show', '--port', 'x']);
     expect(stdout + stderr).not.toContain('\u001b');
   });
 });
 
 describe('config show', () => {
-  it('says where each value comes from and hides secrets', async () => {
+  it('shows the origin of each value and hides secrets', async () => {
     const env = { MILLRACE_PORT: '9000', DATABASE_URL: 'postgres://me:hunter2@db/x' };
     const { code, stdout } = await runCommand(['config', 'show', '--host', '0.0.0.0', '--json'], { env });
     expect(code).toBe(0);
@@ -99,7 +99,7 @@ describe('config show', () => {
   it.each([
     ['a flag', ['--port', 'many'], {}, 'expected a whole number from 0 to 65535, got: "many"'],
     ['an unknown variable', [], { MILLRACE_PROT: '1' }, 'MILLRACE_PROT: unknown setting'],
-  ])('%s that is wrong ends with code 78', async (_name, args, env: Record<string, string>, expected) => {
+  ])('%s that is invalid ends with code 78', async (_name, args, env: Record<string, string>, expected) => {
     const { code, stderr } = await runCommand(['config', 'show', ...args], { env });
     expect(stderr).toContain(expected);
     expect(code).toBe(exitCodes.invalidConfig.code);
@@ -107,7 +107,7 @@ describe('config show', () => {
 });
 
 describe('completion', () => {
-  it.each(['bash', 'zsh', 'fish'])('%s: a script that knows every command', async (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('%s: a script with every command', async (shell) => {
     const { code, stdout } = await runCommand(['completion', shell]);
     expect(code).toBe(0);
     for (const word of ['configs', 'rotate-token', '--historical', 'transformations']) expect(stdout).toContain(word);
@@ -129,19 +129,19 @@ describe('completion', () => {
   });
 });
 
-describe('the service that healthcheck and doctor ask', () => {
+describe('the service that healthcheck and doctor check', () => {
   const env = { MILLRACE_URL: 'http://127.0.0.1:9' };
   it.each([
     ['MILLRACE_URL', [], 'cannot reach http://127.0.0.1:9 '],
     ['the address that is given', ['http://127.0.0.1:11'], 'cannot reach http://127.0.0.1:11 '],
     ['this machine, with a port', ['--port', '13'], 'cannot reach http://127.0.0.1:13 '],
-  ])('healthcheck asks %s', async (_name, args, expected) => {
+  ])('healthcheck checks %s', async (_name, args, expected) => {
     const { code, stderr } = await runCommand(['healthcheck', ...args], { env });
     expect(stderr).toContain(expected);
     expect(code).toBe(exitCodes.unreachable.code);
   });
 
-  it('doctor says that nothing answers at MILLRACE_URL, and goes on', async () => {
+  it('doctor reports that no service responds at MILLRACE_URL, and continues', async () => {
     const { stdout } = await runCommand(['doctor', '--data-dir', join(tmpdir(), 'millrace-none'), '--json'], { env });
     const findings = stdout
       .trim()
@@ -152,7 +152,7 @@ describe('the service that healthcheck and doctor ask', () => {
   });
 });
 
-describe('when nobody answers', () => {
+describe('without a service', () => {
   it.each([['events list'], ['configs list --family transformations'], ['healthcheck'], ['openapi']])(
     'millrace %s ends with code 69',
     async (args) => {

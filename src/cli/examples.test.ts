@@ -12,7 +12,7 @@ function wordsOf(example: string): string[] {
 }
 
 describe('examples', () => {
-  it('every command has one, and there are none of commands that are not there', () => {
+  it('every command has one, and unknown commands have no examples', () => {
     expect(Object.keys(examples).filter((path) => path !== '')).toEqual(expect.arrayContaining([...commands.keys()]));
     expect([...commands.keys(), '']).toEqual(expect.arrayContaining(Object.keys(examples)));
   });
@@ -20,7 +20,7 @@ describe('examples', () => {
   const all = [...commands].flatMap(([path, command]) =>
     examplesOf(path).map((text) => [text, path, command] as const),
   );
-  it.each(all)('%s is understood', (text, path, command) => {
+  it.each(all)('%s parses', (text, path, command) => {
     const words = wordsOf(text);
     const begin = path === 'import run' ? ['import'] : path.split(' ');
     expect(words.slice(0, begin.length)).toEqual(begin);

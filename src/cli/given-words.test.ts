@@ -44,7 +44,7 @@ function argOf(option: Option): fc.Arbitrary<string[]> {
   const value = (choices === undefined ? word : fc.constantFrom(...choices)).filter(
     (text) => !(secrets.has(name) && text.startsWith('@')) && !text.includes('\0'),
   );
-  // A project's key as --api-key is taken for one: what it then is has a test of its own.
+  // A project's key given as --api-key is tested separately.
   const own = name === 'apiKey' ? value.map((text) => `phx_${text}`) : value;
   const isRepeated = option.parseArg !== undefined && choices === undefined;
   return fc.array(own, { maxLength: isRepeated ? 3 : 1 }).map((values) => values.flatMap((each) => [flag, each]));
@@ -54,7 +54,7 @@ const { run } = await importCommand();
 const options = run.options.filter((option) => !option.hidden && option.attributeName() !== 'profile');
 
 describe('the words of a command', () => {
-  it('typed again they say the same, whatever was typed; keys are placeholders', () =>
+  it('parse to the same options again, whatever was typed; keys are placeholders', () =>
     fc.assert(
       fc.asyncProperty(
         fc.tuple(...options.map(argOf)),
@@ -76,7 +76,7 @@ describe('the words of a command', () => {
       { numRuns: 60 },
     ));
 
-  it('an address of the environment is among them, its key is not; a key from a file is named by its file', async () => {
+  it('include an address of the environment but not its key; a key from a file is named by its file', async () => {
     const { again } = await parsed(['mixpanel', 'a', '--project-key', '@package.json']);
     expect(again).toBe('mixpanel a --to http://127.0.0.1:8100 --project-key @package.json');
   });

@@ -7,7 +7,7 @@ const terminal = createTerminal({ ...process, env: {} } as typeof process);
 const firstWords = [...new Set([...(await commandTree()).keys()].map((path) => path.split(' ')[0] ?? ''))];
 
 describe('the command line', () => {
-  it.each(firstWords)('loads %s when it is asked for', async (word) => {
+  it.each(firstWords)('loads %s when it is called', async (word) => {
     const { commands } = await buildProgram(terminal, word);
     expect(commands.map((command) => command.name())).toContain(word);
   });
@@ -16,12 +16,12 @@ describe('the command line', () => {
     await expect(buildProgram(terminal, word)).rejects.toThrow(`expected a command, got: ${word}`);
   });
 
-  it.each(['completion', 'help', '--help', undefined])('has every command for %s', async (word) => {
+  it.each(['completion', 'help', '--help', undefined])('has all commands for %s', async (word) => {
     const { commands } = await buildProgram(terminal, word);
     expect(commands.map((command) => command.name())).toEqual(expect.arrayContaining(firstWords));
   });
 
-  it('loads one command alone', async () => {
+  it('loads only one command', async () => {
     const { commands } = await buildProgram(terminal, 'configs');
     expect(commands.map((command) => command.name())).toEqual(['configs']);
   });

@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url))
 
 describe.skipIf(kafkaBrokers === '')('the guide to a cluster', () => {
   describeOnPostgres('on PostgreSQL', (database) => {
-    it('can be followed as written: an event goes in at capture, comes out at the API, and slots move', async () => {
+    it('works as written: an event sent to capture is returned by the API, and slots move', async () => {
       await using cluster = await openCluster(database.url);
       const share = shareOf(import.meta.url);
       const page = 'docs/guides/scale-out.md';

@@ -17,7 +17,7 @@ describe('server-sent events', () => {
     ': hello\n\nevent: progress\ndata: {"a":"ü"}\n\nevent: other\ndata: 1\n\nid: 7\r\nevent:progress\r\ndata: 1\r\ndata: 2\r\n\r\n' +
     'event: progress\n\nevent: progress\ndata: cut off';
 
-  it.each([1, 2, 3, 7, 1000])('are the same however the stream is cut (%i bytes)', async (cut) => {
+  it.each([1, 2, 3, 7, 1000])('are the same however the stream is split (%i bytes)', async (cut) => {
     const events = await Array.fromAsync(serverSentEvents(streamOf(text, cut)));
     expect(events.map(({ event, data }) => [event, data])).toEqual([
       ['progress', '{"a":"ü"}'],
@@ -26,7 +26,7 @@ describe('server-sent events', () => {
     ]);
   });
 
-  it('a line without end is an error, not all of the memory', async () => {
+  it('an endless line is an error and does not exhaust memory', async () => {
     const endless = serverSentEvents(streamOf(`data: ${'x'.repeat(4_100_000)}`, 100_000));
     await expect(Array.fromAsync(endless)).rejects.toThrow(/exceed/);
   });

@@ -22,8 +22,8 @@ function started() {
   };
 }
 
-describe('a signal to stop', () => {
-  it('one Ctrl-C that npx and the launcher pass on stops once, and does not end the process', () => {
+describe('a stop signal', () => {
+  it('one Ctrl-C forwarded by npx and the launcher stops once, and does not end the process', () => {
     const { stop, exits, press, wait } = started();
     press(1);
     wait(400);
@@ -31,7 +31,7 @@ describe('a signal to stop', () => {
     expect([stop.signal.aborted, exits]).toEqual([true, []]);
   });
 
-  it('a second Ctrl-C ends the process at once', () => {
+  it('a second Ctrl-C ends the process immediately', () => {
     const { exits, press, wait } = started();
     press(2);
     wait(1_500);

@@ -228,7 +228,7 @@ describe('configs', () => {
     );
     expect([refused.code, refused.stderr]).toEqual([
       exitCodes.failed.code,
-      expect.stringMatching(/no config was made: .*evnts/),
+      expect.stringMatching(/no config was created: .*evnts/),
     ]);
     expect(await records('configs', 'list')).toEqual(before);
   });

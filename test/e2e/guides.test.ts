@@ -194,7 +194,7 @@ it('notices: destinations named, tested and verified as the page says', async ()
     const [create = '', test = ''] = share.take({ page: guide(name), heading: 'Add a destination', holds: 'npx' });
     // The key of the signatures goes to stderr, with what else is for people.
     const listed = await seat.type(`{\n${create}} 2>said.txt`, webhook);
-    const [, key = ''] = /shown this once: (\S+)/.exec(await readFile(join(seat.folder, 'said.txt'), 'utf8')) ?? [];
+    const [, key = ''] = /not shown again: (\S+)/.exec(await readFile(join(seat.folder, 'said.txt'), 'utf8')) ?? [];
     const [, id = ''] = /^(\S+)\s+ops\s+webhook/m.exec(listed) ?? [];
     expect(listed).toMatch(/channel\s+slack/);
     expect(await seat.type(test, { '<id>': id })).toContain('sent');

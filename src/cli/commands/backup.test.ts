@@ -37,7 +37,7 @@ describe('millrace backup', () => {
     expect([code, existsSync(to)]).toEqual([1, false]);
   });
 
-  it('is refused into the data directory, beside files of others, and without a place', async () => {
+  it('is refused into the data directory, next to other files, and without a place', async () => {
     expect((await store.run('backup', '--to', join(store.dataDir, 'b'))).stderr).toContain('expected a place outside');
     expect((await store.run('backup', '--to', 'ftp://here')).stderr).toContain('expected a directory or s3://');
     expect((await store.run('backup')).code).toBe(2);
@@ -48,7 +48,7 @@ describe('millrace backup', () => {
     expect(readdirSync(others)).toEqual(['letter.txt']);
   });
 
-  it('is refused while another one is at work, and leaves nothing in the directory when it ends', async () => {
+  it('is refused while another one is running, and leaves nothing in the directory when it ends', async () => {
     const to = join(place, 'whole');
     mkdirSync(join(store.dataDir, 'backup'), { recursive: true });
     const lock = takeFileLock(join(store.dataDir, 'backup/lock.sqlite'));

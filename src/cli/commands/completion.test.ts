@@ -61,7 +61,7 @@ it.each([
   expect(await ids(kind, words)).toEqual(expected);
 });
 
-it('a service is asked with the keys of the profile that is typed, and with no others', async () => {
+it('a service is queried only with the keys of the typed profile', async () => {
   const { MILLRACE_URL: url = '' } = env;
   const own = { XDG_CONFIG_HOME: dir };
   await runCommand(['profiles', 'add', 'used', '--url', 'http://127.0.0.1:1', '--api-key', 'phx_used', '--use'], {
@@ -75,7 +75,7 @@ it('a service is asked with the keys of the profile that is typed, and with no o
   expect(await ids('profiles', 'status --profile')).toEqual(['used\thttp://127.0.0.1:1', `bare\t${url}`]);
 });
 
-it('bash asks for ids where they may stand, and nowhere else', async () => {
+it('bash requests ids only where they are allowed', async () => {
   const script = (await runCommand(['completion', 'bash'])).stdout;
   expect(script).not.toContain("'complete-ids'");
   const complete = async (...words: string[]): Promise<string[]> => {

@@ -54,7 +54,7 @@ function tailUntil(isDone: () => boolean, ...args: readonly string[]): Promise<F
 }
 
 describe('events tail', () => {
-  it('prints events by arrival, an imported one of 2020 too, each with its stage, and ends with code 130 on Ctrl-C', async () => {
+  it('prints events by arrival, also an imported one from 2020, each with its stage, and ends with code 130 on Ctrl-C', async () => {
     connect = (stream) => {
       stream.write(seen('stored', 'signed up'));
       stream.write(seen('stored', 'leads', { historical_migration: true, timestamp: '2020-12-29T07:26:01.000Z' }));
@@ -74,7 +74,7 @@ describe('events tail', () => {
     });
   });
 
-  it('opens a broken connection again, and says what was not shown', async () => {
+  it('reconnects, and reports what was not shown', async () => {
     connect = (stream, connection) => {
       stream.write(seen('stored', `from ${connection}`));
       stream.write('event: skipped\ndata: {"rate":{"stored":1200},"slow":{}}\n\n');
@@ -88,7 +88,7 @@ describe('events tail', () => {
     expect(stderr).toContain('reconnected');
   });
 
-  it('with --json prints what came as it came, to the last digit', async () => {
+  it('with --json prints events as received, to the last digit', async () => {
     const data = '{"stage":"stored","properties":{"n":12345678901234567890.10}}';
     connect = (stream) => stream.write(`event: event\ndata: ${data}\n\n`);
     const { stdout } = await tailUntil(() => queries.length > 0, '--json', '--stage', 'received', 'stored');
@@ -105,7 +105,7 @@ describe('events tail', () => {
     ],
     ['a rate of nothing', ['--rate', '0'], exitCodes.usage.code, '--rate: expected a whole number from 1 to 500'],
     ['an unknown stage', ['--stage', 'lost'], exitCodes.usage.code, 'received, transformed, stored'],
-  ])('%s is an error at once', async (_name, args, code, message) => {
+  ])('%s is an immediate error', async (_name, args, code, message) => {
     const finished = await runCommand(['events', 'tail', '--url', url, '--api-key', 'phx_key', ...args]);
     expect([finished.code, finished.stderr]).toEqual([code, expect.stringContaining(message)]);
   });

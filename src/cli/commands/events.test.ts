@@ -42,7 +42,7 @@ const run = (args: string): Promise<Finished> =>
   runCommand(args.split(' '), { env: { MILLRACE_URL: url, MILLRACE_API_KEY: 'phx_key' } });
 
 describe('events list', () => {
-  it('goes from page to page until it has what was asked for, and shows no control characters', async () => {
+  it('reads pages until the limit, and shows no control characters', async () => {
     answer = (query) => {
       const from = Number(query.get('cursor') ?? 0);
       const results = [event(from), event(from + 1), event(from + 2)];
@@ -59,7 +59,7 @@ describe('events list', () => {
     expect(Object.fromEntries(asked[0]?.query ?? [])).toEqual({ event: 'signup', after: '2021-01-01', limit: '7' });
   });
 
-  it('asks for history alone as the API knows it', async () => {
+  it('requests only history as the API names it', async () => {
     answer = () => ({ status: 200, body: { next: null, previous: null, results: [] } });
     await run('events list --historical true');
     const known = Object.keys(eventListQuerySchema.properties);
@@ -68,7 +68,7 @@ describe('events list', () => {
   });
 });
 
-describe('what the service refuses becomes an exit code and a sentence', () => {
+describe('a refusal of the service becomes an exit code and a message', () => {
   it.each([
     [401, exitCodes.auth.code, 'API key invalid.'],
     [403, exitCodes.auth.code, 'API key missing required scope'],
@@ -91,7 +91,7 @@ describe('what the service refuses becomes an exit code and a sentence', () => {
     expect(finished.code).toBe(code);
   });
 
-  it('an address of something else is recognised', async () => {
+  it('the address of another service is recognised', async () => {
     answer = () => ({ status: 200, body: 'x' });
     const html = createServer((_request, response) => response.end('<html></html>'));
     await new Promise<void>((resolve) => html.listen(0, '127.0.0.1', resolve));

@@ -18,7 +18,7 @@ import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 // Concurrent: most of the time is spent in processes that start, and in waits for a service that said no.
 describe.concurrent('millrace import', () => {
-  it('brings every record in once, oldest first, marked as history; the same command again says that it is done', async () => {
+  it('imports every record once, oldest first, marked as history; the same command again reports that it is done', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
     const report = join(made.dir, 'report.html');
@@ -37,7 +37,7 @@ describe.concurrent('millrace import', () => {
     expect(await readFile(report, 'utf8')).toContain('<html');
 
     const again = await made.start(endpoint.url);
-    expect(again.stderr).toContain('is done already; --again starts anew');
+    expect(again.stderr).toContain('is already done; --again starts a new one');
     expect(again.code).toBe(exitCodes.unverified.code);
     expect(endpoint.kept).toHaveLength(count);
   });
@@ -51,7 +51,7 @@ describe.concurrent('millrace import', () => {
     ['answers lost after storing', (_batch, attempt) => (attempt % 3 === 1 ? { status: 502, keep: true } : 'keep')],
     ['connections that break', (_batch, attempt) => (attempt % 4 === 1 ? 'reset' : 'keep')],
     ['413 for more than 300 events', ({ batch }) => (batch.length > 300 ? { status: 413 } : 'keep')],
-  ])('%s cost nothing', async (_name, behave) => {
+  ])('%s is not lost', async (_name, behave) => {
     await using endpoint = await startEndpoint(behave);
     await using made = await newImport();
     const { code } = await made.start(endpoint.url);
@@ -59,7 +59,7 @@ describe.concurrent('millrace import', () => {
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
   });
 
-  it('--check sends nothing and says what is wrong; the same command without it goes on', async () => {
+  it('--check sends nothing and reports problems; the same command without it continues', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport([...mixpanelLines(100), 'not json', '{"event":"x"}']);
     const check = await made.start(endpoint.url, ['--check']);
@@ -77,7 +77,7 @@ describe.concurrent('millrace import', () => {
     expect(lines.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([101, 102]);
   });
 
-  it('a wrong key ends it with the sentence of the service; the key is nowhere on disk', async () => {
+  it('a wrong key ends it with the message of the service; the key is nowhere on disk', async () => {
     await using endpoint = await startEndpoint(() => ({ status: 401, body: { detail: 'no such project key' } }));
     await using made = await newImport(mixpanelLines(10));
     const { code, stderr } = await made.start(endpoint.url);
@@ -91,7 +91,7 @@ describe.concurrent('millrace import', () => {
     expect(texts[0]).toContain('"format": "mixpanel"');
   });
 
-  it('list, report, verify, rejected, pause and resume act on what was begun here', async () => {
+  it('list, report, verify, rejected, pause and resume act on local imports', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(50));
     const { id } = resultOf(await made.start(endpoint.url));
@@ -114,8 +114,8 @@ describe.concurrent('millrace import', () => {
     expect(pause).toMatchObject({ code: 1, stderr: expect.stringContaining('"pause"') as string });
     expect([resume.code, resume.stderr]).toEqual([2, expect.stringContaining(`millrace import mixpanel ${made.file}`)]);
     expect(watch.code).toBe(exitCodes.notFound.code);
-    const anew = await made.start(endpoint.url, ['--again']);
-    expect(resultOf(anew).id).not.toBe(id);
+    const restarted = await made.start(endpoint.url, ['--again']);
+    expect(resultOf(restarted).id).not.toBe(id);
   });
 
   it('every name in the JSON of a check, a report and a list is snake_case', async () => {
@@ -134,7 +134,7 @@ describe.concurrent('millrace import', () => {
     expect(values.flatMap(camelNames)).toEqual([]);
   });
 
-  it('plan says what would be fetched, and sends nothing', async () => {
+  it('plan shows what would be fetched, and sends nothing', async () => {
     await using made = await newImport();
     const { stdout, code } = await runCommand(['import', 'plan', 'mixpanel', made.file, '--speed', '100', '--json']);
     expect(code).toBe(0);

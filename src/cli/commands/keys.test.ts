@@ -21,7 +21,7 @@ afterAll(() => store[Symbol.asyncDispose]());
 const run = (...args: string[]): Promise<Finished> => store.run(...args);
 
 describe('keys, on the data directory while another process has it open', () => {
-  it('create prints the key alone, and it works', async () => {
+  it('create prints only the key, which works', async () => {
     const { code, stdout, stderr } = await run('keys', 'create', 'laptop', '--scope', 'plugin:read', 'query:read');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^phx_[A-Za-z0-9]+\n$/);
@@ -70,20 +70,20 @@ describe('keys, on the data directory while another process has it open', () => 
     [['x'.repeat(41)], 'label: Ensure this field has no more than 40 characters'],
     [['--expires', 'soon'], '--expires: expected a future time'],
     [['--project', 'mine'], '--project: expected the number of a project'],
-  ])('create %j is refused with a sentence', async (args, expected) => {
+  ])('create %j is refused with a message', async (args, expected) => {
     const { code, stderr } = await run('keys', 'create', ...args);
     expect(stderr).toContain(expected);
     expect(code).toBe(exitCodes.usage.code);
   });
 
-  it('a project that is not there gets no key', async () => {
+  it('an unknown project gets no key', async () => {
     const { code, stdout, stderr } = await run('keys', 'create', 'later', '--project', '1', '77');
     expect([code, stdout]).toEqual([exitCodes.notFound.code, '']);
     expect(stderr).toContain('--project: no project 77; "millrace projects list" shows them');
     expect((await run('keys', 'list')).stdout).not.toContain('later');
   });
 
-  it('a directory without a store is not made into one', async () => {
+  it('a directory without a store gets none', async () => {
     const { code, stderr } = await runCommand(['keys', 'list', '--data-dir', `${dataDir}/elsewhere`]);
     expect(stderr).toContain('run "millrace serve" once');
     expect(code).toBe(exitCodes.notFound.code);
@@ -112,7 +112,7 @@ describe('projects', () => {
     expect((await log.execute()).map(({ activity, name }) => `${activity} ${name}`)).toEqual(['deleted Shop']);
   });
 
-  it('a time zone that does not exist is refused', async () => {
+  it('an unknown time zone is refused', async () => {
     const { code, stderr } = await run('projects', 'create', 'x', '--timezone', 'Mars/Olympus');
     expect(stderr).toContain('Expected an IANA time zone');
     expect(code).toBe(exitCodes.usage.code);
@@ -120,7 +120,7 @@ describe('projects', () => {
 });
 
 describe('doctor', () => {
-  it('says how each part is, and changes nothing', async () => {
+  it('reports the state of each part, and changes nothing', async () => {
     const { code, stdout } = await run('doctor', '--output', 'json', '--port', '0');
     expect(code).toBe(0);
     const findings = JSON.parse(stdout) as { name: string; state: string; detail: string }[];
@@ -130,7 +130,7 @@ describe('doctor', () => {
     expect(findings.find(({ name }) => name === 'metadata')?.detail).toMatch(/schema \d+ of \d+/);
   });
 
-  it('tells of damaged requests, which no key may read, until they are put away', async () => {
+  it('reports damaged requests, which no key may read, until they are discarded', async () => {
     const letter = { id: 'rotten', project_id: 0, lane: 'live', reason: 'damaged_log_record', detail: 'checksum' };
     const nothing = { attr: null, event: null, distinct_id: null, event_uuid: null, decided_at: null };
     const received_at = '2026-11-20T10:00:00.000000Z';
@@ -148,7 +148,7 @@ describe('doctor', () => {
     expect((await run('doctor', '--port', '0')).stdout).toMatch(/ok\s+damaged requests\s+none set aside/);
   });
 
-  it('names what failed and ends with code 1', async () => {
+  it('names the failed checks and ends with code 1', async () => {
     const { code, stdout, stderr } = await runCommand(['doctor', '--port', '0'], {
       env: { MILLRACE_DATA_DIR: dataDir, CLICKHOUSE_URL: 'http://me:hunter2@127.0.0.1:9/db' },
     });

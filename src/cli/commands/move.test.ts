@@ -28,13 +28,7 @@ describe('millrace move', () => {
   it.each([
     ['without a target', [], {}, 2, /expected --to <file> or --to-database-url and --to-clickhouse-url, got neither/],
     ['to half a target', target.slice(0, 2), {}, 1, /got no clickhouse_url \(--to-clickhouse-url\)/],
-    [
-      'of a directory that nobody has used',
-      [...target, '--data-dir', '/nowhere'],
-      {},
-      1,
-      /that Millrace has used, got/,
-    ],
+    ['an unused directory', [...target, '--data-dir', '/nowhere'], {}, 1, /that Millrace has used, got/],
     [
       'beside other stores',
       target,
@@ -49,7 +43,7 @@ describe('millrace move', () => {
     expect(finished.code).toBe(code);
   });
 
-  it('is refused while a service has the directory, and says what to do', async () => {
+  it('is refused with advice while a service uses the directory', async () => {
     mkdirSync(join(dir, 'log'), { recursive: true });
     const release = lockDirectory(join(dir, 'log'));
     const { code, stderr } = await runCommand(['move', '--data-dir', dir, ...target]);
@@ -58,7 +52,7 @@ describe('millrace move', () => {
     expect(code).toBe(1);
   });
 
-  it('takes the stores from a file, and says that they cannot be reached without repeating a password', async () => {
+  it('reads the stores from a file, and reports that they are unreachable without repeating a password', async () => {
     const file = join(dir, 'cluster.json');
     writeFileSync(file, JSON.stringify({ database_url: target[1], clickhouse_url: target[3] }));
     const { code, stderr } = await runCommand(['move', '--data-dir', dir, '--to', file]);
@@ -67,7 +61,7 @@ describe('millrace move', () => {
     expect(code).not.toBe(0);
   });
 
-  it('no service starts on a directory that is being moved, or was', async () => {
+  it('no service starts on a directory that is being moved or was moved', async () => {
     const state = { id: 'm', started_at: '', target: 't', tables: {}, months: {}, current: null };
     for (const [stage, sentence] of [
       ['copying', /got one that is being moved; run the same "millrace move" again/],

@@ -58,7 +58,7 @@ async function writeFolder(name: string, files: Readonly<Record<string, string>>
 }
 
 describe('millrace plugins', () => {
-  it('installs from a folder without what does not belong to it, shows it, and removes it', async () => {
+  it('installs from a folder without unrelated files, shows it, and removes it', async () => {
     const path = await writeFolder('mine', filesOf('My Folder', '1.0.0'));
     const { stdout } = await done('install', path, '--json');
     const plugin = JSON.parse(stdout) as { id: number; slug: string; source_kind: string };
@@ -77,7 +77,7 @@ describe('millrace plugins', () => {
     ['one.js', 'export function processEvent(event) { return event }'],
     ['two.ts', 'export const processEvent = (event: object): object => event'],
     ['three.cjs', 'exports.processEvent = (event) => event'],
-  ])('installs %s, a file alone, under its name', async (file, text) => {
+  ])('installs %s, a single file, under its name', async (file, text) => {
     const path = join(folder, file);
     await writeFile(path, text);
     const name = file.slice(0, file.indexOf('.'));
@@ -92,7 +92,7 @@ describe('millrace plugins', () => {
     expect((await done('upgrade', name, path)).code).toBe(0);
   });
 
-  it('uploads archives, and updates from a source that is named', async () => {
+  it('uploads archives, and upgrades from a named source', async () => {
     const path = join(folder, 'plugin.zip');
     await writeFile(path, makeZip(members(filesOf('Zipped', '1.0.0'))));
     expect((await done('install', path, '--name', 'Zip It')).stdout).toMatch(
@@ -107,7 +107,7 @@ describe('millrace plugins', () => {
     expect(several.stderr).toContain('only npm packages have several');
   });
 
-  it('a second install of the same name says how to upgrade, and that command, typed as it stands there, does', async () => {
+  it('a second install of the same name prints the command to upgrade, which works', async () => {
     const path = await writeFolder('plan-tier', filesOf('Plan tier', '1.0.0'));
     await done('install', path);
     const newer = await writeFolder('plan-tier-newer', filesOf('Plan tier', '2.0.0'));
@@ -166,7 +166,7 @@ describe('millrace plugins', () => {
     [['upgrade', 'test-mark'], 'usage', 'is built in'],
     [['show', 'test'], 'notFound', 'did you mean test-mark, test-fetch?'],
     [['list', '--kind', 'x'], 'usage', 'Allowed choices are'],
-  ] as const)('%j ends with a sentence', async (args, reason, message) => {
+  ] as const)('%j ends with a message', async (args, reason, message) => {
     const { code, stderr } = await run(...args);
     expect(stderr).toContain(message);
     expect(code).toBe(exitCodes[reason].code);

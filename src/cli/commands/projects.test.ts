@@ -21,7 +21,7 @@ afterAll(() => store[Symbol.asyncDispose]());
 const run = (...args: string[]): Promise<Finished> => store.run(...args);
 
 describe('millrace projects spread', () => {
-  it('spreads a project over slots and takes it back, shows it, and leaves it in the activity log', async () => {
+  it('spreads a project over slots and reverts it, shows it, and records it in the activity log', async () => {
     const { code, stdout } = await run('projects', 'spread', '1', '3', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, spread: 3 });
@@ -34,7 +34,7 @@ describe('millrace projects spread', () => {
       ['Project', '1', 1],
       ['Project', '1', 1],
     ]);
-    // One slot is no news to whoever never spread anything.
+    // A project that was never spread shows no spread.
     expect(entries.flatMap(({ changes }) => JSON.parse(changes))).toEqual([
       { field: 'spread', action: 'created', before: null, after: '3' },
       { field: 'spread', action: 'deleted', before: '3', after: null },
@@ -55,7 +55,7 @@ describe('millrace projects spread', () => {
     expect(await readSpread(db, 1)).toMatchObject({ spread: before?.spread, before: before?.before });
   });
 
-  it('is refused beside a transformation that keeps values, by name', async () => {
+  it('is refused with the name of a transformation that keeps values', async () => {
     const config = await addApp(db, 1, { code: 'exports.processEvent = (event, { storage }) => storage.get("a")' });
     await db.updateTable('plugin_configs').set({ family: 'transformation' }).where('id', '=', config).execute();
     const { code, stderr } = await run('projects', 'spread', '1', '2');

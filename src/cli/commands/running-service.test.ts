@@ -59,7 +59,7 @@ it('keys of a running service are created, listed, rolled and deleted, projects 
   expect((await run('keys', 'create', '--project', String(project.id))).stderr).toContain('--project: no project');
 });
 
-it('a profile gives keys create its address and key, and no limit to the project of the profile', async () => {
+it('keys create uses address and key of a profile, and is not limited to its project', async () => {
   const [, url = '', , apiKey = ''] = service;
   const dir = await mkdtemp(join(tmpdir(), 'millrace-profile-'));
   const env = { XDG_CONFIG_HOME: dir };
@@ -71,7 +71,7 @@ it('a profile gives keys create its address and key, and no limit to the project
   await rm(dir, { recursive: true });
 });
 
-it('login creates a link for the owner of the key, or for the user that is named', async () => {
+it('login creates a link for the owner of the key, or for the named user', async () => {
   const own = await run('login');
   expect([own.code, own.stderr]).toEqual([0, expect.stringContaining('signs in ada@example.com (admin)')]);
   const { id } = await app.userOf('viewer');
@@ -81,7 +81,7 @@ it('login creates a link for the owner of the key, or for the user that is named
 });
 
 it.each([
-  [['users', 'role', 'nobody@example.com', 'viewer'], 'notFound', /no user nobody@example\.com/],
+  [['users', 'role', 'absent@example.com', 'viewer'], 'notFound', /no user absent@example\.com/],
   [['users', 'remove', 'ada@example.com', '--yes'], 'failed', /last admin/i],
   [['users', 'add', 'ada@example.com'], 'failed', /already/],
   [['login', '99'], 'notFound', /no user 99/],

@@ -33,7 +33,7 @@ function segmentLines(count: number): string {
 }
 
 describe('millrace send', () => {
-  it('a gzipped Segment file arrives whole, marked as history, the same at every run', async () => {
+  it('a gzipped Segment file arrives completely, marked as history, identical in every run', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const file = join(folder, 'history.ndjson.gz');
     await writeFile(file, gzipSync(segmentLines(2500)));
@@ -59,7 +59,7 @@ describe('millrace send', () => {
     expect(endpoint.kept).toEqual(sent);
   });
 
-  it('--duplicates drop leaves out what came before, and counts it', async () => {
+  it('--duplicates drop drops repeated records and counts them', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const file = join(folder, 'twice.ndjson');
     await writeFile(file, segmentLines(100));
@@ -67,7 +67,7 @@ describe('millrace send', () => {
     expect(JSON.parse(stdout)).toMatchObject({ read: 100, accepted: 90, duplicates: 10 });
   });
 
-  it('records that did not get in are kept with the reason, and the exit code says so', async () => {
+  it('rejected records are kept with their reasons and give their exit code', async () => {
     await using endpoint = await startEndpoint(({ batch }) => ({
       status: 200,
       keep: true,
@@ -83,7 +83,7 @@ describe('millrace send', () => {
       { input },
     );
     expect(stdout).toContain('read  4\naccepted  1\nrejected  1\nunreadable  2\n');
-    expect(stderr).toContain(`3 records did not get in; they are in ${rejected}`);
+    expect(stderr).toContain(`3 records were rejected; see ${rejected}`);
     expect(code).toBe(exitCodes.rejected.code);
     const lines = (await readFile(rejected, 'utf8'))
       .trim()
@@ -103,7 +103,7 @@ describe('millrace send', () => {
     );
   });
 
-  it('a batch object that calls itself history is not sent as live events by oversight', async () => {
+  it('a batch object marked as historical is not sent as live events by mistake', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const input = '{"historical_migration":true,"batch":[{"event":"a","distinct_id":"1"}]}';
     const args = ['send', '-', '--url', endpoint.url, '--project-key', 'phc_test'];
@@ -113,7 +113,7 @@ describe('millrace send', () => {
     expect(endpoint.kept).toHaveLength(1);
   });
 
-  it('Ctrl-C ends a wait at once, with the totals', async () => {
+  it('Ctrl-C ends a wait immediately, with the totals', async () => {
     await using endpoint = await startEndpoint((_batch, attempt) =>
       attempt === 1 ? 'keep' : { status: 503, headers: { 'retry-after': '600' } },
     );
@@ -162,7 +162,7 @@ describe('millrace send', () => {
     expect(await ended(waiting)).toBe(exitCodes.interrupted.code);
   });
 
-  it('a file for rejected records that cannot be one is refused before anything is sent or lost', async () => {
+  it('an unusable file for rejected records is refused before anything is sent or lost', async () => {
     const file = join(folder, 'precious.ndjson');
     await writeFile(file, '{"event":"a","distinct_id":"1"}');
     for (const rejected of [file, folder]) {
@@ -176,7 +176,7 @@ describe('millrace send', () => {
   it.each([
     ['missing.ndjson', 'cannot read'],
     ['.', 'expected a file'],
-  ])('a file that cannot be read (%s) is said so', async (name, expected) => {
+  ])('a file that cannot be read (%s) is reported', async (name, expected) => {
     const { code, stderr } = await send('http://127.0.0.1:9', join(folder, name));
     expect(stderr).toContain(expected);
     expect(code).toBe(exitCodes.usage.code);
@@ -191,9 +191,7 @@ describe('millrace send', () => {
     const totals = JSON.parse(stdout) as { read: number; accepted: number; unsent: number };
     expect(totals.accepted + totals.unsent).toBe(totals.read);
     expect(totals.accepted).toBe(endpoint.kept.length);
-    expect(stderr).toMatch(
-      /the gzip data of \S+ ends too early .*; reading stopped, and what was sent is in the totals/,
-    );
+    expect(stderr).toMatch(/the gzip data of \S+ ends too early .*; reading stopped; the totals show what was sent/);
     expect(code).toBe(exitCodes.failed.code);
   });
 });
@@ -279,7 +277,7 @@ describe('records of other tools', () => {
     [['--from', 'mapping'], 'mapping: expected the rules as JSON'],
     [['--from', 'mapping', '--format-option', 'mapping=@missing.json'], 'cannot read missing.json'],
     [['--from', 'mixpanel', '--names', 'missing.json'], 'cannot read missing.json'],
-    [['--format-option', 'a=b'], 'expected a format for options or names'],
+    [['--format-option', 'a=b'], 'choose a format with --from to use --format-option'],
     [['--print-names'], 'choose a format with --from'],
   ])('%j is refused before anything is read', async (args, message) => {
     const { code, stderr } = await send('http://127.0.0.1:9', join(folder, 'missing.ndjson'), ...args);
@@ -288,7 +286,7 @@ describe('records of other tools', () => {
   });
 });
 
-describe('the two ways of the guide', () => {
+describe('the two methods of the guide', () => {
   it('the command and the script with the posthog-node client send the same events', async () => {
     await using byCommand = await startEndpoint(() => 'keep');
     await using byClient = await startEndpoint(() => 'keep');
@@ -303,7 +301,7 @@ describe('the two ways of the guide', () => {
 
     expect(byClient.batches.every((each) => each.historical_migration === true)).toBe(true);
     const essence = (event: Readonly<Record<string, unknown>>): unknown => {
-      // What the client adds to every event of its own.
+      // Properties that the client adds to every event.
       const {
         $lib: _,
         $lib_version: __,

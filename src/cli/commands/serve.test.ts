@@ -20,19 +20,19 @@ async function closed(close: Closing, msMax: number): Promise<string[]> {
   return seen;
 }
 
-describe('a service that is asked to stop', () => {
-  it('ends with 1 when it does not stop in time, and says so', async () => {
+describe('a service that stops on request', () => {
+  it('ends with 1 and a message when it does not stop in time', async () => {
     expect(await closed(() => new Promise(() => undefined), 20)).toEqual([
       'did not stop within 0.02 s, so it ends as after a crash; the next start recovers',
       'exit 1',
     ]);
   });
 
-  it('ends by itself when it does', async () => {
+  it('ends normally otherwise', async () => {
     expect(await closed(() => Promise.resolve(), 60_000)).toEqual([]);
   });
 
-  it('hands on why it failed', async () => {
+  it('passes on its error', async () => {
     const failing = closed(() => Promise.reject(new Error('a disk is full')), 60_000);
     await expect(failing).rejects.toThrow('a disk is full');
   });

@@ -81,7 +81,7 @@ function run(words: string, more: Parameters<typeof runCommand>[1] = {}): Promis
 }
 
 describe('millrace transformation test', () => {
-  it('runs a file on an event: what changed, what it logged, how long it took', async () => {
+  it('runs a file on an event and shows changes, logs and duration', async () => {
     const { code, stdout, stderr } = await run('upper.js --event one.json --config suffix=!');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.replace(/[\d.]+ ms/, 'N ms')).toBe(
@@ -95,7 +95,7 @@ describe('millrace transformation test', () => {
     );
   });
 
-  it('runs several in order, built-ins too, one event after the other, and shows the event after each step', async () => {
+  it('runs several in order, including built-ins, event by event, and shows the event after each step', async () => {
     const { code, stdout, stderr } = await run(
       'count.ts upper.js drop-events --chain --config events=never --event three.ndjson',
     );
@@ -146,7 +146,7 @@ describe('millrace transformation test', () => {
     expect(failing.stdout + failing.stderr).not.toContain('s3cret');
   });
 
-  it('compares with what is expected, and shows what would have to change', async () => {
+  it('compares with the expected event, and shows the differences', async () => {
     const expected = [{ event: 'e', properties: { plan: 'A' } }, null, { properties: {} }];
     const all = join(dir, 'expected.json.gz');
     await writeFile(all, gzipSync(JSON.stringify(expected)));
@@ -160,7 +160,7 @@ describe('millrace transformation test', () => {
     expect(bad.stdout).toContain('~ the event: null → {"event":"e"}');
   });
 
-  it('does not send events to a plugin that only looks on', async () => {
+  it('does not send events to a plugin that only observes them', async () => {
     const { code, stdout } = await run('observer.js --event one.json');
     expect(code).toBe(0);
     expect(stdout).toContain('observer.js: skipped');
@@ -169,10 +169,14 @@ describe('millrace transformation test', () => {
 
   it.concurrent.each<[string, keyof typeof exitCodes, string]>([
     ['upper.js', 'usage', 'expected --event FILE'],
-    ['--event one.json', 'usage', 'or --chain for the chain of the running project'],
-    ['nope --event one.json', 'notFound', 'no built-in transformation "nope"; built in are drop-events'],
+    ['--event one.json', 'usage', 'or --chain for the chain of a project'],
+    [
+      'nope --event one.json',
+      'notFound',
+      'expected a file or a built-in transformation, got: nope; built-in ones: drop-events',
+    ],
     ['broken.js --event one.json', 'failed', 'broken.js:2'],
-    ['plugin --event one.json --config wrod=1', 'usage', 'setting "wrod"; there are: word, token, table'],
+    ['plugin --event one.json --config wrod=1', 'usage', 'setting "wrod"; expected one of word, token, table'],
     ['upper.js --event one.json --config suffix', 'usage', 'expected key=value, got 6 characters without ='],
     ['upper.js --event table.json', 'usage', 'event 1: expected a text "event", the name'],
     ['upper.js --event upper.js', 'usage', '--event: expected JSON'],
@@ -185,7 +189,7 @@ describe('millrace transformation test', () => {
 });
 
 describe('the guide', () => {
-  it('has an example that does what the guide says', async () => {
+  it('has an example that works as described', async () => {
     const guide = await readFile(new URL('../../../docs/guides/transformations.md', import.meta.url), 'utf8');
     const home = join(dir, 'guide');
     await mkdir(join(home, 'plan-tier'), { recursive: true });
@@ -232,7 +236,7 @@ describe('millrace transformation test --chain, without plugins', () => {
     server.close();
   });
 
-  it('asks the running service: with the events given, or with the latest one that matches', async () => {
+  it('calls the running service with the given events, or with the latest matching one', async () => {
     const env = { MILLRACE_URL: url, MILLRACE_API_KEY: 'phx_key' };
     const given = await run('--chain --event three.ndjson', { env });
     expect([given.code, given.stderr]).toEqual([0, '']);

@@ -18,7 +18,7 @@ afterEach(() => store[Symbol.asyncDispose]());
 
 const run = (...args: string[]): Promise<Finished> => store.run(...args);
 
-/** Whom a printed link signs in. */
+/** Returns the user that a printed link signs in. */
 async function signedInBy(stdout: string): Promise<number | undefined> {
   const token = new URL(stdout.trim()).searchParams.get('token') ?? '';
   return useLoginLink(db, token, Date.now());
@@ -34,14 +34,14 @@ describe('login, on the data directory while another process has it open', () =>
     expect(await signedInBy(stdout)).toBeUndefined();
   });
 
-  it('builds the link from the address of the service, for the user that is named', async () => {
+  it('builds the link from the address of the service, for the named user', async () => {
     await run('users', 'add', 'Eve@example.com');
     const { stdout } = await run('login', 'eve@EXAMPLE.com', '--site-url', 'https://events.example.com/', '--json');
     const { sign_in_url: url, ...who } = JSON.parse(stdout);
     expect(who).toEqual({ user_id: 2, email: 'Eve@example.com', role: 'viewer' });
     expect(url).toMatch(/^https:\/\/events\.example\.com\/login\?token=/);
     expect(await signedInBy(url)).toBe(2);
-    expect((await run('login', 'nobody@example.com')).code).toBe(exitCodes.notFound.code);
+    expect((await run('login', 'absent@example.com')).code).toBe(exitCodes.notFound.code);
   });
 
   it.each<[given: string, env: Record<string, string>, args: string[], address: string]>([
@@ -54,7 +54,7 @@ describe('login, on the data directory while another process has it open', () =>
     expect(new URL(stdout.trim()).origin).toBe(address);
   });
 
-  it('makes none for somebody who was deactivated', async () => {
+  it('creates none for a deactivated user', async () => {
     await run('users', 'add', 'eve@example.com');
     await db
       .updateTable('users')
@@ -70,7 +70,7 @@ describe('login, on the data directory while another process has it open', () =>
 });
 
 describe('users', () => {
-  it('are added with a role and a link for 72 hours, listed, and given another role', async () => {
+  it('are added with a role and a sign-in link, listed, and given another role', async () => {
     const added = await run('users', 'add', 'bob@example.com', '--name', 'Bob', '--role', 'editor');
     expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('works once, until 2')]);
     expect(await signedInBy(added.stdout)).toBe(2);
@@ -106,7 +106,7 @@ describe('users', () => {
   });
 
   it.each([
-    [['add', 'nobody'], 'usage'],
+    [['add', 'no-address'], 'usage'],
     [['add', 'b@c', '--role', 'owner'], 'usage'],
     [['role', '1', 'owner'], 'usage'],
     [['role', '9', 'viewer'], 'notFound'],

@@ -38,7 +38,7 @@ const exported = (configs: readonly Partial<PresentConfig>[]) => {
 };
 
 describe('an exported file', () => {
-  it('says again what there was, whatever is in the texts', () => {
+  it('reproduces the state, whatever the texts contain', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }),
       fc.string({
@@ -72,7 +72,7 @@ describe('an exported file', () => {
     );
   });
 
-  it('has a variable of its own for each secret, and never the mask', () => {
+  it('has a separate variable for each secret, and never the mask', () => {
     const settings = { token: '**** SECRET ****' };
     const { entries, variables, text } = exported([
       { name: 'Über-Filter (v2)', settings },

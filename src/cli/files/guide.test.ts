@@ -69,7 +69,7 @@ it.each([...blocksIn('yaml'), ...blocksIn('yaml', 'docs/guides/schedules.md')])(
   },
 );
 
-it('the guide to configuration files can be run as written, and shows what it says', async () => {
+it('the guide to configuration files works as written, with the output it shows', async () => {
   const [yaml = ''] = blocksIn('yaml');
   const blocks = share.take({ page });
   await inFolder(async (folder) => {

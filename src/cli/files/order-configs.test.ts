@@ -14,7 +14,7 @@ describe('the order of what a file lists', () => {
     expect(wantedOrder([...listed], [...present]).join('')).toBe(expected);
   });
 
-  it('is reached at once: once it stands so, nothing moves again', () => {
+  it('is stable: once it is applied, nothing moves again', () => {
     const some = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { maxLength: 20 });
     fc.assert(
       fc.property(some, some, (listed, present) => {

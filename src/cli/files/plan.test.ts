@@ -38,13 +38,13 @@ function config(id: number, name: string, more: Partial<PresentConfig> = {}): Pr
 
 const nameOf = ({ name = 'P' }: ConfigEntry): string => name;
 
-describe('which config an entry is about', () => {
+describe('the config of an entry', () => {
   const found = (entries: readonly ConfigEntry[], configs: readonly PresentConfig[]) => {
     const { present, others } = matchConfigs(entries, configs, nameOf);
     return { present: present.map((each) => each?.id), others: others.map(({ id }) => id) };
   };
 
-  it('the one of its plugin and name, wherever it stands', () => {
+  it('is the one with its plugin and name, at any position', () => {
     const configs = [config(1, 'a'), config(2, 'b'), config(3, 'b', { plugin: 'q' })];
     const entries = [
       { plugin: 'q', name: 'b' },
@@ -54,11 +54,11 @@ describe('which config an entry is about', () => {
     expect(found(entries, configs)).toEqual({ present: [3, 2, undefined], others: [1] });
   });
 
-  it('without a name the one that is called like the plugin', () => {
+  it('without a name is the one named like the plugin', () => {
     expect(found([{ plugin: 'p' }], [config(1, 'P')])).toEqual({ present: [1], others: [] });
   });
 
-  it('of several alike the first entry is about the first', () => {
+  it('among equals is the first for the first entry', () => {
     const entries = [
       { plugin: 'p', name: 'a' },
       { plugin: 'p', name: 'a' },
@@ -67,7 +67,7 @@ describe('which config an entry is about', () => {
     expect(found(entries, [config(7, 'a'), config(5, 'a')])).toEqual({ present: [7, 5, undefined], others: [] });
   });
 
-  it('the one of its previous name, unless one has the new name already', () => {
+  it('is the one with its previous name, unless one already has the new name', () => {
     const entry = { plugin: 'p', name: 'new', previous_name: 'old' };
     expect(found([entry], [config(1, 'old')])).toEqual({ present: [1], others: [] });
     expect(found([entry], [config(1, 'old'), config(2, 'new')])).toEqual({ present: [2], others: [1] });
@@ -78,7 +78,7 @@ describe('which config an entry is about', () => {
   });
 });
 
-describe('what changes of a config', () => {
+describe('changes of a config', () => {
   const changes = (settings: JsonObject, stored: JsonObject, different: readonly string[] = []): Change[] => {
     const references = createReferences({ TOKEN: 't', BUCKET: 'from the environment' }, '.');
     const settled = resolveSettings({ plugin: 'p', settings }, fields, references, {});
@@ -89,7 +89,7 @@ describe('what changes of a config', () => {
     ['nothing', { bucket: 'b' }, { bucket: 'b' }, []],
     ['another value', { bucket: 'c' }, { bucket: 'b' }, [{ field: 'settings.bucket', before: 'b', after: 'c' }]],
     ['a new value', { bucket: 'c' }, {}, [{ field: 'settings.bucket', after: 'c' }]],
-    ['one that is left out', {}, { bucket: 'b' }, [{ field: 'settings.bucket', before: 'b' }]],
+    ['an omitted setting', {}, { bucket: 'b' }, [{ field: 'settings.bucket', before: 'b' }]],
     ['one that is emptied', { bucket: '' }, { bucket: 'b' }, [{ field: 'settings.bucket', before: 'b' }]],
     ['a default that is said', { region: 'eu' }, {}, []],
     ['a default that is not said', {}, { region: 'eu' }, []],
@@ -98,7 +98,7 @@ describe('what changes of a config', () => {
     ['keys of an object in another order', { table: { a: 1, b: 2 } }, { table: { b: 2, a: 1 } }, []],
     ['an object like a reference where JSON is taken', { table: { env: 'X' } }, { table: { env: 'X' } }, []],
     ['a reference where there is no secret', { bucket: { env: 'BUCKET' } }, { bucket: 'from the environment' }, []],
-    ['a secret that is left out stays', {}, { token: '***' }, []],
+    ['an omitted secret stays', {}, { token: '***' }, []],
     [
       'a secret that is emptied goes',
       { token: '' },
@@ -116,14 +116,14 @@ describe('what changes of a config', () => {
     expect(changes(settings, stored)).toEqual(expected);
   });
 
-  it('a secret that the service says is another, without either', () => {
+  it('a secret that differs according to the service, showing neither', () => {
     const found = changes({ token: { env: 'TOKEN' } }, { token: '***' }, ['token']);
     expect(found).toEqual([
       { field: 'settings.token', before: 'another value', after: 'variable TOKEN', hidden: true },
     ]);
   });
 
-  it('name, description, version and whether it takes part', () => {
+  it('name, description, version and enabled', () => {
     const present = config(1, 'old', { description: 'own', enabled: false, version: '1.0.0' });
     expect(fieldChanges({ plugin: 'p' }, present, { name: 'new', version: '2.0.0' })).toEqual([
       { field: 'name', before: 'old', after: 'new' },
@@ -152,7 +152,7 @@ describe('the plan of a family', () => {
     return { configs: configs.map(({ action, name }) => `${action} ${name}`).join(', '), moved, reorders };
   };
 
-  it('what is not listed is left alone where it stands, and goes into the bin only when that is wanted', () => {
+  it('unlisted configs stay in place, and are deleted only on request', () => {
     expect(plan([keep(a), keep(b)], [x], [a, x, b], false)).toEqual({
       configs: 'keep a, leave x, keep b',
       moved: [],
@@ -165,13 +165,13 @@ describe('the plan of a family', () => {
     });
   });
 
-  it('the order is written when something moves, or something new is not last', () => {
+  it('the order is written when a config moves, or a new one is not last', () => {
     expect(plan([keep(a), create('n')], [], [a], false)).toMatchObject({ moved: [], reorders: false });
     expect(plan([create('n'), keep(a)], [], [a], false)).toMatchObject({ moved: [], reorders: true });
     expect(plan([keep(b), keep(a)], [], [a, b], false)).toMatchObject({ moved: [expect.any(String)], reorders: true });
   });
 
-  it('is empty when there is nothing to do, whatever is left alone', () => {
+  it('is empty without changes, whatever is not listed', () => {
     const families = [planFamily('transformation', [keep(a)], [x], [a, x], { prune: false })];
     const whole = { plugins: [], projects: [{ name: 'First', id: 1, changes: [], families }] };
     expect(isEmptyPlan(whole)).toBe(true);

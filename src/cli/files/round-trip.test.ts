@@ -59,7 +59,7 @@ async function create(plugin: Plugin, fields: object, settings: SettingValues): 
   return id;
 }
 
-/** All that a project is made of, secrets in clear, without what is new each time. */
+/** Everything in a project, with plain secrets and without fields that differ each time. */
 async function stored(): Promise<unknown[]> {
   const rows = await configs.app.db
     .selectFrom('plugin_configs')
@@ -123,7 +123,7 @@ async function fillProject(): Promise<Record<string, string>> {
 }
 
 describe('configuration files', () => {
-  it('export, wipe, apply, diff: nothing differs, secrets included, and applying again changes nothing', async () => {
+  it('export, wipe, apply, diff: no differences, secrets included, and applying again changes nothing', async () => {
     const variables = await fillProject();
     const before = await stored();
     const exported = await done('export', '--file', file());
@@ -158,7 +158,7 @@ describe('configuration files', () => {
     expect(await countActivity()).toBe(activity);
   });
 
-  it('drift of every kind is shown and set right, without a secret in sight', async () => {
+  it('drift of every kind is shown and corrected, without showing a secret', async () => {
     const [first, second, hash] = ['drop-events', 'geoip', 'hash-properties'].map((slug) => {
       const plugin = builtInPlugins.find((each) => each.slug === slug);
       if (plugin === undefined) throw new Error(`expected ${slug}`);
@@ -199,7 +199,7 @@ describe('configuration files', () => {
     expect(body).toMatchObject({ deleted: true, name: 'Extra' });
   });
 
-  it('an import app that runs by itself does so after an apply; what the file does not say of it stays', async () => {
+  it('a schedule is applied; fields that the file omits stay', async () => {
     const postgres = builtInPlugins.find(({ slug }) => slug === 'postgres');
     if (postgres === undefined || !('example' in postgres) || postgres.kind === 'transformation')
       throw new Error('expected postgres');
@@ -227,7 +227,7 @@ describe('configuration files', () => {
     expect((await configs.call('GET', 'import-app', `/${id}/schedule/`)).status).toBe(404);
   });
 
-  it('what references name must be there before anything is changed, or secrets are kept', async () => {
+  it('references must have values before anything changes, unless secrets are kept', async () => {
     await writeFile(
       file(),
       `version: 1
@@ -259,7 +259,7 @@ projects:
     expect(await stored()).toMatchObject([{}, { settings: { salt: 'from a file', propertiesToHash: 'phone' } }]);
   });
 
-  it('a change that somebody made after the plan stops the apply, which says what was done and what was not', async () => {
+  it('a change made after the plan stops apply, which reports what was done and what was not', async () => {
     const drop = builtInPlugins.find(({ slug }) => slug === 'drop-events');
     if (drop === undefined) throw new Error('expected drop-events');
     await create(drop, { name: 'A', enabled: true }, { events: 'a' });
@@ -282,7 +282,7 @@ projects:
     ]);
   });
 
-  it('a project is made where there is none, a renamed config keeps what it is, another project can be named', async () => {
+  it('a missing project is created, a renamed config keeps its settings, and another project can be named', async () => {
     const text = (name: string, more = ''): string => `version: 1
 projects:
   - name: ${name}
@@ -311,7 +311,7 @@ projects:
     expect(await stored()).toEqual([{ ...(row as object), name: 'Gone' }]);
   });
 
-  it('a plan shows where references lead, and nothing of what they find', async () => {
+  it('a plan shows references and never their values', async () => {
     const found = 'found-on-this-machine';
     await writeFile(join(folder, 'found.txt'), found);
     env['FOUND'] = found;
@@ -339,7 +339,7 @@ projects:
     expect((await done('diff')).stderr).toBe('no differences\n');
   });
 
-  it('a plugin of one’s own lies beside the file: it is installed, updated with its configs, and exported', async () => {
+  it('a local plugin is installed, upgraded with its configs, and exported', async () => {
     const source = join(folder, 'plugins/mine');
     const write = async (version: string): Promise<void> => {
       await mkdir(source, { recursive: true });
@@ -387,7 +387,7 @@ projects:
     ]);
   });
 
-  it('files of settings are sent, compared by what is in them, and named in an export', async () => {
+  it('settings files are uploaded, compared by content, and named in an export', async () => {
     await mkdir(join(folder, 'rules'));
     const rules = join(folder, 'rules/Hosts.json');
     await writeFile(rules, '[]');
@@ -436,16 +436,16 @@ projects:
     ],
     ['no file', ['apply', '--yes'], undefined, 'usage', 'cannot read'],
     ['no file to compare', ['diff'], undefined, 'failed', 'cannot read'],
-    ['an option that is none', ['diff', '--colour'], 'projects: [{ name: a }]', 'failed', 'unknown option'],
+    ['an unknown option', ['diff', '--colour'], 'projects: [{ name: a }]', 'failed', 'unknown option'],
     ['a key that may not', ['apply', '--yes', '--api-key', 'phx_wrong'], 'projects: [{ name: a }]', 'auth', ''],
-  ])('%s ends with a sentence', async (_name, [command = '', ...args], text, reason, message) => {
+  ])('%s ends with a message', async (_name, [command = '', ...args], text, reason, message) => {
     if (text !== undefined) await writeFile(file(), `version: 1\n${text}\n`);
     const { code, stderr } = await run(command, ...args);
     expect(stderr).toContain(message);
     expect(code).toBe(exitCodes[reason].code);
   });
 
-  it('a key that may only read compares all but secrets', async () => {
+  it('a read-only key compares everything but secrets', async () => {
     const hash = builtInPlugins.find(({ slug }) => slug === 'hash-properties');
     if (hash === undefined) throw new Error('expected hash-properties');
     await create(hash, { name: 'H', enabled: true }, { propertiesToHash: 'email', salt: 'pepper' });

@@ -52,7 +52,7 @@ describe('millrace validate', () => {
       config('plugin: drop-events\n        setings: {}'),
       'unknown key; did you mean "settings"?',
     ],
-    ['a key that is none', config('plugin: drop-events\n        colour: red'), 'expected one of plugin, name,'],
+    ['an unknown key', config('plugin: drop-events\n        colour: red'), 'expected one of plugin, name,'],
     ['no plugin', config('name: a'), 'expected "plugin"'],
     [
       'a schedule of what does not run',
@@ -82,16 +82,16 @@ describe('millrace validate', () => {
     ['a project twice', 'version: 1\nprojects: [{ name: a }, { name: a }]\n', '"a" is listed twice'],
     ['no time zone', 'version: 1\nprojects: [{ name: a, timezone: Mars/Base }]\n', 'IANA name'],
     ['a built-in plugin to install', `plugins: { geoip: {} }\n${good.replace(/plugins:\n.*\n/, '')}`, 'is built in'],
-    ['a source that is none', good.replace('./plugins/mine', 'mine'), 'expected a folder such as'],
+    ['an invalid source', good.replace('./plugins/mine', 'mine'), 'expected a folder such as'],
     ['a key twice', 'version: 1\nversion: 1\nprojects: [{ name: a }]\n', 'expected YAML'],
-  ])('%s is refused with its place', async (_name, text, message) => {
+  ])('%s is refused with its position', async (_name, text, message) => {
     const { code, stderr, stdout } = await validate(text);
     expect(stderr).toContain(message);
     expect(stderr).toMatch(/stdin:|expected YAML/);
     expect([code, stdout]).toEqual([exitCodes.invalidConfig.code, '']);
   });
 
-  it('all that is wrong is said at once, line by line, and never a secret', async () => {
+  it('all problems are reported together, by line, and never a secret', async () => {
     const { stderr } = await validate(
       config('{ plugin: hash-properties, enabled: true, settings: { propertyToHash: email, salt: pepper } }'),
     );
@@ -99,13 +99,13 @@ describe('millrace validate', () => {
     expect(stderr).not.toContain('pepper');
   });
 
-  it('two configs that only their order tells apart are mentioned', async () => {
+  it('two configs that differ only in their order are noted', async () => {
     const { code, stderr } = await validate(`${config('plugin: geoip')}      - plugin: geoip\n`);
     expect(stderr).toContain('projects.0.transformations.1: has the same plugin and name as another');
     expect(code).toBe(0);
   });
 
-  it('aliases of aliases do not fill the memory', async () => {
+  it('nested aliases do not exhaust memory', async () => {
     const levels = Array.from(
       { length: 30 },
       (_, level) => `  - &l${level + 1} [*l${level}, *l${level}, *l${level}]\n`,
@@ -115,17 +115,17 @@ describe('millrace validate', () => {
   });
 
   it.each([
-    ['a key that is none', config('plugin: drop-events\n        colour: red')],
+    ['an unknown key', config('plugin: drop-events\n        colour: red')],
     [
       'a secret in the file',
       config('{ plugin: hash-properties, settings: { propertiesToHash: email, salt: pepper } }'),
     ],
-    ['a setting that is none', config('{ plugin: drop-events, settings: { event: a } }')],
+    ['an unknown setting', config('{ plugin: drop-events, settings: { event: a } }')],
     [
-      'a choice that is none',
+      'an invalid choice',
       config('{ plugin: hash-properties, settings: { salt: { env: A }, hashDistinctId: Perhaps } }'),
     ],
-  ])('an editor marks %s, too', (_name, text) => {
+  ])('an editor also marks %s', (_name, text) => {
     expect(editor(parse(text))).toBe(false);
   });
 

@@ -27,14 +27,14 @@ async function scene(
   await work(made, endpoint);
 }
 
-/** The first group of what a message says, which a person would copy. */
+/** Returns the first group in a message, which a user would copy. */
 function copied({ stderr, stdout }: Finished, pattern: RegExp): string {
   const found = pattern.exec(stderr)?.[1] ?? pattern.exec(stdout)?.[1];
   if (found === undefined) throw new Error(`expected ${pattern.source} in: ${stderr}\n${stdout}`);
   return found;
 }
 
-/** Runs a command as it was printed, with the key that it leaves out. */
+/** Runs a printed command with the key that it omits. */
 function follow(command: string): Promise<Finished> {
   const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
   return runCommand(words.slice(1).map((word) => word.replace('phc_…', 'phc_test')));
@@ -45,7 +45,7 @@ const everything = ({ kept }: Endpoint): void => {
 };
 
 describe.concurrent('advice of an import, followed literally, works', () => {
-  it('too many rejected: the share that it names is enough', () =>
+  it('too many rejected: the suggested share is enough', () =>
     scene(
       async (made, endpoint) => {
         const refused = await made.start(endpoint.url);
@@ -61,14 +61,14 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       [...mixpanelLines(count), ...bad],
     ));
 
-  it('no event at all: after the source is corrected, the command with --again', () =>
+  it('no events: after the source is corrected, the command with --again', () =>
     scene(
       async (made, endpoint) => {
         // The preflight finds it before there is a run.
         expect((await made.start(endpoint.url)).stdout).toContain('source_empty');
         const refused = await made.start(endpoint.url, ['--no-preflight']);
         const flag = copied(refused, /give the command with (--again)/);
-        expect([refused.code, refused.stderr]).toEqual([exitCodes.failed.code, expect.not.stringContaining('goes on')]);
+        expect([refused.code, refused.stderr]).toEqual([exitCodes.failed.code, expect.not.stringContaining('resumes')]);
         await writeFile(made.file, mixpanelLines(count).join('\n'));
         expect((await made.start(endpoint.url, [flag])).code).toBe(exitCodes.unverified.code);
         everything(endpoint);
@@ -76,7 +76,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       ['', ''],
     ));
 
-  it('the wrong format: the one that it names reads the records', () =>
+  it('the wrong format: the suggested one reads the records', () =>
     scene(async (made, endpoint) => {
       const state = ['--state-dir', made.state, '--to', endpoint.url, '--project-key', 'phc_test'];
       const refused = await runCommand(['import', 'amplitude', made.file, ...state]);
@@ -85,14 +85,14 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       everything(endpoint);
     }));
 
-  it('a run is done, or was cancelled: --again starts anew', () =>
+  it('a run is done or cancelled: --again starts a new one', () =>
     scene(async (made, endpoint) => {
       const first = resultOf(await made.start(endpoint.url));
-      const again = copied(await made.start(endpoint.url), /is done already; (--again) starts anew/);
+      const again = copied(await made.start(endpoint.url), /is already done; (--again) starts a new one/);
       expect(resultOf(await made.start(endpoint.url, [again])).id).not.toBe(first.id);
     }));
 
-  it('a pause is no error, and the command that it prints goes on', () =>
+  it('a pause is not an error, and the command that it prints resumes', () =>
     scene(async (made, endpoint) => {
       let running: Running | undefined;
       const paused = made.start(endpoint.url, ['--speed', '500'], { onStart: (command) => (running = command) });
@@ -115,7 +115,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       expect(new Set(numbersOf(endpoint.kept))).toEqual(new Set(upTo(count)));
     }));
 
-  it('retry-rejected: the way to the command that goes on is shown, and leads there', () =>
+  it('retry-rejected: the suggested command shows the one that resumes', () =>
     scene(async (made, endpoint) => {
       await made.start(endpoint.url);
       const state = ['--state-dir', made.state];
@@ -125,7 +125,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       expect((await follow(copied(shown, /\n {2}(millrace import .*)/))).code).toBe(exitCodes.unverified.code);
     }));
 
-  it('converted events that are gone from the state directory: --again begins from the source', () =>
+  it('converted events missing from the state directory: --again starts from the source', () =>
     scene(async (made, endpoint) => {
       await made.start(endpoint.url, ['--check']);
       const [name = ''] = await readdir(made.state);
@@ -140,7 +140,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       everything(endpoint);
     }));
 
-  it('what cannot be asked of a run is answered with subcommands that exist', () =>
+  it('an impossible action is refused with existing subcommands', () =>
     scene(async (made, endpoint) => {
       await made.start(endpoint.url);
       const refused = await runCommand(['import', 'pause', '--state-dir', made.state]);
@@ -152,7 +152,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
 });
 
 describe('messages of imports', () => {
-  it('leave it to who reads them what the way on is called', async () => {
+  it('leave the names of commands to the caller', async () => {
     const folder = new URL('../../imports/', import.meta.url);
     const names = await readdir(folder, { recursive: true });
     const own = names.filter(
@@ -176,7 +176,7 @@ describe('what an import shows', () => {
     properties: { time: 100_000, distinct_id: 'u', $insert_id: 'old-1', n: count },
   });
 
-  it('every warning of the check, also when it goes on to load', () =>
+  it('every warning of the check, also when it continues to load', () =>
     scene(
       async (made, endpoint) => {
         const check = await made.start(endpoint.url, ['--check']);
@@ -188,7 +188,7 @@ describe('what an import shows', () => {
       [...mixpanelLines(count), old],
     ));
 
-  it('import report is readable: file, target, what was compared, warnings, the rejected with a sample', () =>
+  it('import report is readable: file, target, verification, warnings, and rejections with a sample', () =>
     scene(
       async (made, endpoint) => {
         await made.start(endpoint.url, ['--rejected-max', '50%']);

@@ -12,18 +12,18 @@ const reason = hasTerminal ? '' : ' (skipped: there is no util-linux script)';
 
 interface Seen {
   readonly code: number | null;
-  /** Everything that the terminal was told. */
+  /** Everything written to the terminal. */
   readonly screen: string;
 }
 
-/** The command at a terminal of its own, without --json: as a person runs it. */
+/** Runs the command at a separate terminal, without --json, as a user does. */
 function atTerminal(
   made: TestImport,
   args: readonly string[],
   onScreen: (screen: string, child: ChildProcess) => void = () => {},
 ): Promise<Seen> {
   const command = [process.execPath, bin, 'import', 'mixpanel', made.file, ...args, '--state-dir', made.state];
-  // In the place of the shell, which would take Ctrl-C as its own.
+  // Replaces the shell, which would handle Ctrl-C itself.
   const quoted = `exec ${command.map((word) => `'${word}'`).join(' ')}`;
   const child = spawn('script', ['-qfec', quoted, '/dev/null'], {
     env: { PATH: '/usr/bin:/bin', TERM: 'xterm', SHELL: '/bin/sh' },
@@ -53,23 +53,23 @@ const ctrlC = '\u0003';
 const drawOver = '\r\u001b[K';
 
 describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () => {
-  it('draws one line over and over, Ctrl-C pauses it, and the same command goes on to the end', async () => {
+  it('redraws one line, Ctrl-C pauses it, and the same command resumes to the end', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
     const to = ['--to', endpoint.url, '--project-key', 'phc_test'];
     const paused = await atTerminal(made, [...to, '--speed', '1000'], pressAt('load 3/5  [', ctrlC));
     expect([paused.code, paused.screen]).toEqual([exitCodes.paused.code, expect.stringContaining('paused in load')]);
-    // Drawn over, with a bar; what is done has a line of its own.
+    // One redrawn line with a bar; completed stages have separate lines.
     expect(paused.screen).toContain(`${drawOver}load 3/5  [`);
     expect(paused.screen).toContain(`${drawOver}export done: 5,000 records\r\n`);
-    expect(paused.screen).toContain('pausing; Ctrl-C once more ends at once');
+    expect(paused.screen).toContain('pausing; Ctrl-C again ends immediately');
     expect(endpoint.kept.length).toBeLessThan(count);
     const again = await atTerminal(made, to);
     expect([again.code, again.screen]).toEqual([exitCodes.unverified.code, expect.stringContaining('resumes in load')]);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
   });
 
-  it('one Ctrl-C that arrives more than once, as through npx, pauses it and prints the command that resumes', async () => {
+  it('one Ctrl-C that arrives several times, as through npx, pauses it and prints the command that resumes', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
     const to = ['--to', endpoint.url, '--project-key', 'phc_test'];

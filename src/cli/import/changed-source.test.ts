@@ -21,8 +21,8 @@ async function rewrite(file: string, lines: readonly string[]): Promise<void> {
   await writeFile(file, gzipSync(`${lines.join('\n')}\n`));
 }
 
-describe.concurrent('the same command once more', () => {
-  it('over a file that has grown is not done already: all of it is imported, and each event stored once', async () => {
+describe.concurrent('the same command again', () => {
+  it('after a file has grown, imports all of it and stores each event once', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records).slice(0, 250));
     const before = await made.start(endpoint.url);
@@ -31,25 +31,25 @@ describe.concurrent('the same command once more', () => {
     const again = await made.start(endpoint.url);
     expect([again.code, again.stderr]).toEqual([
       exitCodes.unverified.code,
-      expect.stringMatching(/the source is not what [0-9a-f-]{36} has read: .*export\.ndjson\.gz grew from/),
+      expect.stringMatching(/the source has changed since [0-9a-f-]{36} read it: .*export\.ndjson\.gz grew from/),
     ]);
     expect(resultOf(again)).toMatchObject({ totals: { records, loaded: records } });
     expect(resultOf(again).id).not.toBe(resultOf(before).id);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(records));
     const third = await made.start(endpoint.url);
-    expect([third.code, third.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('is done already')]);
+    expect([third.code, third.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('is already done')]);
   });
 
-  it('over a file that was only touched is done already', async () => {
+  it('after a file was only touched, is already done', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records));
     expect((await made.start(endpoint.url)).code).toBe(exitCodes.unverified.code);
     await utimes(made.file, 1, 1);
     const again = await made.start(endpoint.url);
-    expect([again.code, again.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('is done already')]);
+    expect([again.code, again.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('is already done')]);
   });
 
-  it('after a check, over a file that was overwritten since, loads what is there now', async () => {
+  it('after a check of a file that was overwritten since, loads its present content', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records).slice(0, 250));
     expect((await made.start(endpoint.url, ['--check'])).code).toBe(0);
@@ -60,7 +60,7 @@ describe.concurrent('the same command once more', () => {
 });
 
 describe.concurrent('a file that changes after it was read', () => {
-  it('before anything was sent, the import stops; the same command imports what is there then', async () => {
+  it('before anything was sent, stops the import; the same command imports the present content', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records));
     const broken = JSON.stringify({ event: 'E', properties: { time: 'no time', distinct_id: 'd' } });
@@ -71,12 +71,12 @@ describe.concurrent('a file that changes after it was read', () => {
     const again = await made.start(endpoint.url);
     expect([again.code, again.stderr]).toEqual([
       exitCodes.unverified.code,
-      expect.stringContaining('imports it as it is now'),
+      expect.stringContaining('imports its present state'),
     ]);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(records));
   });
 
-  it('while it is loaded, the import ends with a word about it', async () => {
+  it('while it is loaded, is noted at the end of the import', async () => {
     let grown: Promise<void> | undefined;
     await using made = await newImport(mixpanelLines(records));
     await using endpoint = await startEndpoint(() => {
@@ -91,19 +91,21 @@ describe.concurrent('a file that changes after it was read', () => {
     const first = await made.start(endpoint.url, ['--speed', '500']);
     expect([first.code, first.stderr]).toEqual([
       exitCodes.unverified.code,
-      expect.stringMatching(/since it was read the source has changed: .* grew from .*; the same command imports that/),
+      expect.stringMatching(
+        /the source has changed since it was read: .* grew from .*; the same command imports the changes/,
+      ),
     ]);
   });
 });
 
 describe.concurrent('what an import of files refuses', () => {
-  it('--follow, with what to do instead', async () => {
+  it('--follow, with advice', async () => {
     await using made = await newImport(mixpanelLines(1));
     const refused = await made.start('http://127.0.0.1:9', ['--follow']);
     expect([refused.code, refused.stderr]).toEqual([
       exitCodes.usage.code,
       expect.stringMatching(
-        /--follow: an import reads what is there and ends\. Import what is finished .* POST \/batch\//,
+        /--follow: an import reads existing records and ends\. Import completed files .* POST \/batch\//,
       ),
     ]);
     expect(await readdir(made.dir)).toEqual(['export.ndjson.gz']);
@@ -115,7 +117,7 @@ describe.concurrent('a check, and then the import', () => {
     runCommand(['import', 'check', 'mixpanel', made.file, '--state-dir', made.state, '--json']);
   const stagesOf = (made: Finished): readonly string[] => [...new Set(linesOf(made).map(({ stage }) => stage))];
 
-  it('of the same records is one run: nothing is exported or checked twice, and each event is stored once', async () => {
+  it('of the same records are one run: nothing is exported or checked twice, and each event is stored once', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records));
     const checked = await check(made);
@@ -127,10 +129,10 @@ describe.concurrent('a check, and then the import', () => {
     expect(resultOf(done).id).toBe(resultOf(checked).id);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(records));
     expect(endpoint.kept).toHaveLength(records);
-    expect((await made.start(endpoint.url)).stderr).toContain('is done already');
+    expect((await made.start(endpoint.url)).stderr).toContain('is already done');
   });
 
-  it('into two targets is a run for each', async () => {
+  it('into two targets are separate runs', async () => {
     await using first = await startEndpoint(() => 'keep');
     await using second = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records));
@@ -140,7 +142,7 @@ describe.concurrent('a check, and then the import', () => {
     expect([storedNumbers(first.kept), storedNumbers(second.kept)]).toEqual([upTo(records), upTo(records)]);
   });
 
-  it('looks for earlier imports of the same records where it loads them', async () => {
+  it('finds earlier imports of the same records into its target', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records));
     const names = join(made.dir, 'names.json');
@@ -156,7 +158,7 @@ describe.concurrent('a check, and then the import', () => {
     ]);
   });
 
-  it('takes no check of other options', async () => {
+  it('do not share a check with other options', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(records));
     const checked = await check(made);

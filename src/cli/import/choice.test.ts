@@ -20,7 +20,7 @@ function numbers(takes: (event: string, time: number, n: number) => boolean): nu
 const from = Date.UTC(2024, 0, 3) / 1000;
 const to = Date.UTC(2024, 0, 5, 12) / 1000;
 
-describe.concurrent('what a command chooses of files', () => {
+describe.concurrent('choices of a command', () => {
   it.each<[string, readonly string[], readonly number[]]>([
     [
       'a time range',
@@ -33,7 +33,7 @@ describe.concurrent('what a command chooses of files', () => {
       numbers((event) => event !== 'Event 3' && event !== 'Event 4'),
     ],
     ['a sample of persons', ['--sample', '20%'], numbers((_event, _time, n) => shareOfText(`u${n % 50}`) <= 0.2)],
-  ])('%s: just that is sent, and the report adds up', async (_name, args, expected) => {
+  ])('%s: only the chosen records are sent, and the report adds up', async (_name, args, expected) => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const file = join(made.dir, 'report.json');
@@ -48,20 +48,20 @@ describe.concurrent('what a command chooses of files', () => {
     expect([read, converted, leftOut]).toEqual([1000, expected.length, 1000 - expected.length]);
   });
 
-  it('the file of --choose says the same; another choice is another import, the same one is done already', async () => {
+  it('the file of --choose is equivalent; another choice is another import, the same one is already done', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const file = join(made.dir, 'choice.json');
     await writeFile(file, JSON.stringify({ events: { only: ['Event 1'] }, sample: 0.5 }));
     const byFile = resultOf(await made.start(endpoint.url, ['--choose', file]));
     const byFlags = await made.start(endpoint.url, ['--sample', '50%', '--only-event', 'Event 1']);
-    expect([byFlags.stderr, resultOf(byFlags).id]).toEqual([expect.stringContaining('is done already'), byFile.id]);
+    expect([byFlags.stderr, resultOf(byFlags).id]).toEqual([expect.stringContaining('is already done'), byFile.id]);
     const other = await made.start(endpoint.url, ['--choose', file, '--sample', '60%', '--check']);
     expect(resultOf(other).id).not.toBe(byFile.id);
     expect(linesOf(other).length).toBeGreaterThan(0);
   });
 
-  it('columns of a table become properties; a key that no event has is warned of, and a table that is not there is named', async () => {
+  it('columns of a table become properties; an unused key is a warning, and a missing table is named', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const table = join(made.dir, 'users.csv');
@@ -91,7 +91,7 @@ describe.concurrent('what a command chooses of files', () => {
     expect([noKey.code, noKey.stderr]).toEqual([1, expect.stringContaining('the column "n"')]);
   });
 
-  it('a lookup table is joined by its first column, whatever that is called', async () => {
+  it('a lookup table is joined by its first column, whatever its name', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(10));
     const table = join(made.dir, 'numbers=all.csv');
@@ -106,7 +106,7 @@ describe.concurrent('what a command chooses of files', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('expected a property and a table')]);
   });
 
-  it('a rule for odd values has a flag; another rule is another mapping of the same records, and is recognised', async () => {
+  it('a rule for unusual values has a flag; another rule is recognised as another mapping of the same records', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const own = { time: 1_704_067_200, $insert_id: 'i' };
     await using made = await newImport([JSON.stringify({ event: 'e', properties: { ...own, distinct_id: ' ann' } })]);
@@ -121,7 +121,7 @@ describe.concurrent('what a command chooses of files', () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('keep, trim, reject')]);
   });
 
-  it('properties, identity and user agent have flags of their own; what is sent is as they say', async () => {
+  it('properties, identity and user agent have flags, which the sent events follow', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const header = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
     const own = {
@@ -145,7 +145,7 @@ describe.concurrent('what a command chooses of files', () => {
     expect(Object.keys(properties)).not.toEqual(expect.arrayContaining(['secret', 'plan', '$useragent']));
   });
 
-  it('a choice that is wrong is refused before anything is read', async () => {
+  it('an invalid choice is refused before anything is read', async () => {
     await using made = await newImport(lines);
     const { code, stderr } = await made.start('http://127.0.0.1:9', ['--sample', '0%']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('choose.sample must be > 0')]);

@@ -68,7 +68,7 @@ const expected = [
 ];
 
 describe('files without records among those that are imported', () => {
-  it('in a directory are left out by their content, listed by the check, and stop nothing', async () => {
+  it('in a directory are skipped by their content, listed by the check, and stop nothing', async () => {
     await using made = await newImport([]);
     await using endpoint = await startEndpoint(() => 'keep');
     const path = await written(made.dir, { ...foreign, ...data });
@@ -78,7 +78,7 @@ describe('files without records among those that are imported', () => {
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(20));
   });
 
-  it('in an archive are, too', async () => {
+  it('in an archive are skipped as well', async () => {
     await using made = await newImport([]);
     await using endpoint = await startEndpoint(() => 'keep');
     const zip = join(made.dir, 'export.zip');
@@ -90,7 +90,7 @@ describe('files without records among those that are imported', () => {
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(20));
   });
 
-  it('a broken record is none of them, and neither is a file that is named alone or holds another form of data', async () => {
+  it('a broken record is not skipped, nor is a file named on its own or with another form of data', async () => {
     await using made = await newImport([]);
     await using endpoint = await startEndpoint(() => 'keep');
     const broken = '{"event":"E","properties":{"time":"no time","distinct_id":"d"}}\n';
@@ -108,7 +108,7 @@ describe('files without records among those that are imported', () => {
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('got a 7-Zip archive: convert it first')]);
   });
 
-  it('a file of which every record is bad is rejected record by record; objects of another kind count as skipped', async () => {
+  it('a file of invalid records is rejected record by record; objects of another kind count as skipped', async () => {
     await using made = await newImport([]);
     await using endpoint = await startEndpoint(() => 'keep');
     const path = await written(made.dir, {

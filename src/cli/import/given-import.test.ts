@@ -10,7 +10,7 @@ import { exitCodes } from '../exit-codes.ts';
 const secret = 's3cret-of-the-plugin';
 const personalKey = 'phx_of-a-person';
 
-/** Every option of an import, but those that exclude others of these or need a source of their own. */
+/** All options of an import, except those that exclude others of them or need another source. */
 async function everyOption(dir: string): Promise<Readonly<Record<string, readonly string[]>>> {
   const file = async (name: string, text: string): Promise<string> => {
     await writeFile(join(dir, name), text);
@@ -64,8 +64,8 @@ const others = ['--to', '--project-key', '--state-dir', '--json', '--help', '--t
 /** They name another source, and its settings. */
 const ofSources = ['--source', '--setting', '--profile'];
 
-describe('the command that an interrupted import prints', () => {
-  it('carries every option that was given, hides what is secret, and resumes the run with the same result', async () => {
+describe('the command printed by an interrupted import', () => {
+  it('contains every given option, hides secrets, and resumes the run with the same result', async () => {
     let command: Running | undefined;
     await using endpoint = await startEndpoint((_batch, attempt) => {
       if (attempt === 1) command?.interrupt();

@@ -30,7 +30,7 @@ afterAll(() => shell[Symbol.asyncDispose]());
 afterEach(() => vi.unstubAllEnvs());
 
 const records = [...mixpanelRecords(11, 240)];
-/** Below the prefix of the guides' commands three objects of an export, and one beside it that is none of it. */
+/** Three objects of an export below the prefix of the guides' commands, and one outside of it. */
 const objects = new Map([
   ...[0, 80, 160].map((from) => [`mixpanel/${from}.json.gz`, packed(records.slice(from, from + 80))] as const),
   ['other/0.json.gz', packed([...mixpanelRecords(12, 10)])] as const,
@@ -86,7 +86,7 @@ describe('the commands of the guides that read a place, run as written', () => {
     ).toEqual(exported);
   });
 
-  it('Google Cloud Storage, as the person who is logged in: each event arrives once', async () => {
+  it('Google Cloud Storage, as the logged-in user: each event arrives once', async () => {
     await using server = await testGcsServer('my-exports');
     for (const [name, content] of objects) server.put(name, content);
     await inFolder(async (home) => {
@@ -172,7 +172,7 @@ describe('the commands of the guides that read a place, run as written', () => {
     });
   });
 
-  it('has run every block that is its own', () => {
+  it('has run all its blocks', () => {
     expect(share.left()).toEqual([]);
   });
 });

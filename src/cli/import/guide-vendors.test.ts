@@ -125,8 +125,8 @@ function posthog(): Vendor {
   };
 }
 
-describe('the commands of the guides that ask a service, run as written', () => {
-  it.each([mixpanel(), amplitude(), posthog()])('$tool: each event that it has arrives once', async (vendor) => {
+describe('the commands of the guides that call a service, run as written', () => {
+  it.each([mixpanel(), amplitude(), posthog()])('$tool: each of its events arrives once', async (vendor) => {
     await using server = await startExportServer(vendor.answer);
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
@@ -169,7 +169,7 @@ describe('the commands of the guides that ask a service, run as written', () => 
     });
   });
 
-  it('PostgreSQL, as the user that its guide makes: each row arrives once', async () => {
+  it('PostgreSQL, as the user that its guide creates: each row arrives once', async () => {
     await using postgres = await startPostgresServer();
     await using endpoint = await startEndpoint(() => 'keep');
     await postgres.db
@@ -201,7 +201,7 @@ describe('the commands of the guides that ask a service, run as written', () => 
     });
   });
 
-  it('has run every block that is its own', () => {
+  it('has run all its blocks', () => {
     expect(share.left()).toEqual([]);
   });
 });

@@ -52,8 +52,8 @@ async function runIn(folder: string, commands: string, url: string): Promise<str
   return shell.run(script, folder);
 }
 
-describe('the guides for those who move from another tool', () => {
-  it('there is one per format, and one for tables and for files of any shape, which are mapped', () => {
+describe('the migration guides', () => {
+  it('there is one per format, and one for mapped tables and files', () => {
     const slugs = formats.map(({ slug }) => slug);
     const without = slugs.filter((slug) => !names.some((name) => new RegExp(`^migrate-${slug}[.-]`).test(name)));
     expect(without).toEqual(['mapping']);
@@ -67,7 +67,7 @@ describe('the guides for those who move from another tool', () => {
     );
   });
 
-  it.each(names)('%s: its example can be run as written', async (name) => {
+  it.each(names)('%s: its example works as written', async (name) => {
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
       const commands = share.take({ page: `${guides}/${name}`, heading: 'Try it with sample data' }).join('\n');
@@ -78,7 +78,7 @@ describe('the guides for those who move from another tool', () => {
     });
   });
 
-  // Heap's are several imports in a loop, which goes on only where each is exact: test/e2e/guide-operations.test.ts runs it.
+  // Heap's are several imports in a loop that continues only while each is exact: test/e2e/guide-operations.test.ts runs it.
   it.each(formatsWithExport.filter((slug) => slug !== 'heap'))(
     '%s: the import, run as written on a generated export, sends each of its events once',
     async (slug) => {
@@ -185,7 +185,7 @@ describe('the guides for those who move from another tool', () => {
     });
   });
 
-  it('DuckDB: the engine that the guide installs is the one that is tried here', async () => {
+  it('DuckDB: the engine that the guide installs is the one tested here', async () => {
     const guide = await readFile(join(root, guides, 'migrate-duckdb.md'), 'utf8');
     const tried = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
@@ -193,7 +193,7 @@ describe('the guides for those who move from another tool', () => {
     expect(guide).toContain(`@duckdb/node-api@${tried.devDependencies['@duckdb/node-api']}\n`);
   });
 
-  it('has run every block that is its own', () => {
+  it('has run all its blocks', () => {
     expect(share.left()).toEqual([]);
   });
 });

@@ -14,9 +14,9 @@ import {
   upTo,
 } from '../../../test/support/import-command.ts';
 
-describe.concurrent('an import of the command line that is interrupted', () => {
+describe.concurrent('an interrupted import of the command line', () => {
   it.each([1, 4])(
-    'killed with kill -9 at request %i, the same command goes on and the set is exact',
+    'killed with kill -9 at request %i, the same command resumes and the set is exact',
     async (at) => {
       let child: ChildProcess | undefined;
       await using endpoint = await startEndpoint((_batch, attempt) => {
@@ -39,7 +39,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     60_000,
   );
 
-  it('Ctrl-C pauses, the exit code says so, and the same command goes on without sending again what was answered', async () => {
+  it('Ctrl-C pauses with its exit code, and the same command resumes without sending acknowledged batches again', async () => {
     let command: Running | undefined;
     await using endpoint = await startEndpoint((_batch, attempt) => {
       if (attempt === 3) command?.interrupt();
@@ -70,7 +70,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     await expect.poll(() => pidsNaming(made.dir), { timeout: 20_000 }).toEqual([]);
   });
 
-  it.concurrent('two commands at once: the second one says that the first is at work', async () => {
+  it.concurrent('of two concurrent commands the second reports that the first is running', async () => {
     let second: Promise<Finished> | undefined;
     let isOver = false;
     const records = 2000;
@@ -86,7 +86,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     expect([other?.code, other?.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /another process is at work on this import, run [0-9a-f-]{36}: "millrace import watch --run/,
+        /another process is working on this import, run [0-9a-f-]{36}: "millrace import watch --run/,
       ),
     ]);
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(records));

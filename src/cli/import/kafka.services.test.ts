@@ -77,7 +77,7 @@ function settled({ code, stderr }: Finished): void {
 }
 
 describe.skipIf(brokers === '')('a topic that is imported by the command', () => {
-  it('killed with kill -9 while it reads, the same command goes on to the ends of the first start, and the set is exact', async () => {
+  it('killed with kill -9 while it reads, the same command resumes up to the offsets of the first start, and the set is exact', async () => {
     const first = 60_000;
     const topic = await makeTopic();
     await send(topic, upTo(first));
@@ -105,16 +105,16 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
     expect(resultOf(again).totals).toMatchObject({ records: first, loaded: first, rejected: 0 });
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(first));
 
-    // What has come since is another import, which begins by itself.
+    // What has come since is another import, which starts automatically.
     const later = await runCommand(words);
     settled(later);
-    expect(later.stderr).toContain('the source is not what');
+    expect(later.stderr).toContain('the source has changed since');
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(first + 3000));
     const done = await runCommand(words);
-    expect(done.stderr).toContain('is done already');
+    expect(done.stderr).toContain('is already done');
   });
 
-  it('the check says where each partition ends, what is left out and which message is damaged', async () => {
+  it('the check reports where each partition ends, skipped messages and damaged ones', async () => {
     const topic = await makeTopic();
     await send(topic, upTo(30));
     const tombstone = { topic, partition: 1, value: null as unknown as Buffer };

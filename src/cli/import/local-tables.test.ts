@@ -17,13 +17,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(path, { recursive: true, force: true }));
 
-it('nothing is started or made in the directory of an import before its tables are asked for', async () => {
+it('nothing is started or created in the directory of an import before its tables are used', async () => {
   const tables = localTables({ path });
   await tables.close();
   expect(await readdir(path)).toEqual([]);
 });
 
-it('all who ask share one engine, and what it holds is there when the import is resumed', async () => {
+it('all callers share one engine, and its data is there when the import is resumed', async () => {
   const run = newRun();
   const rows = [runRow(run, 0)];
   const first = localTables({ path });
@@ -37,7 +37,7 @@ it('all who ask share one engine, and what it holds is there when the import is 
   await second.close();
 });
 
-it('an engine that is closed while it starts does not stay', async () => {
+it('an engine that is closed while it starts ends', async () => {
   const tables = localTables({ path });
   const opening = tables.open();
   await tables.close();
@@ -48,7 +48,7 @@ it('an engine that is closed while it starts does not stay', async () => {
   await again.close();
 });
 
-it('a store that cannot be opened fails the run, and is opened once that is mended', async () => {
+it('a store that cannot be opened fails the run, and is opened once that is repaired', async () => {
   const wrong = join(path, 'a*b');
   const tables = localTables({ path: wrong });
   await expect(tables.open()).rejects.toThrow(RunFailedError);
@@ -56,7 +56,7 @@ it('a store that cannot be opened fails the run, and is opened once that is mend
   await tables.close();
 });
 
-it.skipIf(!hasProc)('the engine ends with the command, also when that is killed', async () => {
+it.skipIf(!hasProc)('the engine ends with the command, also when it is killed', async () => {
   const holder = fork(fileURLToPath(new URL('./local-tables.fixture.ts', import.meta.url)), [path]);
   await once(holder, 'message');
   const engine = storePid({ child: holder }) ?? 0;

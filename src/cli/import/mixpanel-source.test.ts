@@ -24,7 +24,7 @@ function api({ path, query, form }: ExportRequestOf): Answer {
   return { json: { page: 0, page_size: 1000, session_id: 's', total: results.length, results } };
 }
 
-it('profiles of groups and a lookup table come from Mixpanel with the events, and the report counts the profiles', async () => {
+it('group profiles and a lookup table are imported from Mixpanel with the events, and the report counts the profiles', async () => {
   await using endpoint = await startEndpoint(() => 'keep');
   await using server = await startExportServer(api);
   const dir = await mkdtemp(join(tmpdir(), 'millrace-mixpanel-'));

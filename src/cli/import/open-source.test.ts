@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requestOf, type ImportRequest } from './request.ts';
 import { openSource, withTimes } from './open-source.ts';
 
-it('an address at which clouds hand out credentials is refused, with its port', async () => {
+it('an address at which clouds issue credentials is refused, with its port', async () => {
   const setting = [
     'host=169.254.169.254',
     'port=5433',
@@ -21,7 +21,7 @@ it('an address at which clouds hand out credentials is refused, with its port', 
   await opened.close();
 });
 
-describe('a topic named by a path', () => {
+describe('a topic given as a path', () => {
   const asked = (...paths: string[]): ImportRequest =>
     requestOf(
       'mapping',
@@ -36,8 +36,8 @@ describe('a topic named by a path', () => {
     ['kafka://host:9092'],
     ['kafka://host:9092/one', 'kafka://host:9092/two'],
     ['kafka://host:9092/topic', 'more.ndjson'],
-  ])('%s is not taken for one, and no secret is repeated', (...paths) => {
-    expect(() => openSource(asked(...paths), '/')).toThrow(/expected kafka:\/\/host:9092\/topic alone, (?!.*secret)/);
+  ])('%s is not a topic, and no secret is repeated', (...paths) => {
+    expect(() => openSource(asked(...paths), '/')).toThrow(/expected only kafka:\/\/host:9092\/topic, (?!.*secret)/);
   });
 
   it('a range of time is that of its messages, as with --source kafka', () => {

@@ -23,18 +23,18 @@ describe('the exit code of an import', () => {
     ['exact_by_id', 9],
     ['unreadable', 10],
     [undefined, 0],
-  ] as const)('says what was compared: %s is %d', (verdict, code) => {
+  ] as const)('depends on verification: %s is %d', (verdict, code) => {
     expect(codeOf(verdict)).toBe(code);
   });
 
-  it('names rejected records before what was compared, and differences before both', () => {
+  it('prefers rejected records to the verdict, and differences to both', () => {
     const rejected = { totals: { rejected: 2 } } as unknown as Partial<RunView>;
     expect(
       (['exact', 'exact_by_id', 'unreadable', 'different'] as const).map((each) => codeOf(each, rejected)),
     ).toEqual([3, 3, 3, 7]);
   });
 
-  it('of a source that says that it is incomplete is 3, though every event is stored; a reading that was assumed is none', () => {
+  it('is 3 for a source that reports it is incomplete, although every event is stored; an assumed reading does not count', () => {
     const note = {
       of: 'matomo_actions_truncated',
       kind: 'incomplete',
@@ -52,7 +52,7 @@ describe('the exit code of an import', () => {
     ['paused', 75],
     ['failed', 1],
     ['cancelled', 1],
-  ] as const)('of a run that is %s is %d, whatever was compared', (state, code) => {
+  ] as const)('of a run that is %s is %d, whatever the verdict', (state, code) => {
     expect(codeOf('exact', { state })).toBe(code);
   });
 });

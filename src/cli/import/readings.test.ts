@@ -13,7 +13,7 @@ const record = (id: number, more = ''): string =>
 const checkedOf = (finished: Finished) => resultOf(finished) as unknown as { readonly check: CheckResult };
 
 describe('how the records of an import are read', () => {
-  it('a record over several lines counts once, and messages name lines of the file', async () => {
+  it('a record over several lines counts once, and messages name its lines in the file', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const lines = [record(1, ',"note":"first\nsecond"'), record(2), record(3, ',"note":"x\r\n\r\ny"'), '{"event":'];
     await using made = await newImport(lines.join('\n').split('\n'));
@@ -27,7 +27,7 @@ describe('how the records of an import are read', () => {
     expect(new Set(notes)).toEqual(new Set(['first\nsecond', undefined, 'x\r\n\r\ny']));
   });
 
-  it('a blank line is no record: it counts in nothing, and lines keep their numbers', async () => {
+  it('a blank line is not a record: it is not counted, and lines keep their numbers', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(['', record(1), '  \t', record(2), '', '', '{"event":']);
     const file = join(made.dir, 'report.json');
@@ -41,7 +41,7 @@ describe('how the records of an import are read', () => {
     expect(report.errors).toMatchObject([{ example: { line: 7 } }]);
   });
 
-  it('what a file was taken for is said beforehand, by the check and in the report', async () => {
+  it('the assumed reading of a file is reported beforehand, by the check and in the report', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport([record(1) + record(2)]);
     const sentence = '1 file or answer was read as JSON, one record after the other, whatever the lines.';

@@ -10,7 +10,7 @@ const given: RequestOptions = { source: 'files', to: 'http://127.0.0.1:9/', proj
 const request = (more: Partial<RequestOptions> = {}, paths: readonly string[] = ['a.ndjson'], format = 'mixpanel') =>
   requestOf(format, paths, { ...given, ...more }, '/data');
 
-describe('what the command line asks for', () => {
+describe('the command line of an import', () => {
   it('becomes the options of a run', () => {
     const made = request({
       fromDate: '2024-01-01',
@@ -33,11 +33,11 @@ describe('what the command line asks for', () => {
     });
   });
 
-  it('addresses stay as they are', () => {
+  it('addresses are unchanged', () => {
     expect(request({}, ['s3://b/p', 'https://x/a.gz', '../b']).paths).toEqual(['s3://b/p', 'https://x/a.gz', '/b']);
   });
 
-  it('a path with spaces that was not quoted is named as a whole', () =>
+  it('an unquoted path with spaces is reported as a whole', () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, 'my old export.ndjson'), '');
       const asked = (...paths: readonly string[]) => requestOf('mixpanel', paths, given, folder).paths;
@@ -61,14 +61,14 @@ describe('what the command line asks for', () => {
     ['an unknown option of the format', { formatOption: ['zone=UTC'] }, ['a'], 'no option zone'],
     ['names that are not there', { names: 'missing.json' }, ['a'], 'cannot read missing.json'],
     ['a key in the address', { to: 'http://me:pw@127.0.0.1' }, ['a'], 'without user and password'],
-    ['a key that a printed command hides', { projectKey: 'phc_…' }, ['a'], 'put the key in its place'],
+    ['a key that a printed command hides', { projectKey: 'phc_…' }, ['a'], 'replace it with the key'],
     ['no limit', { limit: '0' }, ['a'], '--limit: expected a whole number of at least 1'],
   ])('%s is refused', (_name, more, paths, message) => {
     expect(() => request(more, paths)).toThrow(message);
     expect(() => request(more, paths)).toThrow(expect.objectContaining({ reason: 'usage' }));
   });
 
-  it('an unknown format is refused with those there are', () => {
+  it('an unknown format is refused with the known ones', () => {
     const refused = /expected a format: .*amplitude, .*got: mixpannel/;
     expect(() => request({}, ['a'], 'mixpannel')).toThrow(refused);
     // Before a key is asked for.
@@ -83,7 +83,7 @@ describe('what the command line asks for', () => {
     expect(shareOf('--x', text)).toBe(text.includes('%') ? Number.parseFloat(text) / 100 : Number(text));
   });
 
-  it.each(['1', '101%', '-1%', '1.5', 'x', ''])('%j is none', (text) => {
+  it.each(['1', '101%', '-1%', '1.5', 'x', ''])('%j is not a share', (text) => {
     expect(() => shareOf('--x', text)).toThrow('--x: expected a share such as 1% or 0.01');
   });
 
@@ -95,11 +95,14 @@ describe('what the command line asks for', () => {
     expect(timeOf('--x', text)).toBe(expected);
   });
 
-  it.each(['2024-02-30', '2023-02-29', '2024', 'yesterday', '2024-01-01T25:00', '01/02/2024'])('%s is none', (text) => {
-    expect(() => timeOf('--x', text)).toThrow('--x: expected a day');
-  });
+  it.each(['2024-02-30', '2023-02-29', '2024', 'yesterday', '2024-01-01T25:00', '01/02/2024'])(
+    '%s is not a time',
+    (text) => {
+      expect(() => timeOf('--x', text)).toThrow('--x: expected a day');
+    },
+  );
 
-  it('a value in the wrong place is not repeated: it may be a secret', () => {
+  it('a misplaced value is not repeated: it may be a secret', () => {
     expect(() => pairsOf('--setting', ['sk_live_123'])).toThrow('--setting: expected key=value, got 11 characters');
     expect(() => pairsOf('--setting', ['a=1', 'a=2'])).toThrow('expected a once');
     expect(pairsOf('--setting', ['a=b=c', 'd='])).toEqual({ a: 'b=c', d: '' });
@@ -108,7 +111,7 @@ describe('what the command line asks for', () => {
 });
 
 describe('the same import', () => {
-  it('is known by what it brings where; how fast and how far does not matter', () => {
+  it('is identified by source and target; speed and last stage do not matter', () => {
     const one = identityOf(request());
     expect(one).toMatch(/^[0-9a-f]{16}$/);
     for (const more of [{}, { speed: '10' }, { rejectedMax: '5%' }, { check: true }, { apiKey: 'phx_1' }]) {

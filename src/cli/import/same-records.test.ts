@@ -7,7 +7,7 @@ import { runCommand } from '../../../test/support/command.ts';
 import { mixpanelLines, newImport, resultOf } from '../../../test/support/import-command.ts';
 
 describe('the same records under other names', () => {
-  it('are not stored beside the first ones by mistake: the numbers, the run, and --again for who means it', async () => {
+  it('are not stored twice by mistake: counts, the earlier run, and --again to do it anyway', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(700));
     const names = join(made.dir, 'names.json');
@@ -42,7 +42,7 @@ describe('the same records under other names', () => {
     expect([meant.code, endpoint.kept.length]).toEqual([exitCodes.unverified.code, sent + 700]);
   });
 
-  it('to another project are nobody’s second ones', async () => {
+  it('into another project are not repeated records', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(mixpanelLines(70));
     const names = join(made.dir, 'names.json');

@@ -25,7 +25,7 @@ const json = async (...args: readonly string[]): Promise<Record<string, unknown>
 };
 
 describe("runs of a server's config", () => {
-  it('are started with what is said, paused, resumed and cancelled', async () => {
+  it('are started with their options, paused, resumed and cancelled', async () => {
     const config = String(await server.config());
     const started = await json(
       'start',
@@ -54,7 +54,7 @@ describe("runs of a server's config", () => {
     expect([late.code, late.stderr]).toEqual([exitCodes.failed.code, expect.stringContaining('cancelled')]);
   });
 
-  it('are followed to their end, which the exit code tells', async () => {
+  it('are followed to their end, which gives the exit code', async () => {
     const config = String(await server.config());
     const { db, clock } = server.app;
     const followed = run('check', '--config', config, '--json');
@@ -72,7 +72,7 @@ describe("runs of a server's config", () => {
     expect(last).toMatchObject({ type: 'result', state: 'completed', stages: 2, check: { verdict: 'failed' } });
   });
 
-  it('that failed say why, and how to go on', async () => {
+  it('that failed report why, and how to resume', async () => {
     const config = String(await server.config());
     const { db, clock } = server.app;
     await json('start', '--config', config);
@@ -81,7 +81,7 @@ describe("runs of a server's config", () => {
     await failRun(db, claim, 'the source does not know the key', clock.now());
     const { code, stderr } = await run('watch', '--config', config);
     expect(code).toBe(exitCodes.failed.code);
-    expect(stderr).toContain('the source does not know the key (in export; "millrace import resume" goes on with it)');
+    expect(stderr).toContain('the source does not know the key (in export; "millrace import resume" resumes it)');
     const report = await run('report', '--config', config, '--json');
     expect(JSON.parse(report.stdout)).toMatchObject({ verdict: 'unfinished' });
     expect((await run('report', '--config', config, '--html')).stdout).toContain('<html');

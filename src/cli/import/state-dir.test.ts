@@ -5,7 +5,7 @@ import { inFolder } from '../../../test/support/guide-import.ts';
 import { describeImport, listImports, openImport } from './state-dir.ts';
 import { requestOf } from './request.ts';
 
-it('an import that was begun before ids were kept in a file is listed and resumed under its name', () =>
+it('an import from before ids were stored in a file is listed and resumed under its name', () =>
   inFolder(async (folder) => {
     const identity = '0123456789abcdef';
     const given = { source: 'files', to: 'http://127.0.0.1:9/', projectKey: 'phc_test' };

@@ -16,7 +16,7 @@ interface PreflightLine {
 const priceIn = (properties: unknown): number => (properties as { readonly price: number }).price;
 
 describe('code that changes what a command imports', () => {
-  it('what it made is sent, the rest adds up; the same code is the same import, other code is another one', async () => {
+  it('its events are sent and the report adds up; the same code is the same import, other code is another one', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const file = join(made.dir, 'orders.ts');
@@ -35,7 +35,7 @@ describe('code that changes what a command imports', () => {
     expect(balance.filter(({ holds }) => !holds)).toEqual([]);
     expect(totals.events).toMatchObject({ read: 300, left_out: 100, loaded: 200 });
     const again = await made.start(endpoint.url, ['--transform', file]);
-    expect([again.stderr, resultOf(again).id]).toEqual([expect.stringContaining('is done already'), resultOf(done).id]);
+    expect([again.stderr, resultOf(again).id]).toEqual([expect.stringContaining('is already done'), resultOf(done).id]);
     await writeFile(file, code.replace('Order ', 'Sale '));
     const other = await made.start(endpoint.url, ['--transform', file]);
     expect([other.code, other.stderr]).toEqual([
@@ -45,7 +45,7 @@ describe('code that changes what a command imports', () => {
     expect(numbersOf(endpoint.kept)).toHaveLength(200);
   });
 
-  it('the check shows pairs of a record and what the code makes of it, and sends nothing', async () => {
+  it('the check shows records with their transformed events, and sends nothing', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const file = join(made.dir, 'plan.js');
@@ -59,7 +59,7 @@ describe('code that changes what a command imports', () => {
     });
   });
 
-  it('pairs show every digit', async () => {
+  it('samples show every digit', async () => {
     const big = '12345678901234567890';
     await using made = await newImport([lines[0]?.replace('"n":0', `"n":${big}`) ?? '']);
     const file = join(made.dir, 'plan.js');
@@ -104,7 +104,7 @@ describe('code that changes what a command imports', () => {
     expect((await readdir(made.state)).filter((name) => /^[0-9a-f]{16}/.test(name))).toEqual([]);
   });
 
-  it('that cannot be compiled is found with its line, before anything is looked at', async () => {
+  it('that cannot be compiled is reported with its line, before anything is read', async () => {
     await using made = await newImport(lines);
     const file = join(made.dir, 'broken.ts');
     await writeFile(file, 'export function processEvent(event {\n  return event\n}\n');
@@ -113,7 +113,7 @@ describe('code that changes what a command imports', () => {
     expect(done.stderr).toContain('broken.ts:1');
   });
 
-  it('its secret stands in no message and in no file of the import', async () => {
+  it('its secret is in no message and no file of the import', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const folder = join(made.dir, 'plugin');
@@ -140,7 +140,7 @@ describe('code that changes what a command imports', () => {
     ]);
   });
 
-  it('a table that it needs comes as a file of its settings', async () => {
+  it('a table that it needs is given as a settings file', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const folder = join(made.dir, 'plugin');
@@ -161,7 +161,7 @@ describe('code that changes what a command imports', () => {
     expect(missing.stdout).toContain('expected the settings prices of the transform');
   });
 
-  it('a built-in transformation goes by its slug', async () => {
+  it('a built-in transformation is named by its slug', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
     const done = await made.start(

@@ -59,7 +59,7 @@ describe('millrace import undo', () => {
     expect((await run('list', '--config', config)).stdout).toContain('completed');
   });
 
-  it('asks before it takes anything back, and follows the undo to its end', async () => {
+  it('asks before it undoes anything, and follows the undo to its end', async () => {
     const { config, id } = await completed();
     const asked = await run('undo', id, '--config', config);
     expect([asked.code, asked.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining('Add --yes')]);
@@ -74,7 +74,7 @@ describe('millrace import undo', () => {
     expect([late.code, late.stderr]).toEqual([exitCodes.failed.code, expect.stringContaining('undone')]);
   });
 
-  it('start --replace asks first, --dry-run does not, and both say it to the server', async () => {
+  it('start --replace asks first, --dry-run does not, and both pass it to the server', async () => {
     const { config, id } = await completed();
     const asked = await run('start', '--config', config, '--replace', id);
     expect([asked.code, asked.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining(`Take back what ${id}`)]);
@@ -98,7 +98,7 @@ describe('millrace import undo', () => {
     expect([alone.code, alone.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining('--replace')]);
   });
 
-  it('start --undo is for trials only', async () => {
+  it('start --undo is only for trials', async () => {
     const config = String(await server.config());
     const refused = await run('start', '--config', config, '--undo');
     expect([refused.code, refused.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining('--trial')]);

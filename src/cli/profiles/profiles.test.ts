@@ -67,7 +67,7 @@ const add = (name: string, { url }: TestService, more = ''): Promise<Finished> =
   done(`profiles add ${name} --url ${url} --api-key phx_${name} --project-key phc_${name}${more}`);
 
 describe('stored profiles', () => {
-  it('a command that speaks to a server takes address, key and project of the profile that is named, or in use', async () => {
+  it('commands use address, key and project of the named or the current profile', async () => {
     await add('first', one, ' --project 7 --use');
     await add('second', other);
     await done('warnings list');
@@ -83,7 +83,7 @@ describe('stored profiles', () => {
     expect(one.seen.length).toBe(1);
   });
 
-  it('flags and variables win over a profile, one by one', async () => {
+  it('flags and variables each override a profile', async () => {
     await add('first', one, ' --project 7 --use');
     await done('warnings list --api-key phx_flag --project 8');
     await done('warnings list', { MILLRACE_API_KEY: 'phx_variable' });
@@ -91,7 +91,7 @@ describe('stored profiles', () => {
     expect(one.seen.map(({ path }) => path.split('/')[3])).toEqual(['8', '7']);
   });
 
-  it('no key of a profile reaches a server that it is not for', async () => {
+  it('no key of a profile is sent to another service', async () => {
     await add('first', one, ' --project 7 --use');
     await run(`warnings list --url ${other.url}`);
     await run('warnings list --profile first', { MILLRACE_URL: other.url });
@@ -103,7 +103,7 @@ describe('stored profiles', () => {
     expect(one.seen.map(({ key }) => key)).toEqual(['phx_first']);
   });
 
-  it('keys lie in a file of this user alone, and are never shown', async () => {
+  it('keys are stored in a file readable by this user only, and never shown', async () => {
     await add('first', one);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
     expect(statSync(join(dir, 'millrace')).mode & 0o077).toBe(0);
@@ -118,7 +118,7 @@ describe('stored profiles', () => {
     expect(statSync(file()).mode & 0o777).toBe(0o600);
   });
 
-  it('a key is taken from a file, too', async () => {
+  it('a key can be read from a file', async () => {
     const key = join(dir, 'key');
     writeFileSync(key, 'phx_filed\n');
     await done(`profiles add filed --url ${one.url} --api-key @${key} --use`);
@@ -129,30 +129,27 @@ describe('stored profiles', () => {
 
   it.each([
     [
-      'warnings list --profile nobody',
+      'warnings list --profile absent',
       5,
-      /expected a profile nobody, there are none yet: "millrace profiles add" makes one/,
+      /expected a profile absent, got none; create one with "millrace profiles add"/,
     ],
     ['profiles add bad --url ftp://x', 2, /--url: expected an address such as/],
     ['profiles add bad --url http://me:secret@here', 2, /expected an address without user and password/],
     ['profiles add a/b --url http://here', 2, /expected a name of letters, digits and \. _ -, got: a\/b/],
     ['profiles add a --url http://here --project x', 2, /--project: expected the number of a project/],
-    ['profiles use nobody', 5, /expected a profile nobody/],
-  ])('millrace %s is refused, and says what to do', async (line, code, sentence) => {
+    ['profiles use absent', 5, /expected a profile absent/],
+  ])('millrace %s is refused with advice', async (line, code, sentence) => {
     const finished = await run(line);
     expect(finished.stderr).toMatch(sentence);
     expect(finished.stderr).not.toContain('secret');
     expect(finished.code).toBe(code);
   });
 
-  it('a file that is none of ours is named, and a process without a home has no profiles', async () => {
+  it('a malformed file is named, and a process without a home has no profiles', async () => {
     await add('first', one);
     writeFileSync(file(), '{"profiles":{"x":{}}}');
     const { code, stderr } = await run('warnings list');
-    expect([code, stderr]).toEqual([
-      78,
-      expect.stringContaining(`expected ${file()} as "millrace profiles" writes it`),
-    ]);
+    expect([code, stderr]).toEqual([78, expect.stringContaining(`${file()} is malformed`)]);
     expect((await run('profiles list', { XDG_CONFIG_HOME: '' })).stdout).toContain('NAME');
     expect((await run('profiles add a --url http://here', { XDG_CONFIG_HOME: '' })).stderr).toContain('HOME');
   });
@@ -161,7 +158,7 @@ describe('stored profiles', () => {
 describe('one meaning for each option', () => {
   const event = '{"event":"a","distinct_id":"b"}\n';
 
-  it('--project-key is the key of a project, and --api-key still takes it, saying so once', async () => {
+  it('--project-key is the key of a project, and --api-key still accepts it with one note', async () => {
     const now = await done(`send - --url ${one.url} --project-key phc_new --no-progress`, {}, event);
     expect(now.stderr).not.toContain('--project-key');
     const before = await done(`send - --url ${one.url} --api-key phc_old --no-progress`, {}, event);
@@ -169,7 +166,7 @@ describe('one meaning for each option', () => {
     expect(one.seen.map(({ key }) => key)).toEqual(['phc_new', 'phc_old']);
   });
 
-  it('a personal key is no key to send with', async () => {
+  it('a personal key cannot send events', async () => {
     const { code, stderr } = await run(`send - --url ${one.url} --api-key phx_mine`, {}, event);
     expect([code, stderr]).toEqual([2, expect.stringContaining('expected --project-key or MILLRACE_PROJECT_API_KEY')]);
   });

@@ -76,7 +76,7 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 const badOnes = (count: number): number[] => upTo(count).filter((n) => n % 10 === 3);
 
 describe('every event is delivered, and the totals are exact', () => {
-  it('a service that takes everything gets everything once, in order', async () => {
+  it('a service that accepts everything receives everything once, in order', async () => {
     const { totals, kept, error } = await run(175, () => 'keep');
     expect(error).toBeUndefined();
     expect(numbers(kept)).toEqual(upTo(175));
@@ -91,7 +91,7 @@ describe('every event is delivered, and the totals are exact', () => {
       (_batch, attempt) => (attempt % 2 === 0 ? 'keep' : { status: 429, headers: { 'retry-after': '0' } }),
     ],
     ['a connection reset', (_batch, attempt) => (attempt % 2 === 0 ? 'keep' : 'reset')],
-  ])('%s is tried again', async (_name, behave) => {
+  ])('%s is retried', async (_name, behave) => {
     const { totals, kept, error } = await run(120, behave);
     expect(error).toBeUndefined();
     expect(numbers(kept)).toEqual(upTo(120));
@@ -99,7 +99,7 @@ describe('every event is delivered, and the totals are exact', () => {
     expect(totals.retries).toBe(totals.requests - 3);
   });
 
-  it('a lost answer sends the same uuids again', async () => {
+  it('a lost response sends the same uuids again', async () => {
     // Kept, but the answer never arrives.
     const { totals, kept } = await run(20, (_batch, attempt) => (attempt === 1 ? { status: 502, keep: true } : 'keep'));
     const uuids = kept.map((event) => (event as { uuid: string }).uuid);
@@ -108,7 +108,7 @@ describe('every event is delivered, and the totals are exact', () => {
     expect(totals).toMatchObject({ accepted: 20 });
   });
 
-  it('waits as long as Retry-After says', async () => {
+  it('waits as long as Retry-After requires', async () => {
     const startedAt = Date.now();
     const { totals } = await run(5, (_batch, attempt) =>
       attempt === 1 ? { status: 429, headers: { 'retry-after': '1' } } : 'keep',
@@ -117,7 +117,7 @@ describe('every event is delivered, and the totals are exact', () => {
     expect(totals.accepted).toBe(5);
   });
 
-  it('413 halves until it fits; an event that alone is too large is rejected', async () => {
+  it('413 halves the batch until it fits; an event too large on its own is rejected', async () => {
     const { totals, kept, lost } = await run(100, ({ batch }) => {
       if (batch.length > 10) return { status: 413 };
       const holdsIt = batch.some((event) => (event['properties'] as { n: number }).n === 42);
@@ -160,7 +160,7 @@ describe('every event is delivered, and the totals are exact', () => {
     expect(totals.reasons).toEqual(new Map([['missing_distinct_id', 3]]));
   });
 
-  it('a service that refuses a whole batch for one bad event still gets all the good ones', async () => {
+  it('a service that refuses a whole batch for one bad event still receives all valid ones', async () => {
     const { totals, kept } = await run(100, ({ batch }) =>
       batch.some((event) => (event['properties'] as { bad: boolean }).bad)
         ? { status: 400, body: { detail: 'bad' } }
@@ -171,13 +171,13 @@ describe('every event is delivered, and the totals are exact', () => {
   });
 });
 
-describe('when the command has to stop', () => {
+describe('when the command must stop', () => {
   it.each<[number, string]>([
     [401, 'auth'],
     [403, 'auth'],
     [404, 'notFound'],
     [302, 'failed'],
-  ])('status %i ends it at once', async (status, reason) => {
+  ])('status %i ends it immediately', async (status, reason) => {
     const { totals, error } = await run(10, () => ({ status, body: { detail: 'no such project key' } }));
     expect(error).toMatchObject({ reason });
     expect(totals).toMatchObject({ requests: 1, accepted: 0, unsent: 10 });
@@ -187,20 +187,20 @@ describe('when the command has to stop', () => {
     ['503', () => ({ status: 503 }), 'unreachable'],
     ['429', () => ({ status: 429 }), 'rateLimited'],
     ['resets', () => 'reset', 'unreachable'],
-  ])('only %s: gives up after the attempts asked for', async (_name, behave, reason) => {
+  ])('only %s: fails after the given attempts', async (_name, behave, reason) => {
     const { totals, error } = await run(10, behave, { retriesMax: 2 });
     expect(error).toMatchObject({ reason });
     expect(totals).toMatchObject({ requests: 3, retries: 2, accepted: 0, unsent: 10 });
   });
 
-  it('a service that refuses everything for a reason of its own is not asked for every event', async () => {
+  it('a service that refuses everything is not sent every event one by one', async () => {
     const { totals, error } = await run(5000, () => ({ status: 400, body: { detail: 'closed' } }), {}, 1000);
     expect(error).toMatchObject({ message: expect.stringContaining('closed') as string });
     expect(totals.requests).toBeLessThan(300);
     expect(totals.rejected + totals.unsent).toBe(totals.read);
   });
 
-  it('in the middle of a wait, what was answered for stays counted', async () => {
+  it('during a wait, acknowledged events stay counted', async () => {
     const controller = new AbortController();
     const behave: Behaviour = (_batch, attempt) => {
       if (attempt < 3) return 'keep';

@@ -19,7 +19,7 @@ async function read(text: string, size = 1000): Promise<{ texts: string[]; place
   return { texts: found.map((each) => each.text), places: found.map((each) => each.place), histories };
 }
 
-describe('a file is cut into records', () => {
+describe('a file is split into records', () => {
   it.each([
     ['nothing', '', []],
     ['white space', ' \n\t\n', []],
@@ -31,7 +31,7 @@ describe('a file is cut into records', () => {
     ['a first line cut after a comma', '{"a":1,\n{"a":2}', ['{"a":1,', '{"a":2}']],
     ['an array', '[{"a":1} , {"b":[1,{"c":"],"}]}]', ['{"a":1}', '{"b":[1,{"c":"],"}]}']],
     ['an empty array', ' [ ] ', []],
-    ['an array with an odd element', '[{"a":1},,3]', ['{"a":1}', '3']],
+    ['an array with an invalid element', '[{"a":1},,3]', ['{"a":1}', '3']],
     ['a batch object', '{"api_key":"x","batch":[{"a":1},{"a":2}],"sent_at":"y"}', ['{"a":1}', '{"a":2}']],
     ['a pretty batch object', '{\n  "batch": [\n {"a":1}\n, {"a":2}\n]\n}\n', ['{"a":1}', '{"a":2}']],
     [
@@ -55,12 +55,12 @@ describe('a file is cut into records', () => {
     ]);
   });
 
-  it('says where a record stood', async () => {
+  it('gives the position of a record', async () => {
     expect((await read('{"a":1}\n\n{"a":2}')).places).toEqual(['line 1', 'line 3']);
     expect((await read('[1,2]')).places).toEqual(['record 1', 'record 2']);
   });
 
-  it('hears of a batch object that calls itself history', async () => {
+  it('reports a batch object marked as historical', async () => {
     expect((await read('{"historical_migration": true,"batch":[]}')).histories).toBe(1);
     expect((await read('{"api_key":"x","batch":[]}')).histories).toBe(0);
   });
@@ -72,7 +72,7 @@ describe('a file is cut into records', () => {
     await expect(read(text)).rejects.toThrow(message);
   });
 
-  it('any list of objects comes out as it went in, whatever the form and the chunks', async () => {
+  it('any list of objects is read unchanged, whatever the form and the chunks', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1, maxLength: 6 }),

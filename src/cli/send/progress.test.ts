@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { alignColumns } from '../terminal.ts';
 import { progressText, newTotals, totalsLines } from './totals.ts';
 
-describe('how far a command has come', () => {
+describe('progress of a command', () => {
   it.each([
     [
       'half of a file',
@@ -28,8 +28,8 @@ describe('how far a command has come', () => {
   });
 });
 
-describe('totals for a person', () => {
-  it('leave out what did not happen and name the reasons, most frequent first', () => {
+describe('totals as text', () => {
+  it('omit zero counts and list the reasons, most frequent first', () => {
     const totals = {
       ...newTotals(),
       read: 10,

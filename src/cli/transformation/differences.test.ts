@@ -19,7 +19,7 @@ describe('an expected event', () => {
     ['with them', { properties: { ...properties, $plugins_succeeded: ['X (1)'] } }, after],
     ['at the same moment', { timestamp: '2026-11-20T01:00:00+01:00' }, after],
     ['that is dropped', null, null],
-  ])('is found %s', (_name, expected, event) => {
+  ])('matches %s', (_name, expected, event) => {
     expect(differences(expected, event)).toEqual([]);
   });
 
@@ -43,7 +43,7 @@ describe('an expected event', () => {
   it.each<[JsonValue, string]>([
     [{ event: 'seen', $set: {} }, 'take $set out'],
     ['seen', 'got: "seen"'],
-  ])('must be one: %j', (expected, message) => {
+  ])('must be an event: %j', (expected, message) => {
     expect(() => differences(expected, after)).toThrow(message);
   });
 });
