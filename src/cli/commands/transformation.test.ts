@@ -155,7 +155,7 @@ describe('millrace transformation test', () => {
     expect(good.stdout.match(/as expected/g)).toHaveLength(3);
     await writeFile(all, JSON.stringify([{ properties: { plan: 'a' } }, { event: 'e' }, { properties: {} }]));
     const bad = await run(`upper.js --event three.ndjson --expect ${all}`);
-    expect([bad.code, bad.stderr]).toEqual([1, 'error: 2 of 3 events did not come out as expected\n']);
+    expect([bad.code, bad.stderr]).toEqual([1, 'error: 2 of 3 events were not as expected\n']);
     expect(bad.stdout).toContain('~ /properties/plan: "A" → "a"');
     expect(bad.stdout).toContain('~ the event: null → {"event":"e"}');
   });
