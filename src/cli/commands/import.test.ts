@@ -23,7 +23,7 @@ describe.concurrent('millrace import', () => {
     await using made = await newImport();
     const report = join(made.dir, 'report.html');
     const first = await made.start(endpoint.url, ['--report', report]);
-    expect([first.code, first.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('begins')]);
+    expect([first.code, first.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('starts')]);
     expect(resultOf(first)).toMatchObject({
       state: 'completed',
       totals: { records: count, events: count, loaded: count, rejected: 0, duplicates: 0 },

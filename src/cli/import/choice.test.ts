@@ -38,7 +38,7 @@ describe.concurrent('choices of a command', () => {
     await using made = await newImport(lines);
     const file = join(made.dir, 'report.json');
     const done = await made.start(endpoint.url, [...args, '--report', file]);
-    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('begins')]);
+    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('starts')]);
     expect(expected.length).toBeGreaterThan(50);
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(expected);
     const report = JSON.parse(await readFile(file, 'utf8')) as ReportResult;

@@ -42,7 +42,7 @@ describe('the command line of an import', () => {
       await writeFile(join(folder, 'my old export.ndjson'), '');
       const asked = (...paths: readonly string[]) => requestOf('mixpanel', paths, given, folder).paths;
       expect(() => asked('my', 'old', 'export.ndjson')).toThrow(
-        "expected a file at my, found none: quote a path with spaces, 'my old export.ndjson'",
+        "my does not exist; quote a path with spaces: 'my old export.ndjson'",
       );
       expect(asked('my old export.ndjson')).toEqual([join(folder, 'my old export.ndjson')]);
       expect(asked('my', 'other.ndjson')).toHaveLength(2);
@@ -58,7 +58,7 @@ describe('the command line of an import', () => {
       ['a'],
       '--to-date: expected a time after',
     ],
-    ['an unknown option of the format', { formatOption: ['zone=UTC'] }, ['a'], 'no option zone'],
+    ['an unknown option of the format', { formatOption: ['zone=UTC'] }, ['a'], 'got zone'],
     ['names that are not there', { names: 'missing.json' }, ['a'], 'cannot read missing.json'],
     ['a key in the address', { to: 'http://me:pw@127.0.0.1' }, ['a'], 'without user and password'],
     ['a key that a printed command hides', { projectKey: 'phc_…' }, ['a'], 'replace it with the key'],

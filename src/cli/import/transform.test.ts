@@ -28,7 +28,7 @@ describe('code that changes what a command imports', () => {
     await writeFile(file, code);
     const report = join(made.dir, 'report.json');
     const done = await made.start(endpoint.url, ['--transform', file, '--report', report]);
-    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('begins')]);
+    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('starts')]);
     expect(numbersOf(endpoint.kept)).toHaveLength(200);
     expect(endpoint.kept.filter(({ event }) => !String(event).startsWith('Order '))).toEqual([]);
     const { balance, totals } = JSON.parse(await readFile(report, 'utf8')) as ReportResult;

@@ -69,7 +69,7 @@ describe('millrace import undo', () => {
     while ((await stateOf()) !== 'queued') await delay(10);
     await end(id);
     const { code, stdout } = await undone;
-    expect([code, stdout]).toEqual([0, expect.stringContaining(`run ${id} is taken back`)]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`run ${id} is undone`)]);
     const late = await run('undo', id, '--config', config, '--yes');
     expect([late.code, late.stderr]).toEqual([exitCodes.failed.code, expect.stringContaining('undone')]);
   });
@@ -77,7 +77,7 @@ describe('millrace import undo', () => {
   it('start --replace asks first, --dry-run does not, and both pass it to the server', async () => {
     const { config, id } = await completed();
     const asked = await run('start', '--config', config, '--replace', id);
-    expect([asked.code, asked.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining(`Take back what ${id}`)]);
+    expect([asked.code, asked.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining(`Undo ${id}`)]);
     const started = await run('start', '--config', config, '--replace', id, '--yes', '--json');
     const begun = JSON.parse(started.stdout) as { id: string; stages: number };
     expect(begun.stages).toBe(6);
