@@ -65,7 +65,6 @@ const pending: readonly string[] = [
   // Pages.
   'docs/guarantees.md',
   'docs/reference/',
-  'docs/tour.md',
 ];
 
 const isText = (path: string): boolean => /\.(ts|tsx|js|md|ya?ml)$/.test(path) && !path.endsWith('package-lock.json');
