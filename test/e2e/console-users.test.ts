@@ -46,7 +46,7 @@ describe.skipIf(!chromiumPath)('the users page', () => {
 
   it('the activity log shows who changed what, with filters in the URL and the item at that time', async () => {
     const { page } = under;
-    await under.open('activity?scope=User&activity=deactivated');
+    await under.open('activity?scope=User&activity=restored');
     await page.getByText('No matching changes').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await page.getByRole('combobox', { name: 'Any type' }).selectOption('Users');

@@ -90,7 +90,7 @@ function UnusualValues({ findings, configId }: UnusualValuesProps) {
       flush
     >
       <DataTable
-        label="Unusual values"
+        label="Unusual values found"
         columns={unusualColumns}
         rows={findings}
         rowId={({ of }) => of}

@@ -93,7 +93,7 @@ function Examples({ records }: { readonly records: readonly PreviewRecord[] }) {
       flush
     >
       <DataTable
-        label="Mapping"
+        label="Mapped fields"
         columns={columns}
         rows={fields}
         rowId={({ from, to }) => `${from ?? ''} > ${to ?? ''}`}
