@@ -22,7 +22,7 @@ describe('the same records under other names', () => {
     const refused = await made.start(endpoint.url, ['--names', names]);
     expect(refused.code).toBe(exitCodes.failed.code);
     expect(refused.stderr).toContain(`Run ${id} of`);
-    expect(refused.stderr).toContain('100 events of this run would be stored beside them');
+    expect(refused.stderr).toContain('100 events of this run would be stored in addition to them');
     expect(refused.stderr).toContain('--again');
     // What no service can take back is not offered.
     expect(refused.stderr).not.toContain('undo');

@@ -81,7 +81,7 @@ function judge(context: PreflightContext, sample: SourceSample): readonly Findin
     return [warning('records_unreadable', read, advice)];
   }
   if (events === 0) {
-    const read = `the first ${records} records are ${format}, and all of them are skipped on purpose`;
+    const read = `the first ${records} records are ${format}, and all of them are skipped`;
     return [warning('records_unreadable', read, `see whether ${words.formatOptions} and ${words.names} mean that`)];
   }
   return [fine(`the first ${records} records become ${events} events by the format ${format}`)];

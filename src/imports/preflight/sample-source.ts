@@ -210,7 +210,7 @@ function resultOf(read: RecordReader, line: string, slug: string): ReturnType<Re
     const of = incompleteLine(slug, line);
     if (of !== undefined) {
       return {
-        ...skipped('a line by which the source says that it ends early'),
+        ...skipped('a line in which the source reports that it ended early'),
         notes: [{ of, sample: line.slice(0, 60) }],
       };
     }

@@ -37,7 +37,7 @@ export interface AdviceWords {
   /** How it begins with what was corrected. */
   readonly startCorrected: string;
   /** How the run goes on although so many are rejected. */
-  readonly leaveOut: (share: number) => string;
+  readonly skipRejected: (share: number) => string;
   /** How the place of staged files is changed. */
   readonly staging: string;
   /** Chooses a rule for odd values. */
@@ -67,7 +67,7 @@ export const flagWords: AdviceWords = {
   undo: (run) => `"millrace import undo ${run}"`,
   compareAgain: 'give the command with --again, which compares once more',
   startCorrected: 'give the command',
-  leaveOut: (share) => `give the same command with --rejected-max ${share}`,
+  skipRejected: (share) => `give the same command with --rejected-max ${share}`,
   staging: '--state-dir',
   rule: (of, rule) => `--${of.replaceAll('_', '-')} ${rule}`,
   noPreflight: '--no-preflight',
@@ -95,7 +95,7 @@ export const fieldWords: AdviceWords = {
   undo: (run) => `POST …/runs/${run}/undo/`,
   compareAgain: 'verify the run again (POST …/verify/)',
   startCorrected: 'start a new run',
-  leaveOut: (share) => `resume this run with rejected_max ${share}`,
+  skipRejected: (share) => `resume this run with rejected_max ${share}`,
   staging: 'MILLRACE_IMPORT_STAGING',
   rule: (of, rule) => `${rule} (choose.${of})`,
   noPreflight: '"preflight": false',

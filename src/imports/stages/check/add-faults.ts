@@ -5,11 +5,14 @@ import type { RejectedRecord, Staging } from '../../staging.ts';
 import type { ErrorGroups } from './tally/error-groups.ts';
 
 const decompress = promisify(zstdDecompress);
-/** Files of rejected records that are read for their examples; the counts do not depend on them. */
+/** Maximum number of rejected-record files read for examples; counts do not depend on them. */
 const filesMax = 1000;
-const unknownFault = { code: 'unreadable_source', reason: 'a piece of the source that could not be read as a record' };
+const unknownFault = { code: 'unreadable_source', reason: 'part of the source could not be read as a record' };
 
-/** What the export could not stage and a line without a record holds the place of, by part and line. Few: each was megabytes long. */
+/**
+ * Rejected records whose place in the staged part is held by a line without a record, by part and line. There are few: each was
+ * megabytes long.
+ */
 export type HeldLines = ReadonlyMap<string, ReadonlyMap<number, RejectedRecord>>;
 
 export async function readHeldLines(staging: Staging, run: string): Promise<HeldLines> {
@@ -25,8 +28,8 @@ export async function readHeldLines(staging: Staging, run: string): Promise<Held
 }
 
 /**
- * Puts the pieces of the source that the export could not stage into the groups of errors; gives how many there are. Those
- * that a line holds the place of are counted with the lines.
+ * Adds the pieces of the source that the export could not stage to the error groups and returns their number. Those with a
+ * placeholder line are counted with the lines.
  */
 export async function addFaults(
   staging: Staging,
@@ -56,6 +59,6 @@ async function readRejected(staging: Staging, key: string): Promise<RejectedReco
   const chunks: Buffer[] = [];
   for await (const chunk of staging.read(key)) chunks.push(chunk);
   const lines = (await decompress(Buffer.concat(chunks))).toString().split('\n');
-  // What the export wrote.
+  // Written by the export.
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as RejectedRecord);
 }

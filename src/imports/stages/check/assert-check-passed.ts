@@ -7,13 +7,13 @@ import { integer } from '../../../base/integer-text.ts';
 import type { CheckProblemCode } from '../../../wire/contract/import-runs.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
-/** What of the options decides whether a load may begin. */
+/** Options that decide whether a load may begin. */
 export type LoadConditions = Pick<RunOptions, 'rejectedMax' | 'again' | 'replace' | 'target' | 'scheduled'> &
   Pick<RunTotals, 'replaced'>;
 
 /**
- * Lets the load begin, or throws RunFailedError with a sentence that says how to go on. Judges the figures anew: a run
- * that is resumed with a higher `rejectedMax`, or after an earlier run of the same records was undone, passes with it.
+ * Throws RunFailedError with the next step unless the load may begin. Evaluates the figures again, so that a run resumed with a
+ * higher `rejectedMax`, or after an earlier run of the same records was undone, passes.
  */
 export async function assertCheckPassed(
   result: CheckResult,
@@ -21,55 +21,62 @@ export async function assertCheckPassed(
   { undone, words }: { readonly undone: EarlierRuns['undone']; readonly words?: AdviceWords | undefined },
 ): Promise<void> {
   const { totals, same_records: same = [] } = result;
-  const gone = await undone(same.map(({ run }) => run));
-  const problems = findProblems({ totals, same_records: same.filter(({ run }) => !gone.has(run)) }, options, words);
+  const undoneRuns = await undone(same.map(({ run }) => run));
+  const remaining = same.filter(({ run }) => !undoneRuns.has(run));
+  const problems = findProblems({ totals, same_records: remaining }, options, words);
   if (problems.length > 0) throw new RunFailedError(problems.map(({ sentence }) => sentence).join(' '));
 }
 
 export interface CheckProblem {
   readonly code: CheckProblemCode;
   readonly sentence: string;
-  /** The earlier run of the same records that it speaks of. */
+  /** The earlier run of the same records that it is about. */
   readonly run?: string;
 }
 
-/** Why the events must not be loaded; none: they may. */
+/** Returns the reasons why the events must not be loaded; empty if they may. */
 export function findProblems(
   { totals, same_records: same = [] }: Pick<CheckResult, 'totals' | 'same_records'>,
   conditions: LoadConditions,
   words: AdviceWords = fieldWords,
 ): CheckProblem[] {
   const isEmpty = totals.events - (totals.rejected_events ?? 0) === 0;
-  // Nothing that is rejected, and nothing new: so it is with most runs of a source that rests.
+  // Nothing rejected and nothing new is normal for a scheduled run.
   if (isEmpty && conditions.scheduled === true && totals.rejected === 0) return [];
   if (isEmpty) return [{ code: 'no_events', sentence: noEvents(totals, words) }];
   const share = rejectedShare(totals);
   const { rejectedMax } = conditions;
-  const beside = storedBeside(same, conditions);
+  const storedBefore = findStoredBefore(same, conditions);
   const problem = (code: CheckProblemCode) => (sentence: string) => ({ code, sentence });
   const tooMany = share > rejectedMax ? [tooManyRejected(totals, { share, rejectedMax }, words)] : [];
   return [
     ...tooMany.map(problem('too_many_rejected')),
     ...unclearReplace(same, conditions, words).map(problem('unclear_replace')),
-    ...(beside === undefined
+    ...(storedBefore === undefined
       ? []
-      : [{ code: 'stored_before', sentence: storedAgain(beside, conditions.target, words), run: beside.run } as const]),
+      : [
+          {
+            code: 'stored_before',
+            sentence: storedBeforeSentence(storedBefore, conditions.target, words),
+            run: storedBefore.run,
+          } as const,
+        ]),
   ];
 }
 
-/** Runs that are to be replaced, by what was said and what the check found. */
+/** Returns the runs to replace, from the options and the findings of the check. */
 export function runsToReplace({ replace, replaced }: LoadConditions, same: readonly SameRecords[]): readonly string[] {
   if (replaced !== undefined) return Object.keys(replaced);
   return replace === true ? same.map(({ run }) => run) : (replace ?? []);
 }
 
-function storedBeside(same: readonly SameRecords[], conditions: LoadConditions): SameRecords | undefined {
+function findStoredBefore(same: readonly SameRecords[], conditions: LoadConditions): SameRecords | undefined {
   if (conditions.again === true) return undefined;
   const replaced = runsToReplace(conditions, same);
   return same.find(({ run, again }) => again > 0 && !replaced.includes(run));
 }
 
-/** Which run is meant has to be clear before it is taken back. */
+/** The run to replace must be clear before it is undone. */
 function unclearReplace(
   same: readonly SameRecords[],
   { replace, replaced }: LoadConditions,
@@ -77,54 +84,57 @@ function unclearReplace(
 ): readonly string[] {
   if (replace === undefined || replaced !== undefined) return [];
   const removed = same.find(({ run, removed: isRemoved }) => isRemoved && (replace === true || replace.includes(run)));
-  if (removed !== undefined) return [`${removedSentence(removed)} To load these beside them, ${words.again}.`];
+  if (removed !== undefined) return [`${removedSentence(removed)} To load these in addition, ${words.again}.`];
   if (replace !== true || same.length === 1) return [];
   if (same.length === 0) {
     const how = words.replace === undefined ? '' : ` If you know the run, ${words.replace(['ID of the run'])}.`;
-    return [`No earlier run made other events of these records, so it is not clear what to replace.${how}`];
+    return [`No earlier run converted these records differently, so there is nothing to replace.${how}`];
   }
   const ids = same.map(({ run }) => run);
   const how = words.replace === undefined ? '' : ` To replace all of them, ${words.replace(ids)}.`;
   return [
-    `${same.length} earlier runs made other events of these records (${ids.join(', ')}): say which to replace.${how}`,
+    `${same.length} earlier runs converted these records differently (${ids.join(', ')}): name the one to replace.${how}`,
   ];
 }
 
-/** What an earlier run made of the same records, with the numbers. */
+/** Describes how an earlier run converted the same records, with numbers. */
 export function sameRecordsSentence({ run, created_at: at, records, loaded, again, removed }: SameRecords): string {
-  const made =
-    `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC has ${integer(records)} of the same records and loaded ${integer(loaded)} events, made of ` +
-    'them with other names, options, choices or code';
+  const earlier =
+    `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC read ${integer(records)} of the same records and loaded ${integer(loaded)} events, ` +
+    'converted with other names, options, choices or code';
   return again === 0
-    ? `${made}; the ids are the same, so what it loaded stays as it is, and this run does not change it.`
-    : `${made}; ${removed ? 'up to ' : ''}${integer(again)} events of this run would be stored beside them.`;
+    ? `${earlier}; the ids are the same, so the events it loaded stay unchanged.`
+    : `${earlier}; ${removed ? 'up to ' : ''}${integer(again)} events of this run would be stored in addition to them.`;
 }
 
 function removedSentence({ run, loaded }: SameRecords): string {
-  return `Run ${run} is removed, as old runs of schedules are: the ${integer(loaded)} events that it loaded cannot be taken back.`;
+  return `Run ${run} has been removed, like all old scheduled runs: the ${integer(loaded)} events it loaded cannot be undone.`;
 }
 
-function storedAgain(same: SameRecords, target: RunOptions['target'], words: AdviceWords): string {
-  return `${sameRecordsSentence(same)} ${takeBack(same, target, words)}To load these beside them, ${words.again}.`;
+function storedBeforeSentence(same: SameRecords, target: RunOptions['target'], words: AdviceWords): string {
+  return `${sameRecordsSentence(same)} ${undoAdvice(same, target, words)}To load these in addition, ${words.again}.`;
 }
 
-/** Empty where the earlier run cannot be taken back. */
-function takeBack({ run, removed, undoable }: SameRecords, { kind }: RunOptions['target'], words: AdviceWords): string {
+/** Empty if the earlier run cannot be undone. */
+function undoAdvice(
+  { run, removed, undoable }: SameRecords,
+  { kind }: RunOptions['target'],
+  words: AdviceWords,
+): string {
   if (removed === true || !(undoable ?? kind === 'project')) return '';
-  if (words.replace === undefined)
-    return `To load these in their place, give ${words.undo(run)}, then ${words.resume}. `;
-  return `To take back that one and load these in its place, ${words.replace([run])}; ${words.undo(run)} only takes it back. `;
+  if (words.replace === undefined) return `To replace them with these, run ${words.undo(run)}, then ${words.resume}. `;
+  return `To undo that run and load these instead, ${words.replace([run])}; ${words.undo(run)} only undoes it. `;
 }
 
 function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords): string {
-  const left = Object.entries(skipped).map(([reason, count]) => `, ${integer(count)} skipped on purpose (${reason})`);
+  const reasons = Object.entries(skipped).map(([reason, count]) => `, ${integer(count)} skipped (${reason})`);
   const found =
     records === 0
       ? 'no records at all'
-      : `${integer(records)} records, ${integer(rejected)} of them rejected${left.slice(0, 3).join('')}, and no event that can be stored`;
+      : `${integer(records)} records, ${integer(rejected)} of them rejected${reasons.slice(0, 3).join('')}, and no event that can be stored`;
   return (
-    `The check expected at least one event to load, and found ${found}. ` +
-    `See whether ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAgain}.`
+    `The check expected at least one event to load, but found ${found}. ` +
+    `Check that ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAgain}.`
   );
 }
 
@@ -133,14 +143,14 @@ function tooManyRejected(
   { share, rejectedMax }: { readonly share: number; readonly rejectedMax: number },
   words: AdviceWords,
 ): string {
-  // Rounded up, so that the number given is enough.
+  // Rounded up so that the suggested share is sufficient.
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   // A record may become several events.
   const what = rejected > records ? 'events of' : 'of';
   return (
     `${integer(rejected)} ${what} ${integer(records)} records were rejected by the check (${percent(share)}); ${words.rejectedMax} allows ` +
-    `${percent(rejectedMax)}. Read the rejected records: their reasons say what is wrong. Then correct ${words.formatOptions} ` +
-    `or ${words.names} and ${words.startCorrected}, or ${words.leaveOut(enough)} to leave them out.`
+    `${percent(rejectedMax)}. See the reasons of the rejected records. Then correct ${words.formatOptions} ` +
+    `or ${words.names} and ${words.startCorrected}, or ${words.skipRejected(enough)} to load the rest without them.`
   );
 }
 

@@ -12,11 +12,11 @@ import type { TargetReader } from '../../target.ts';
 import type { OpenRunTransform } from './segment/run-transform.ts';
 
 export interface CheckLimits {
-  /** Of records before compression, for which it is worth it to start a thread. */
+  /** Uncompressed bytes of records that are worth a thread. */
   readonly threadBytesMin: number;
-  /** Time between two reports of how far a segment is. */
+  /** Interval between progress reports of a segment. */
   readonly progressMs: number;
-  /** Rows that are inserted at once of those that are made last. */
+  /** Batch size of inserting deferred rows. */
   readonly deferredRows: number;
 }
 
@@ -26,39 +26,38 @@ export interface CheckDeps {
   readonly staging: Staging;
   /** Where the table of the run is. */
   readonly runStore: RunStore;
-  /** Resolves when there is room for more rows. Default: there is. */
+  /** Resolves when the store has room for more rows. By default there always is. */
   readonly waitForRoom?: () => Promise<void>;
-  /** The target's project; undefined: it cannot be asked. */
+  /** The target's project; `undefined` if it cannot be queried. */
   readonly project?: { knownEvents(): Promise<ReadonlySet<string>> } | undefined;
-  /** Reads back what the target has stored; undefined: it cannot be read. */
+  /** Reads stored events back from the target; `undefined` if they cannot be read. */
   readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
-  /** Opens a table to join; left out: none can be. */
+  /** Opens a table to join; `undefined` if joins are not available here. */
   readonly openTable?: TableDeps['openTable'];
-  /** Finds the code that a run names; left out: there is none. Throws RunFailedError. */
+  /** Finds the transform of a run; `undefined` if there are no transforms here. Throws RunFailedError. */
   readonly openTransform?: OpenRunTransform | undefined;
-  /** Left out: there are none to ask about. */
+  /** `undefined` if there are no earlier runs to compare with. */
   readonly earlier?: EarlierRuns | undefined;
   /** Resolves when no other run stores links or group events that this one may have; default: at once. */
   readonly waitToDecide?: (leased: LeasedRun) => Promise<void>;
-  /** What taking back these runs would do; left out: none can be taken back from here. */
+  /** Plans the undo of the runs to replace; `undefined` if none can be undone from here. */
   readonly planReplace?: ((runs: readonly string[]) => Promise<readonly RunToReplace[]>) | undefined;
-  /** Of JSON, one event: what the door takes. */
+  /** Maximum JSON size of one event that ingest accepts. */
   readonly eventBytesMax: number;
   readonly clock: Clock;
-  /** Segments that are checked side by side, each in a thread of its own from two on; default 1. */
+  /** Segments that are checked in parallel, from two on in separate threads. Default 1. */
   readonly threads?: number;
   readonly readSegment?: ReadSegment;
   /**
    * `import_rows_written`, `import_segment_checked`, `import_deferred_written`, `import_days_settled`, `import_check_written`.
    */
   readonly failpoint?: Failpoint;
-  /** How large pieces are. */
   readonly limits?: Partial<CheckLimits>;
-  /** How advice is given; default as in the API. */
+  /** Wording of advice; by default that of the API. */
   readonly words?: AdviceWords;
 }
 
-/** With every default. */
+/** CheckDeps with all defaults applied. */
 export type Ready = Required<
   Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'limits'>
 > & {
@@ -70,7 +69,6 @@ export type Ready = Required<
   readonly limits: CheckLimits;
 };
 
-/** With every default. */
 export function readyOf(deps: CheckDeps): Ready {
   return {
     ...deps,

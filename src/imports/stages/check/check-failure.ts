@@ -1,4 +1,4 @@
-/** Something failed that no record may make fail: at which record, and what the user can do. Trying again may help once, not twice. */
+/** A failure that no record should cause. Its message names the record and the next step. A second retry will not help. */
 export class CheckFailure extends Error {
   override name = 'CheckFailure';
 }
@@ -10,7 +10,7 @@ export function checkFailure(work: string, cause: unknown): CheckFailure {
   return new CheckFailure(`${work} failed: ${message}`, { cause });
 }
 
-/** Counts that have to agree and do not: nothing of the run can be trusted. */
+/** Reports counts that should agree but do not: no result of the run can be trusted. */
 export function countsDiffer(place: string, differences: readonly string[]): CheckFailure {
   return new CheckFailure(`expected the two counts of ${place} to agree, got ${differences.join('; ')}`);
 }

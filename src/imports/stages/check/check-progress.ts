@@ -2,11 +2,11 @@ import type { Clock } from '../../../base/clock.ts';
 import type { LeasedRun, Segment } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 
-/** Shows how far the check is. Records are counted while they are converted, bytes again while days are made. */
+/** Reports the progress of the check. Records are counted while they are converted. */
 export interface CheckProgress {
-  /** So many lines of a segment are read. Fewer than before, because it is checked again, change nothing. */
+  /** Records the number of lines read in a segment. Lower numbers, from a segment that is checked again, are ignored. */
   within(segment: CountedSegment, lines: number): void;
-  /** A segment is done, now or before an interruption. */
+  /** Records that a segment is done, now or before an interruption. */
   segment(segment: CountedSegment): void;
   part(): void;
   day(): void;
@@ -79,7 +79,7 @@ interface Counted {
   readonly bytes: number;
 }
 
-/** Never more than the segment counts when it is done, so that what is shown only grows. */
+/** Never exceeds the counts of the finished segment, so that reported progress only grows. */
 function countedOf({ records, continued = 0, rawBytes }: CountedSegment, lines: number): Counted {
   const share = records === 0 ? 1 : Math.min(1, lines / records);
   return { done: Math.min(lines, records - continued), bytes: Math.floor(rawBytes * share) };

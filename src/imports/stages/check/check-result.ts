@@ -25,31 +25,31 @@ export interface Checked {
   readonly sum: Sum;
   readonly days: readonly StoredDay[];
   readonly devices: SharedDevices;
-  /** Pieces of the source that could not be staged as records; their groups are in `sum` already. */
+  /** Pieces of the source that could not be staged as records; `sum` already contains their groups. */
   readonly faults: number;
-  /** Events that are there on another day as well. */
+  /** Events that also exist on another day. */
   readonly repeated: number;
-  /** Duplicates with other properties or another time than the event that is loaded. */
+  /** Duplicates whose properties or time differ from those of the loaded event. */
   readonly changed: number;
   readonly options: LoadConditions & Pick<RunOptions, 'choice' | 'format' | 'formatOptions'>;
-  /** Of the joins of the choice, in their order. */
+  /** Tables of the joins, in their order. */
   readonly tables: readonly Omit<JoinTable, 'rows'>[];
   readonly words: AdviceWords;
-  /** Of the format. */
+  /** Time fields of the format. */
   readonly times: RecordTimes | undefined;
   readonly sameRecords: readonly SameRecords[];
-  /** Runs that are taken back before this one loads. */
+  /** Runs that are undone before this one loads. */
   readonly replaces: readonly RunToReplace[];
   /** Runs that this one replaces and that were undone before this check. */
   readonly afterReplacing: readonly string[] | undefined;
   readonly leftOut: readonly LeftOutFile[];
-  /** Undefined: nobody can tell. */
+  /** `undefined` if the target cannot be queried. */
   readonly knownEvents: ReadonlySet<string> | undefined;
 }
 
 const busiestShown = 20;
 const sharedShown = 100;
-/** Share of the events from which on an id stands out, and how many events there have to be. */
+/** Share of events above which a distinct_id is reported, and the minimum number of events for that. */
 const busyShare = 0.5;
 const busyEventsMin = 100;
 
@@ -127,7 +127,7 @@ function timesOf({ byName }: Sum): { first: string | null; last: string | null }
   return byName.size === 0 ? { first: null, last: null } : { first: isoOfMicros(first), last: isoOfMicros(last) };
 }
 
-/** With the counts of what will be loaded; most frequent first. */
+/** Summarizes events with the counts that will be loaded; most frequent first. */
 function summaries(
   { byName }: Sum,
   days: readonly StoredDay[],
@@ -148,7 +148,7 @@ function summaries(
   });
 }
 
-/** What a problem says is no warning, too. */
+/** Omits what a problem already reports. */
 function warningsOf(checked: Checked, problems: readonly CheckProblem[]): string[] {
   const { sum, repeated, changed, devices } = checked;
   const { events, inFuture } = sum.counts;
@@ -161,10 +161,7 @@ function warningsOf(checked: Checked, problems: readonly CheckProblem[]): string
     [repeated > 0, () => repeatedSentence(repeated)],
     [changed > 0, () => changedSentence(changed)],
     [checked.leftOut.length > 0, () => leftOutSentence(checked.leftOut)],
-    [
-      inFuture > 0,
-      () => `${integer(inFuture)} events lie in the future, by less than a day; see whether the time zone is right.`,
-    ],
+    [inFuture > 0, () => `${integer(inFuture)} events are less than a day in the future; check the time zone.`],
     ...unusualOf(checked).map(({ detail }) => [true, () => detail] as const),
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices, checked.options.choice?.identity)],
@@ -174,24 +171,24 @@ function warningsOf(checked: Checked, problems: readonly CheckProblem[]): string
     ...joinSentences(checked),
     [links > 0, () => linksSentence(links)],
   ];
-  // A table that is joined twice is one table.
+  // A table may be joined twice.
   return [...new Set(sentences.filter(([holds]) => holds).map(([, sentence]) => sentence()))];
 }
 
-/** Earlier runs that stay, and that no problem speaks of. */
+/** Returns earlier runs that stay and that no problem mentions. */
 function remaining({ sameRecords, replaces }: Checked, problems: readonly CheckProblem[]): readonly SameRecords[] {
-  const said = new Set([...replaces, ...problems].map(({ run }) => run));
-  return sameRecords.filter(({ run }) => !said.has(run));
+  const mentioned = new Set([...replaces, ...problems].map(({ run }) => run));
+  return sameRecords.filter(({ run }) => !mentioned.has(run));
 }
 
 function replaceSentence({ run, plan }: RunToReplace): string {
   return (
-    `Run ${run} is taken back before this one loads: ${integer(plan.events)} events of ${integer(plan.distinct_ids)} ids.` +
+    `Run ${run} is undone before this one loads: ${integer(plan.events)} events of ${integer(plan.distinct_ids)} ids.` +
     plan.exceptions.map((sentence) => ` ${sentence}`).join('')
   );
 }
 
-/** Why records of a file that was not staged count as skipped. */
+/** Reason for skipping the records of a file that was not staged. */
 const inForeignFile = 'in a file without records of this format';
 const filesShown = 5;
 
@@ -200,12 +197,12 @@ function leftOutSentence(files: readonly LeftOutFile[]): string {
     return `${file} – ${reason}${records === 0 ? '' : ` (${integer(records)} objects, counted as skipped)`}`;
   });
   const more = files.length > filesShown ? `, and ${files.length - filesShown} more` : '';
-  return `Left out: ${shown.join(', ')}${more}.`;
+  return `Files not imported: ${shown.join(', ')}${more}.`;
 }
 
 function repeatedSentence(count: number): string {
   return (
-    `About ${integer(count)} events are there on several days with the same uuid, name and distinct_id; ` +
+    `About ${integer(count)} events occur on several days with the same uuid, name and distinct_id; ` +
     'all of them will be stored.'
   );
 }
@@ -213,16 +210,16 @@ function repeatedSentence(count: number): string {
 function changedSentence(count: number): string {
   const [are, their, events] = count === 1 ? ['is', 'its', 'event'] : ['are', 'their', 'events'];
   return (
-    `${count} duplicate ${events} ${are} not equal to the first event of ${their} uuid, name and distinct_id: properties or times ` +
+    `${count} duplicate ${events} ${are} not identical to the first event with ${their} uuid, name and distinct_id: properties or times ` +
     'differ. The earliest one is loaded.'
   );
 }
 
 const sharedOutcomes = {
-  first_user: 'each stays with its first user, and later users stay persons of their own.',
-  merge: 'users of such a device become one person, unless they are known already.',
-  never_merge: 'they stay apart, as every id does.',
-  device_only: 'events belong to the device, whichever user it had.',
+  first_user: 'each stays with its first user, and later users stay separate persons.',
+  merge: 'users of such a device become one person, unless they are already identified.',
+  never_merge: 'they stay separate, like all ids.',
+  device_only: 'events belong to the device, regardless of its user.',
 } as const;
 
 function sharedSentence(
@@ -242,8 +239,8 @@ function unmappedSentence(names: readonly string[]): string {
   const more = names.length > namesShown ? `, and ${integer(names.length - namesShown)} more` : '';
   const shown = names.slice(0, namesShown).map((name) => JSON.stringify(name.slice(0, 60)));
   return (
-    `${integer(names.length)} names look like the source's own and are not translated (${shown.join(', ')}${more}); add them to the ` +
-    'table of names where they have a counterpart.'
+    `${integer(names.length)} names that look specific to the source are not translated (${shown.join(', ')}${more}); add those with a ` +
+    'counterpart to the table of names.'
   );
 }
 
@@ -256,12 +253,12 @@ function joinSentences({ options, tables }: Checked): readonly Sentence[] {
       [
         !isMatched,
         () =>
-          `No event has a row in ${table}: none has a "${on}" that is in the column "${column}"; see whether these are the right ones.`,
+          `No event matches a row of ${table}: no "${on}" occurs in the column "${column}"; check that these are the right ones.`,
       ],
       [
         repeated > 0,
         () =>
-          `${integer(repeated)} rows of ${table} have a "${column}" that a row before them has; the first of each counts.`,
+          `${integer(repeated)} rows of ${table} repeat the "${column}" of an earlier row; the first of each is used.`,
       ],
     ];
   });
@@ -269,8 +266,8 @@ function joinSentences({ options, tables }: Checked): readonly Sentence[] {
 
 function linksSentence(count: number): string {
   return (
-    `${integer(count)} links between ids ($identify, $create_alias, $groupidentify) are not in the list of events and are removed: ` +
-    'ids that they tie together stay persons of their own. Add their names to the list to keep them.'
+    `${integer(count)} links between ids ($identify, $create_alias, $groupidentify) are removed because the list of events does not include them: ` +
+    'the ids they link stay separate persons. Add their names to the list to keep them.'
   );
 }
 
@@ -278,22 +275,22 @@ function busySentence(busiest: readonly [string, number] | undefined, events: nu
   const [id, count] = busiest ?? ['', 0];
   return (
     `The distinct_id ${JSON.stringify(id.slice(0, 60))} has at least ${integer(count)} of ${integer(events)} events; ` +
-    'an id that stands out is often a default value and makes one person of many.'
+    'such an id is often a default value that merges many users into one person.'
   );
 }
 
-/** Events of a day that are to be loaded, by name. */
+/** Returns the events of a day that will be loaded, by name. */
 function expectedOf({ expected }: Pick<StoredDay, 'expected'>): [name: string, count: number][] {
   if (expected === '') return [];
-  // What settleDays wrote.
+  // Written by settleDays.
   const byName = JSON.parse(expected) as Readonly<Record<string, { readonly count: number }>>;
   return Object.entries(byName).map(([name, { count }]) => [name, count]);
 }
 
-/** Projects of Mixpanel made before that day have a zone of their own, which the records do not say. */
+/** Mixpanel projects created before that day have their own time zone, which the records do not contain. */
 const mixpanelUtcFrom = '2023-01-01';
 
-/** What readers have noted, and what the days of all records say. */
+/** Combines the notes of readers with what the days of all records show. */
 function resultNotes({
   sum,
   days,

@@ -30,10 +30,9 @@ import { noStoredEvents, readStoredEvents, type StoredEvents } from './links/sto
 import { readyOf, type CheckDeps, type Ready } from './check-deps.ts';
 
 /**
- * The stage `check`: staged records become events, which are judged as the door does, written into the table of the run, and counted
- * there by day, without their duplicates. Sends nothing. Always ends with a result in staging; whether its verdict lets the load
- * begin is the load's question (assertCheckPassed). Throws RunFailedError when format, options or staged files are not
- * what they have to be.
+ * Creates the stage `check`: converts staged records to events, validates them as ingest does, writes them into the table of the run and
+ * counts them there by day without duplicates. Sends nothing. Always writes a result to staging; the load decides by its verdict
+ * (assertCheckPassed). Throws RunFailedError if format, options or staged files are invalid.
  */
 export function createCheckStage(deps: CheckDeps): RunStage {
   const ready = readyOf(deps);
@@ -41,7 +40,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const { format } = openReader(leased.run);
     if (await isDone(ready, leased)) return;
     const texts = await readTables(ready, leased);
-    // Their rows are in the threads.
+    // The threads have the rows.
     const tables = texts.map(tableOf).map(({ column, repeated }) => ({ column, repeated, isMatched: false }));
     const transform = await runTransform(ready, leased.run);
     const { run } = leased;
@@ -97,7 +96,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
   };
 }
 
-/** As many as are asked for, worth their start, and no more than have room for the tables. */
+/** Opens the requested number of threads, limited by the size of the run and the memory for tables. */
 function openWorkers(
   { deps, leased: { run, signal }, parts, wantsFacts }: Checking,
   { tables, transform }: Pick<WorkersOptions, 'tables' | 'transform'>,
@@ -106,11 +105,11 @@ function openWorkers(
   const { format, formatOptions, names, choice } = run.options;
   const options = { format, formatOptions, ...(names !== undefined && { names }), ...(choice && { choice }) };
   const { threadBytesMin, progressMs } = limits;
-  const worth = Math.ceil(sizeOf(parts).bytes / threadBytesMin);
-  const room = Math.floor(tablesBytesMax / tables.reduce((sum, { text }) => sum + text.length, 1));
+  const bySize = Math.ceil(sizeOf(parts).bytes / threadBytesMin);
+  const byMemory = Math.floor(tablesBytesMax / tables.reduce((sum, { text }) => sum + text.length, 1));
   const { id: runId, projectId, createdAt } = run;
   const setup = { runId, projectId, wantsFacts, reader: { options, createdAt }, eventBytesMax, progressMs };
-  return openCheckWorkers({ setup, tables, transform, signal }, Math.max(1, Math.min(threads, worth, room)));
+  return openCheckWorkers({ setup, tables, transform, signal }, Math.max(1, Math.min(threads, bySize, byMemory)));
 }
 
 async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Promise<readonly StoredPart[]> {
@@ -121,7 +120,7 @@ async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Pr
   return await leased.parts();
 }
 
-/** What these have stored will be gone when this run loads. */
+/** Returns the runs whose events will be gone when this run loads. */
 async function replacedRuns(
   { earlier }: Ready,
   { run }: LeasedRun,
@@ -136,7 +135,7 @@ function alreadyReplaced({ totals: { replaced } }: Run): Pick<RunTotals, 'replac
   return replaced === undefined ? {} : { replaced };
 }
 
-/** A target that cannot be read leaves the run without: it is loaded all the same. */
+/** Reads events that the target already has. A target that cannot be read does not prevent the load. */
 async function storedEvents(
   { reader, clock }: Ready,
   leased: LeasedRun,
@@ -154,8 +153,8 @@ async function storedEvents(
 }
 
 /**
- * A result with everything checked: the run was interrupted between the stages. A result with something that is not: a
- * check anew, which begins by removing what the one before has left, the result last.
+ * Returns true if the check is complete: the run was interrupted between stages. A result with unchecked segments is left from an
+ * interrupted discard, which is completed here; the result is removed last.
  */
 async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boolean> {
   const { id } = leased.run;
@@ -179,13 +178,13 @@ async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boo
   return false;
 }
 
-/** Discards the result, so that the next check begins with the first record. Safe to repeat: the result goes last. */
+/** Discards the result, so that the next check begins with the first record. Safe to repeat: the result is removed last. */
 export async function discardCheck(staging: Staging, leased: LeasedRun): Promise<void> {
   await forget(staging, leased, await leased.parts());
   await staging.remove(stagingKeys.check(leased.run.id));
 }
 
-/** Forgets what was checked, and gives the rows back. */
+/** Discards the progress of the check and the table of the run. */
 async function startAgain(
   staging: Staging,
   leased: LeasedRun,
@@ -199,15 +198,15 @@ async function startAgain(
 async function forget(staging: Staging, leased: LeasedRun, parts: readonly StoredPart[]): Promise<void> {
   for (const part of parts) await leased.savePart(part.seq, { checked: 0, checkState: '' });
   await leased.resetDays('days');
-  for (const what of ['checked/', 'rejected/check-']) await staging.remove(`${leased.run.id}/${what}`);
+  for (const prefix of ['checked/', 'rejected/check-']) await staging.remove(`${leased.run.id}/${prefix}`);
 }
 
-/** They are not needed once the days and the result are on record. */
+/** Removes the files of checked segments, which are not needed once days and result are stored. */
 async function removeChecked(staging: Staging, run: string): Promise<void> {
   await staging.remove(`${run}/checked/`);
 }
 
-/** What the export and the table of the run counted, beside what the segments counted. */
+/** Compares what the export and the table of the run counted with what the segments counted. */
 function assertAgree({ counts }: Sum, parts: readonly StoredPart[], days: readonly StoredDay[]): void {
   const staged = sizeOf(parts).records;
   const merged = days.reduce((all, day) => all + day.events + day.duplicates, 0);
@@ -227,7 +226,7 @@ function sizeOf(parts: readonly StoredPart[]): { parts: number; records: number;
   return size;
 }
 
-/** What all segments found, added up in `sum`; returns what their rows add up to. */
+/** Adds the findings of all segments to `sum` and returns the sums of their rows. */
 async function readAll(
   staging: Staging,
   run: string,
@@ -246,7 +245,7 @@ async function readAll(
   return all;
 }
 
-/** Rows of the events of which the whole run, or the target, decides whether they are stored. */
+/** Inserts the rows of events whose storage depends on the whole run or on the target. */
 async function insertDeferred(
   { deps, leased, parts, links, rows, wantsFacts }: Checking & { readonly links: RepeatedLinks },
   stored: StoredEvents,

@@ -3,13 +3,12 @@ import type { Transform } from '../../transform.ts';
 import { openPlainMachine, type PlainMachine } from './fast/machine.ts';
 import { tableOf, type TableText } from './read-tables.ts';
 
-/** What a thread checks segments with, one after the other. */
+/** Tools of a thread that checks segments, one at a time. */
 export interface CheckTools {
-  /** Undefined: all records are read as objects. */
+  /** `undefined` if all records are read as objects. */
   readonly machine: PlainMachine | undefined;
-  /** Those of the choice's joins, in their order. */
+  /** Tables of the joins, in their order. */
   readonly tables: readonly JoinTable[];
-  /** Undefined: the run has none. */
   readonly transform: Transform | undefined;
 }
 

@@ -11,17 +11,17 @@ export interface OpenedReader {
   readonly format: Format;
   readonly names: NameTable;
   readonly read: RecordReader;
-  /** Those that were made so far. */
+  /** Links created up to now. */
   readonly links: Pick<Links, 'has'>;
 }
 
-/** What of a run decides how its records are read; structured clone. */
+/** The options of a run that decide how its records are read; structured clone. */
 export interface ReaderOptions {
   readonly options: Pick<Run['options'], 'format' | 'formatOptions' | 'names' | 'choice'>;
   readonly createdAt: number;
 }
 
-/** A new reader by the options of the run. Throws RunFailedError. */
+/** Opens a reader for the options of the run. Throws RunFailedError. */
 export function openReader(
   run: ReaderOptions,
   tables: readonly JoinTable[] = [],
@@ -31,7 +31,7 @@ export function openReader(
   const format = findFormat(slug);
   if (format === undefined) {
     const known = formats.map((each) => each.slug).join(', ');
-    throw new RunFailedError(`expected a format that is known (${known}), got: ${slug}; name one of them`, {
+    throw new RunFailedError(`expected one of the formats ${known}, got: ${slug}`, {
       advice: 'startAgain',
     });
   }

@@ -10,12 +10,12 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
-/** All tables are in the memory of each thread while the records are checked. */
+/** Each thread keeps all tables in memory during the check. */
 export const tablesBytesMax = 256 << 20;
 
 export interface TableDeps {
   readonly staging: Staging;
-  /** A file, a directory or a pattern, as the source `files` takes it; undefined: nobody can open one here. */
+  /** Opens a file, directory or pattern like the source `files`; `undefined` if tables are not available here. */
   readonly openTable?: ((path: string) => Promise<Source>) | undefined;
 }
 
@@ -27,8 +27,8 @@ export interface TableText {
 }
 
 /**
- * The tables that a run joins. Each is staged at its first reading: a check that goes on later has the rows that it began with.
- * Throws RunFailedError.
+ * Reads the tables that a run joins. Each is staged when first read, so that a resumed check uses the same rows. Throws
+ * RunFailedError.
  */
 export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<TableText[]> {
   const tables: TableText[] = [];
@@ -41,7 +41,7 @@ export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<Ta
     bytes += text.length;
     if (bytes > tablesBytesMax) {
       throw new RunFailedError(
-        `expected tables to join of at most ${tablesBytesMax >> 20} MiB as JSON lines, got more with ${join.table}; leave out rows ` +
+        `expected tables to join of at most ${tablesBytesMax >> 20} MiB as JSON lines, got more with ${join.table}; remove rows ` +
           'or columns',
         { advice: 'startAgain' },
       );
@@ -51,7 +51,7 @@ export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<Ta
   return tables;
 }
 
-/** The tables without a run: read where they are, and kept nowhere. Throws RunFailedError, SourceError, SourceWaitError. */
+/** Reads tables without a run, straight from their source. Throws RunFailedError, SourceError, SourceWaitError. */
 export async function readTablesNow(
   joins: readonly Join[],
   openTable: (path: string) => Promise<Source>,
@@ -109,7 +109,7 @@ async function readTable(staging: Staging, key: string): Promise<Buffer> {
   return packed.length === 0 ? packed : await decompress(packed, { maxOutputLength: tablesBytesMax + 1 });
 }
 
-/** Throws RunFailedError, when there is no row that could be found. */
+/** Throws RunFailedError if no row has a key. */
 export function tableOf({ text, join }: TableText): JoinTable {
   const { table, on, columns } = join;
   const lines = Buffer.from(text.buffer, text.byteOffset, text.length).toString().split('\n');
@@ -133,18 +133,18 @@ export function tableOf({ text, join }: TableText): JoinTable {
   }
   if (rows.size > 0) return { rows, column, repeated, isMatched: false };
   throw new RunFailedError(
-    `expected rows with a value in the column "${column}" of ${table}, got ${count} rows without one; name the column ` +
-      'of the key',
+    `expected rows with a value in the column "${column}" of ${table}, got ${count} rows without one; specify the key ` +
+      'column',
     { advice: 'startAgain' },
   );
 }
 
-/** Of the first row: rows of a CSV have their columns in the order of its header. */
+/** Returns the first column of the first row: rows of a CSV have their columns in the order of its header. */
 function firstColumn(lines: readonly string[], { table, on }: Join): string {
   const line = lines.find((each) => each.trim() !== '');
   const [column] = Object.keys((line === undefined ? undefined : objectIn(line)) ?? {});
   if (column !== undefined) return column;
-  throw new RunFailedError(`expected rows in ${table}, to find them by "${on}", got none; leave it out`, {
+  throw new RunFailedError(`expected rows in ${table}, to join them by "${on}", got none; remove the join`, {
     advice: 'startAgain',
   });
 }

@@ -2,11 +2,11 @@ import type { RejectedRecord } from '../../staging.ts';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { compacted } from '../../../base/free-memory.ts';
 
-/** Rejected records on their way to a file: compressed as they come, so that a segment of nothing else stays small. */
+/** Collects rejected records, compressed as they arrive, so that a segment of nothing else stays small. */
 export interface RejectedFile {
   add(record: RejectedRecord): void;
   readonly count: number;
-  /** Frames of zstd that make one file of lines. */
+  /** Returns zstd frames that form one file of lines. */
   finish(): readonly Buffer[];
 }
 
@@ -41,14 +41,14 @@ export function createRejectedFile(): RejectedFile {
   };
 }
 
-/** One frame of zstd, in memory of its own. */
+/** Compresses into one zstd frame in separate memory. */
 function compress(raw: Buffer, compressionLevel: number): Buffer {
-  // With a checksum: a damaged file must not be taken for a good one.
+  // The checksum reveals damaged files.
   const params = { [constants.ZSTD_c_compressionLevel]: compressionLevel, [constants.ZSTD_c_checksumFlag]: 1 };
   return compacted(zstdCompressSync(raw, { chunkSize: boundOf(raw.length), params }));
 }
 
-/** Room for what does not compress, so that zlib writes it in one piece. */
+/** Returns room for incompressible input, so that zlib writes it in one piece. */
 function boundOf(bytes: number): number {
   return bytes + (bytes >> 7) + 1024;
 }

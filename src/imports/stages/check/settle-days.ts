@@ -13,34 +13,34 @@ import { RunFailedError, type LeasedRun } from '../../run/leased-run.ts';
 import type { RunRows } from './rows/run-rows.ts';
 import type { DaySum } from './rows/segment-rows.ts';
 
-/** Rows that one question is about, at most; more only of a single day. */
-const rowsAtOnce = 500_000;
-/** Events whose days are compared with each other: of more a share. */
+/** Maximum rows of one query; only a single day may have more. */
+const rowsPerQuery = 500_000;
+/** Events whose days are compared with each other; of more events a sample is compared. */
 const comparedMax = 2_000_000;
 
 export interface SettleDeps {
   readonly rows: RunRows;
   readonly failpoint: Failpoint;
-  /** Called when some days are on record. */
+  /** Called whenever days have been stored. */
   readonly onDays: () => void;
 }
 
-/** What was written. */
+/** What the check has written. */
 export interface WrittenRows {
   readonly sums: readonly DaySum[];
-  /** Events that the target has on another day, by the day that they would have here. */
+  /** Events that the target has on another day, by the day they would have here. */
   readonly elsewhere: ReadonlyMap<string, number>;
 }
 
-/** What equal uuids came with. */
+/** Events with equal uuids. */
 export interface Repetitions {
-  /** Events that are there on another day as well. */
+  /** Events that also exist on another day. */
   readonly repeated: number;
-  /** Duplicates with other properties or another time than the event that is loaded. */
+  /** Duplicates whose properties or time differ from those of the loaded event. */
   readonly changed: number;
 }
 
-/** Compares the table of the run with what was written, and puts its days on record, oldest first. */
+/** Compares the table of the run with what was written and stores its days, oldest first. */
 export async function settleDays(deps: SettleDeps, leased: LeasedRun, written: WrittenRows): Promise<Repetitions> {
   const { rows, failpoint, onDays } = deps;
   const { store, run, whenAnswering } = rows;
@@ -77,7 +77,7 @@ async function readCounts(
     return Map.groupBy(counts, ({ day }) => day);
   };
   const events = await read('events');
-  // Without duplicates the two are the same.
+  // Without duplicates both are equal.
   const hasDuplicates = some.some(({ day, rows }) => rows !== countOf(events.get(day)));
   return { rows: hasDuplicates ? await read('rows') : events, events };
 }
@@ -88,7 +88,7 @@ function countOf(counts: Iterable<{ readonly count: number }> = []): number {
   return sum;
 }
 
-/** Those that have rows, and the others of `days`; oldest first. */
+/** Adds the days without rows; oldest first. */
 function withAll(found: readonly RunDay[], days: readonly string[]): readonly RunDay[] {
   const known = new Set(found.map(({ day }) => day));
   const others = [...new Set(days)].filter((day) => !known.has(day)).map((day) => ({ day, rows: 0, bytes: 0 }));
@@ -99,7 +99,7 @@ function* inGroups(days: readonly RunDay[]): Generator<readonly RunDay[]> {
   let group: RunDay[] = [];
   let rows = 0;
   for (const day of days) {
-    if (group.length > 0 && rows + day.rows > rowsAtOnce) {
+    if (group.length > 0 && rows + day.rows > rowsPerQuery) {
       yield group;
       group = [];
       rows = 0;
@@ -134,7 +134,7 @@ function storedDay(
 
 type Sums = ReadonlyMap<string, Pick<DaySum, 'count' | 'checksum' | 'content'>>;
 
-/** By day and name. */
+/** Adds sums up by day and name. */
 function mergeSums(sums: readonly DaySum[]): ReadonlyMap<string, Sums> {
   const byDay = new Map<string, Map<string, Pick<DaySum, 'count' | 'checksum' | 'content'>>>();
   for (const { day, event, count, checksum, content } of sums) {
@@ -150,7 +150,7 @@ function mergeSums(sums: readonly DaySum[]): ReadonlyMap<string, Sums> {
   return byDay;
 }
 
-/** Throws RunFailedError where the store has other rows than were handed to it. */
+/** Throws RunFailedError if the store has other rows than were inserted. */
 function assertWritten(day: string, written: Sums = new Map(), there: readonly ImportedCount[] = []): void {
   const isSame =
     there.length === written.size &&
@@ -160,8 +160,8 @@ function assertWritten(day: string, written: Sums = new Map(), there: readonly I
     });
   if (isSame) return;
   throw new RunFailedError(
-    `expected the ${countOf(written.values())} events of ${day} in the table of the run as they were written, got ${countOf(there)} rows, ` +
-      'or others',
+    `expected the ${countOf(written.values())} events of ${day} in the table of the run as written, got ${countOf(there)} rows or ` +
+      'different ones',
     { advice: 'startAgain' },
   );
 }

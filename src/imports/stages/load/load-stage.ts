@@ -325,6 +325,6 @@ function assertFewRejected({ check, progress, leased, words = fieldWords }: Load
   throw new RunFailedError(
     `${integer(rejected)} of ${integer(check.totals.records)} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
       `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why). Then ` +
-      `${words.leaveOut(enough)} to leave them out, or ${words.startAgain}.`,
+      `${words.skipRejected(enough)} to leave them out, or ${words.startAgain}.`,
   );
 }

@@ -29,32 +29,31 @@ import type { SegmentRows } from '../rows/segment-rows.ts';
 import { addedOnce } from '../links/stored-events.ts';
 import { transformRecords, type ReadRecord } from './transform-records.ts';
 
-/** What a segment is checked with; one at a time. */
+/** Dependencies of checking one segment. */
 export interface SegmentCheckDeps {
   readonly runId: string;
   readonly read: RecordReader;
-  /** Of the format. */
+  /** Slug of the format. */
   readonly slug: string;
-  /** Links that the reader makes once in the segment. */
+  /** Links that the reader creates once in the segment. */
   readonly links: Pick<Links, 'has'>;
-  /** Of the reader. */
+  /** Memory of the reader. */
   readonly memory: Pick<SegmentMemory, 'exclude' | 'became' | 'links'>;
-  /** Takes plain records without making objects of them; undefined: all are read. */
+  /** Converts plain records without building objects; `undefined` if all records are read as objects. */
   readonly plain: PlainConverter | undefined;
   readonly rows: SegmentRows;
   readonly devices: Pick<SharedDevices, 'add'>;
   readonly unmapped: UnmappedNames;
-  /** Where the time of a record stands; undefined: the format does not say. */
+  /** Time fields of a record; `undefined` if the format does not declare them. */
   readonly times: RecordTimes | undefined;
-  /** Combinations of event names of which there are samples. */
+  /** Combinations of event names that already have a sample. */
   readonly sampled: Set<string>;
   readonly eventBytesMax: number;
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly held: HeldLines;
-  /** Changes events before they are looked at; undefined: none does. */
   readonly transform: Transform | undefined;
-  /** Told now and then how many lines of the segment are read; undefined: progress is not shown. */
+  /** Called now and then with the number of lines read. */
   readonly onLines?: OnLines | undefined;
 }
 
@@ -76,7 +75,7 @@ export interface SegmentCheck {
   readonly deferred: Deferred;
 }
 
-/** Records between two looks at the signal; also how long others in the thread have to wait. */
+/** Records between two checks of the signal, which also yield the thread to other work. */
 const recordsPerTurn = 500;
 
 export async function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace, lines: Buffer): Promise<SegmentCheck> {
@@ -87,8 +86,8 @@ export async function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace, 
   const counter = createCounter(deps, place, { tally, ledger, rejected, deferred });
   const { transform } = deps;
   const links = createSegmentLinks(deps.runId);
-  if (transform === undefined) await direct(deps, place, { tally, ledger, counter, links, lines });
-  else await transformed(deps, transform, { counter, records: readRecords(deps, place, counter, lines) });
+  if (transform === undefined) await checkDirectly(deps, place, { tally, ledger, counter, links, lines });
+  else await checkTransformed(deps, transform, { counter, records: readRecords(deps, place, counter, lines) });
   const written = deps.rows.count + deferred.length + links.added;
   const differences = disagreements({ lines, tally, ledger, written });
   if (differences.length > 0)
@@ -97,13 +96,13 @@ export async function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace, 
   return { tally, rejected, deferred: { events: deferred, links: links.pack() } };
 }
 
-/** The two that count, apart from each other. */
+/** Two independent counts. */
 interface Counts {
   readonly tally: SegmentTally;
   readonly ledger: RecordLedger;
 }
 
-async function direct(
+async function checkDirectly(
   deps: SegmentCheckDeps,
   place: SegmentPlace,
   {
@@ -142,7 +141,7 @@ async function direct(
   while (at < lines.length) {
     if (line >= turnAt) {
       onLines?.(line - place.linesBefore);
-      await turn(signal);
+      await yieldToLoop(signal);
       turnAt = line + recordsPerTurn;
     }
     try {
@@ -167,7 +166,7 @@ async function direct(
   }
 }
 
-async function transformed(
+async function checkTransformed(
   deps: SegmentCheckDeps,
   transform: Transform,
   { counter, records }: { readonly counter: Counter; readonly records: Iterable<ReadRecord> },
@@ -178,10 +177,10 @@ async function transformed(
   }
 }
 
-/** A record has room for so many events with places of their own; more of them share the last one. */
+/** Events of a record that get separate places; further ones share the last place. */
 export const placesPerRecord = 8;
 
-/** Where an event stands in the source: its `received_at`, µs since the epoch. `line`: from 1, in the part. */
+/** Returns the place of an event in the source: its `received_at`, µs since the epoch. `line` counts from 1 in the part. */
 function placeOf(firstPlace: number, line: number, index: number): number {
   return firstPlace + (line - 1) * placesPerRecord + Math.min(index, placesPerRecord - 1);
 }
@@ -204,11 +203,11 @@ function* readRecords(
   }
 }
 
-/** What becomes of records and events, counted; the events become rows, or are deferred. */
+/** Counts the outcome of records and events, and turns events into rows or defers them. */
 interface Counter {
   record(): void;
   noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
-  /** The events of a record that are to be taken. `refused`: of its events that are refused already. */
+  /** Returns the events of a record to store. `refused` is the number of its events that are already refused. */
   settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
   take(event: WireEvent, line: number, text: () => string): void;
@@ -222,9 +221,12 @@ interface Found extends Counts {
 function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found): Counter {
   const { tally, ledger } = found;
   const { runId, eventBytesMax, now } = deps;
-  const door = { runId, eventBytesMax, now };
-  const convert = createConverter({ ...door, names: { onKey: tally.property, onNestedKey: tally.unusual.property } });
-  const isCounted = createLinkRefusals(deps, createConverter({ ...door, names: unheard }));
+  const options = { runId, eventBytesMax, now };
+  const convert = createConverter({
+    ...options,
+    names: { onKey: tally.property, onNestedKey: tally.unusual.property },
+  });
+  const isCounted = createLinkRefusals(deps, createConverter({ ...options, names: ignoreKeys }));
   let ofRecord: readonly WireEvent[] = [];
   const put = createPut(deps, place, found);
   const held = deps.held.get(place.part);
@@ -259,7 +261,7 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
     refuse,
     take: (event, line, text) => {
       const converted = convert(event);
-      // The event that it comes with says the same.
+      // A link repeats the values of its event.
       const isLink = isLinkOf(deps.links, event);
       if (!isLink) tally.unusual.event(event);
       if (converted.kind === 'ready') {
@@ -291,11 +293,11 @@ function isLinkOf(links: SegmentCheckDeps['links'], { uuid }: WireEvent): boolea
   return typeof uuid === 'string' && links.has(uuid);
 }
 
-const unheard = { onKey: (): void => {}, onNestedKey: (): void => {} };
+const ignoreKeys = { onKey: (): void => {}, onNestedKey: (): void => {} };
 
 /**
- * Whether a refused link counts among the refused events: where the event of its record is refused, too, as for a time that both have, the
- * record counts once, and so it does with several links and no event.
+ * Returns a function that decides whether a refused link counts as a refused event. If the event of its record is refused too, for
+ * example for a time that both share, the record counts once; so does a record with several links and no event.
  */
 function createLinkRefusals(
   { links }: Pick<SegmentCheckDeps, 'links'>,
@@ -309,7 +311,7 @@ function createLinkRefusals(
 
 const notAnEvent = `not stored as events: ${notEventNames.join(', ')}`;
 
-/** Those that are ever stored: the same array if all are. A record without any is skipped. */
+/** Returns the events that can be stored; the same array if all can. A record without any is skipped. */
 function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused: number): readonly WireEvent[] {
   const isStored = ({ event }: WireEvent): boolean => notEventWarning(event) === undefined;
   const stored = events.every(isStored) ? events : events.filter(isStored);
@@ -317,14 +319,14 @@ function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused
   return stored;
 }
 
-/** What a result says beside its events. */
+/** Records what a result contains in addition to its events. */
 function noteFound(tally: SegmentTally, result: RecordResult): void {
   if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
   if (result.unusual !== undefined) tally.unusual.ruled(result.unusual);
   if (result.notes !== undefined) tally.note(result.notes);
 }
 
-/** Whether the source says with a line, which is no JSON, that others are missing. */
+/** Returns whether a line that is not JSON is the source's note that records are missing. */
 function noteIncomplete(
   { slug }: SegmentCheckDeps,
   tally: SegmentTally,
@@ -334,28 +336,28 @@ function noteIncomplete(
   const of = incompleteLine(slug, text);
   if (of === undefined) return false;
   tally.note([{ of, sample }]);
-  tally.skip('a line by which the source says that it ends early');
+  tally.skip('a line in which the source reports that it ended early');
   return true;
 }
 
-/** Of a record that could not be read: whether its time is what is wrong with it. */
+/** Records the time of an unreadable record if that is the reason. */
 function noteUnreadableTime({ times }: SegmentCheckDeps, tally: SegmentTally, text: string): void {
   const time = times === undefined ? undefined : unreadableTime(objectIn(text), times);
   if (time !== undefined) tally.unusual.time(time);
 }
 
-/** `held`: what it stands for; the export has put that among the rejected records already. */
+/** `held` is the rejected record that the line represents; the export has already stored it. */
 function settleBlank(tally: SegmentTally, reason: string, held: RejectedRecord | undefined): void {
   if (held === undefined) tally.skip(reason);
   else tally.reject(held, 'unreadable');
 }
 
-async function turn(signal: AbortSignal): Promise<void> {
+async function yieldToLoop(signal: AbortSignal): Promise<void> {
   await setImmediate();
   signal.throwIfAborted();
 }
 
-/** No record stops a run: one that a reader cannot cope with is one that it cannot read. */
+/** Turns exceptions of a reader into unreadable records, so that no record stops a run. */
 function readSafely(read: RecordReader, record: unknown): RecordResult {
   try {
     return read(record);
@@ -383,7 +385,7 @@ type Put = (event: ReadyEvent, properties: WireEvent['properties'], at: PutAt) =
 
 const deferredNames: ReadonlySet<string> = new Set(Object.values(addedOnce));
 
-/** Counts an event and makes its row, or defers it, where other segments or the target decide whether it is stored. */
+/** Counts an event and writes its row, or defers it if other segments or the target decide whether it is stored. */
 function createPut(
   { rows }: Pick<SegmentCheckDeps, 'rows'>,
   { firstPlace }: SegmentPlace,
@@ -393,7 +395,7 @@ function createPut(
   const sum = new Uint32Array(2);
   const sums = { micros: 0, place: 0, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
   const row = { uuid: '', event: '', distinctId: '', text: '', properties: {} as WireEvent['properties'] };
-  /** Line of the events that are put, and how many of it were before. */
+  /** Line of the current event, and its index in that line. */
   const at = { line: 0, index: 0 };
   return (event, properties, { line, isLink }) => {
     const { uuid, event: name, distinctId, micros, stored, text } = event;

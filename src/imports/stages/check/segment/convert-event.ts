@@ -13,25 +13,25 @@ import { storedId } from '../../../../wire/batch/stored-id.ts';
 import { createTimeReader } from './event-times.ts';
 import { isoOfMicros } from '../../../../base/clock.ts';
 
-/** An event as it will be sent. */
+/** An event ready to be sent. */
 export interface ReadyEvent {
   readonly kind: 'ready';
-  /** Lower case. */
+  /** In lower case. */
   uuid: string;
   event: string;
-  /** As the store keeps it. */
+  /** As stored. */
   distinctId: string;
   /** µs since the epoch. */
   micros: number;
-  /** Text of its properties as the store will have it, without the mark of the run. */
+  /** JSON of its properties as stored, without the mark of the run. */
   stored: string;
-  /** The same with the mark. */
+  /** `stored` with the mark of the run. */
   text: string;
-  /** JSON of the event as the door would get it. */
+  /** JSON of the event as sent to ingest. */
   json: string;
 }
 
-/** The door would answer this. */
+/** The answer of ingest to an invalid event. */
 export interface RefusedEvent {
   readonly kind: 'refused';
   readonly code: string;
@@ -40,21 +40,20 @@ export interface RefusedEvent {
 
 export interface ConvertOptions {
   readonly runId: string;
-  /** Of JSON, one event. */
+  /** Maximum JSON size of one event. */
   readonly eventBytesMax: number;
-  /** What counts as now when times lie in the future; ms since the epoch. */
+  /** Current time for deciding which events are in the future; ms since the epoch. */
   readonly now: () => number;
-  /** Hears the name of every property. */
+  /** Receives the name of every property. */
   readonly names: KeyListener;
 }
 
-/** Of which the answer is ready is the same object at every call. */
+/** Returns the same ReadyEvent object on every call. */
 export type ConvertEvent = (event: WireEvent) => ReadyEvent | RefusedEvent;
 
 /**
- * Adds the marks of the run and judges an event as the door does. Nearly all events are plainly good, which is seen
- * without reading their JSON again; the others go through the door's own scanner, so that what is refused there is
- * refused here with the same words.
+ * Creates a function that adds the mark of the run and validates an event as ingest does. Nearly all events are obviously valid
+ * without parsing their JSON again; the others go through the scanner of ingest, so that they are refused with the same reasons.
  */
 export function createConverter(options: ConvertOptions): ConvertEvent {
   const { eventBytesMax, now, names } = options;
@@ -72,7 +71,7 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
     text: '',
   };
   return (event) => {
-    // The pipeline would refuse it, whose rows may be stored by then.
+    // The pipeline would refuse it, but only after its row is stored.
     const refusal = refusalOf(event);
     if (refusal !== undefined) return refused(refusal.code, refusal.detail);
     const isPlain = isPlainForm(event.properties, names) && hasPlainFields(event);
@@ -82,9 +81,9 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
       if (fits(ready.json, eventBytesMax)) return ready;
     }
     try {
-      return judge(event, mark, limits, now(), ready);
+      return validateFully(event, mark, limits, now(), ready);
     } catch (error) {
-      // JSON.stringify gives up thousands of levels later than the door.
+      // JSON.stringify only fails thousands of levels deeper than ingest does.
       if (error instanceof RangeError) return tooDeep(limits);
       throw error;
     }
@@ -92,7 +91,7 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
 }
 
 function hasPlainFields({ uuid, event, distinct_id: id, properties }: WireEvent): boolean {
-  // The door replaces half of a pair in a name.
+  // Ingest replaces lone surrogates in a name.
   if (typeof event !== 'string' || event.length < 1 || event.length > nameCharsMax || !event.isWellFormed())
     return false;
   if (typeof id !== 'string' || canonicalUuid(uuid) === undefined || properties['$cookieless_mode'] !== undefined)
@@ -131,8 +130,8 @@ function fill(ready: ReadyEvent, source: WireEvent, time: Time, mark: string): v
     `"timestamp":"${time.text}","properties":${sent}}`;
 }
 
-/** As the door does, byte by byte. */
-function judge(
+/** Validates an event byte by byte like ingest. */
+function validateFully(
   event: WireEvent,
   mark: string,
   limits: ScanLimits,
@@ -146,7 +145,7 @@ function judge(
   const scan = scanBatch(Buffer.from(`[${json}]`), limits);
   const verdict = validateEvent(scan, 0, 'historical', now);
   if (!verdict.ok) return { kind: 'refused', code: verdict.code, reason: verdict.detail };
-  // The door gives these to live events that lack them; a history that lacks them would be another one at every import.
+  // Ingest adds these to live events that lack them; a history without them would change with every import.
   if (canonicalUuid(event.uuid) === undefined) return refused('invalid_event_uuid', 'expected a uuid, got: none');
   const micros = ownTime(scan, 0);
   if (micros === undefined || micros === 'unreadable') {
@@ -155,7 +154,7 @@ function judge(
   const distinctId = distinctIdText(scan.json, fieldFrom(scan, 0, 'distinctId'), fieldTo(scan, 0, 'distinctId'));
   const whole = { ...event, event: event.event.toWellFormed(), distinct_id: distinctId };
   fill(ready, whole, { micros, text: isoOfMicros(micros) }, mark);
-  // The time may have become longer than the source wrote it.
+  // The normalized time may be longer than in the source.
   return fits(ready.json, limits.eventBytesMax) ? ready : tooLarge(ready.json, limits);
 }
 
@@ -172,17 +171,17 @@ function refused(code: string, reason: string): RefusedEvent {
   return { kind: 'refused', code, reason };
 }
 
-/** JSON of the properties as they are stored, without the mark of the run: most need no copy for that. */
+/** Returns the JSON of properties as stored, without the mark of the run; most need no copy. */
 function propertiesText(properties: Readonly<Record<string, unknown>>): string {
   if (properties['$geoip_disable'] === true && properties['$import_run_id'] === undefined) {
     return JSON.stringify(properties);
   }
-  // An event that was imported before bears the mark of its run; this run's comes last, where it is looked for.
+  // A previously imported event has the mark of its run; the mark of this run must come last.
   const { $import_run_id: _, ...others } = properties;
   return JSON.stringify({ ...others, $geoip_disable: true });
 }
 
-/** With the mark of the run, which is appended as text. */
+/** Appends the mark of the run as text. */
 function marked(properties: string, mark: string): string {
   return properties.slice(0, -1) + mark;
 }
@@ -190,15 +189,14 @@ function marked(properties: string, mark: string): string {
 const depthPlain = 48;
 const keysPlain = 5000;
 
-/** Who hears the names of properties. */
+/** Receives the names of properties. */
 interface KeyListener {
-  /** Of the first level. */
   readonly onKey: (key: string) => void;
-  /** Of those of the person and the group: in `$set`, `$set_once` and `$group_set`. */
+  /** Called with the keys of `$set`, `$set_once` and `$group_set`. */
   readonly onNestedKey: (key: string) => void;
 }
 
-/** Whether properties nest and number so little that the door cannot mind. */
+/** Returns whether depth and number of properties are safely within the limits of ingest. */
 function isPlainForm(properties: Readonly<Record<string, unknown>>, { onKey, onNestedKey }: KeyListener): boolean {
   let keys = 0;
   // Records come from JSON.parse: own members only.
@@ -215,7 +213,7 @@ function isBag(key: string): boolean {
   return key === '$set' || key === '$set_once' || key === '$group_set';
 }
 
-/** Infinity: nested too deep to go on. */
+/** Returns Infinity if nested too deep. */
 function countKeys(value: object, depth: number, onKey?: (key: string) => void): number {
   if (depth > depthPlain) return Infinity;
   let keys = 0;

@@ -2,8 +2,8 @@ import { isoOfMicros } from '../../../../base/clock.ts';
 import { parseTimestamp } from '../../../../wire/batch/timestamps.ts';
 
 /**
- * Times of events as text. Reads what the door reads, in the same way, but the form that nearly every reader writes
- * without a regular expression: a check does this millions of times.
+ * Times of events as text, parsed exactly as in ingest. The form that nearly every reader writes is parsed without a regular
+ * expression, because a check does this millions of times.
  */
 export interface ReadTime {
   /** µs since the epoch. */
@@ -16,7 +16,7 @@ export type TimeReader = (text: string) => ReadTime | undefined;
 
 const secondMicros = 1_000_000;
 
-/** The answer is the same object at every call. */
+/** The reader returns the same object on every call. */
 export function createTimeReader(): TimeReader {
   const answer: ReadTime = { micros: 0, text: '' };
   const dayStart = createDayStarts();
@@ -36,7 +36,7 @@ export function dayOfMicros(micros: number): string {
 }
 
 /**
- * `YYYY-MM-DDTHH:MM:SS(.f{1,9})Z` of an ordinary second; undefined: something else, which may be a time all the same.
+ * Parses `YYYY-MM-DDTHH:MM:SS(.f{1,9})Z` with an ordinary second; `undefined` for other forms, which may still be times.
  */
 function plainMicros(text: string, dayStart: (day: string) => number | undefined): number | undefined {
   const last = text.length - 1;
@@ -53,7 +53,7 @@ function plainMicros(text: string, dayStart: (day: string) => number | undefined
 
 const daysMax = 5000;
 
-/** Start of a day by its text, remembered. */
+/** Caches the start of each day by its text. */
 function createDayStarts(): (day: string) => number | undefined {
   const known = new Map<string, number | undefined>();
   return (day) => {
@@ -66,14 +66,14 @@ function createDayStarts(): (day: string) => number | undefined {
   };
 }
 
-/** Negative when one of the two is no digit. */
+/** Returns a negative number if one of the two is not a digit. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30;
   const ones = text.charCodeAt(at + 1) - 0x30;
   return tens < 0 || tens > 9 || ones < 0 || ones > 9 ? -1 : tens * 10 + ones;
 }
 
-/** `.123456789Z` → 123456; negative when it is no fraction. */
+/** `.123456789Z` → 123456; negative if it is not a fraction. */
 function fractionMicros(text: string, last: number): number {
   if (last < 21 || text.charCodeAt(19) !== 0x2e) return -1;
   let micros = 0;

@@ -2,8 +2,8 @@ import type { NameTable } from '../../../formats/format.ts';
 import { formats } from '../../../formats/registry.ts';
 
 /**
- * Names in finished events that look like the source's own (`$…`, `[Amplitude] …`) but that no table translates and
- * that nothing here knows: mostly a property that deserves a line in the table of names.
+ * Names in converted events that look specific to the source (`$…`, `[Amplitude] …`) but are in no table and not known here: mostly
+ * properties that deserve a row in the table of names.
  */
 export interface UnmappedNames {
   isEvent(name: string): boolean;
@@ -32,7 +32,7 @@ const knownProperties =
   $timezone_offset $title $touch_x $touch_y $unset $user_id $user_agent $viewport_height $viewport_width $window_id
   $time $transformations_succeeded $transformations_skipped $transformations_failed $is_server $host_name`.split(/\s+/);
 
-/** Nothing is unmapped in a format without tables of its own: it translates by code, or its names are the target's. */
+/** Nothing is unmapped in a format without tables: it translates in code, or already uses the names of the target. */
 export function findUnmapped(slug: string, own: NameTable, names: NameTable): UnmappedNames {
   if (![own, names].some((table) => countNames(table) > 0)) return { isEvent: () => false, isProperty: () => false };
   return {
@@ -54,7 +54,7 @@ const rememberedMax = 10_000;
 
 function remember(slug: string, known: ReadonlySet<string>): (name: string) => boolean {
   const answers = new Map<string, boolean>();
-  // Where a reader keeps what has no counterpart, it says whose it is.
+  // Readers prefix names without a counterpart with the source.
   const own = [`$${slug}_`, '$import_', '$geoip_', '$feature/', '$initial_', '$group_'];
   return (name) => {
     if (!looksLikeSource(name)) return false;

@@ -7,9 +7,8 @@ import { stagingKeys, StagingMissingError, type Staging } from '../../../staging
 const decompress = promisify(zstdDecompress);
 
 /**
- * The lines of one staged segment, after its hash has been compared with the one that was noted when it was staged. Segments of
- * a part are numbered from 0, as in `part.segments`. Throws RunFailedError when the file is not there, or not the one that
- * was staged.
+ * Reads the lines of one staged segment and compares their hash with that of the export. Segments of a part are numbered from 0, as in
+ * `part.segments`. Throws RunFailedError if the file is missing or has changed.
  */
 export type ReadSegment = (
   staging: Staging,
@@ -50,7 +49,7 @@ async function unpack(
   try {
     lines = await decompress(bytes, inOnePiece(rawBytes));
   } catch (cause) {
-    throw fault('a file that is no zstd', cause);
+    throw fault('a file that is not zstd', cause);
   }
   if (lines.length !== rawBytes) throw fault(`${lines.length} bytes instead of ${rawBytes}`);
   return lines;
@@ -63,9 +62,9 @@ function changed(staging: Staging, key: string, part: string, got: string, cause
   });
 }
 
-/** Options of zlib for bytes that unpack to `rawBytes`: into one piece of memory, and never to more. */
+/** Returns zlib options for unpacking exactly `rawBytes` into one piece of memory. */
 function inOnePiece(rawBytes: number): { readonly chunkSize: number; readonly maxOutputLength: number } {
   const size = Math.max(64, rawBytes);
-  // A piece that is full makes zlib get itself another one, even when nothing comes any more.
+  // zlib allocates another chunk as soon as one is full, even at the end of the input.
   return { chunkSize: size + 1, maxOutputLength: size };
 }

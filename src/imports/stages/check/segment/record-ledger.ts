@@ -2,19 +2,19 @@ import { linesOfNoRecord } from '../../../source.ts';
 import type { SegmentTally } from '../tally/segment-tally.ts';
 
 /**
- * What was written of the records of a segment. It is counted by line, where events become rows or are refused; the tally counts what
- * readers returned. Neither knows the other, so an error in one of them shows.
+ * Counts by line what was written of a segment, where events become rows or are refused. The tally counts what readers returned. The two
+ * are independent, so that an error in either shows.
  */
 export interface RecordLedger {
-  /** An event of this line is a row or deferred. Lines come in order. */
+  /** Records that an event of this line is a row or deferred. Lines come in order. */
   stored(line: number, isLink?: boolean): void;
-  /** An event of this line was refused. */
+  /** Records that an event of this line was refused. */
   refused(line: number): void;
   /** Lines with an event that was stored or refused. */
   readonly lines: number;
   /** Events that are rows or deferred. */
   readonly events: number;
-  /** Links of a line that has nothing but links; Infinity: it has other events, stored or refused; 0: it has no link. */
+  /** Number of links in a line of nothing but links; Infinity if it also has other events, stored or refused; 0 without a link. */
   linksOf(line: number): number;
 }
 
@@ -52,7 +52,7 @@ export function createRecordLedger(): RecordLedger {
   };
 }
 
-/** What a segment was counted to by each side. */
+/** The counts of a segment by each side. */
 export interface SegmentCounts {
   readonly lines: Buffer;
   readonly tally: Pick<SegmentTally, 'counts'>;
@@ -61,11 +61,11 @@ export interface SegmentCounts {
   readonly written: number;
 }
 
-/** The counts that differ though they have to agree: `records with events: 3 read, 2 written`. */
+/** Returns the counts that should agree but differ: `records with events: read and written: 3 and 2`. */
 export function disagreements({ lines, tally, ledger, written }: SegmentCounts): readonly string[] {
   const { records, converted, skipped, unreadable, events } = tally.counts();
   const pairs: readonly (readonly [what: string, one: number, other: number])[] = [
-    ['records: lines that begin one and records read', countLines(lines) - linesOfNoRecord(lines), records],
+    ['records: lines that begin a record and records read', countLines(lines) - linesOfNoRecord(lines), records],
     ['records read, and converted + skipped + unreadable', records, converted + skipped + unreadable],
     ['records with events: read and written', converted, ledger.lines],
     ['events: counted and written', events, ledger.events],

@@ -5,12 +5,15 @@ import { SourceWaitError } from '../../../source.ts';
 import { TransformError, type Transform } from '../../../transform.ts';
 
 /**
- * Finds the code that a run names, as it was when the run was made. `receivedAt`: ms since the epoch, what events say of their
- * arrival. Throws TransformError.
+ * Finds the transform of a run in the version of when the run was created. `receivedAt` is the arrival time given to events, in ms since
+ * the epoch. Throws TransformError.
  */
 export type OpenRunTransform = (transform: RunTransform, receivedAt: number) => Promise<Transform>;
 
-/** Of a run that names none: undefined. What the code cannot do is a RunFailedError, or a SourceWaitError where waiting may cure it. */
+/**
+ * Opens the transform of a run; `undefined` if it has none. Failures of the code become RunFailedError, or SourceWaitError where waiting
+ * may help.
+ */
 export async function runTransform(
   { openTransform, words }: { readonly openTransform: OpenRunTransform | undefined; readonly words: AdviceWords },
   run: Run,
@@ -20,22 +23,23 @@ export async function runTransform(
   if (openTransform === undefined) {
     throw new RunFailedError(`expected the code of the transform "${transform.name}", got none; ${words.startAgain}`);
   }
-  const judged = <Result>(work: () => Promise<Result>): Promise<Result> => judgeErrors(work, words);
-  const found = await judged(() => openTransform(transform, run.createdAt));
+  const guarded = <Result>(work: () => Promise<Result>): Promise<Result> => withRunErrors(work, words);
+  const found = await guarded(() => openTransform(transform, run.createdAt));
   return {
     ...found,
     open: async () => {
-      const opened = await judged(() => found.open());
+      const opened = await guarded(() => found.open());
       return {
         refused: opened.refused,
-        run: (events) => judged(() => opened.run(events)),
+        run: (events) => guarded(() => opened.run(events)),
         close: () => opened.close(),
       };
     },
   };
 }
 
-async function judgeErrors<Result>(work: () => Promise<Result>, words: AdviceWords = fieldWords): Promise<Result> {
+/** Translates TransformError to the errors of a stage. */
+async function withRunErrors<Result>(work: () => Promise<Result>, words: AdviceWords = fieldWords): Promise<Result> {
   try {
     return await work();
   } catch (error) {

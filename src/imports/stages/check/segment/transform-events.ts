@@ -13,7 +13,7 @@ import type {
 } from '../../../transform.ts';
 import { exactNumber, mayHoldExact } from '../../../../base/exact-json.ts';
 
-/** Hands events over as the pipeline hands them to plugins, and takes back what they became. Throws what `run` throws. */
+/** Passes events to the transform as the pipeline passes them to plugins, and reads the results. Throws what `run` throws. */
 export async function transformEvents(
   about: TransformAbout,
   opened: Pick<OpenTransform, 'run'>,
@@ -24,7 +24,7 @@ export async function transformEvents(
   let next = 0;
   return events.map((event, index): TransformOutcome => {
     const given = handed[index];
-    // What is no event at all is refused by the check, in its own words.
+    // Malformed events are refused by the check with its own reason.
     if (given === undefined) return { kind: 'kept', event };
     const outcome = outcomes[next];
     next += 1;
@@ -39,14 +39,14 @@ function isWhole({ uuid, event, distinct_id: id, timestamp, properties }: WireEv
 
 function handedOver(event: WireEvent, { projectId, receivedAt }: TransformAbout): HandedEvent {
   const micros = parseTimestamp(event.timestamp);
-  // Keeps the target from taking an old address for a place of today; code that is asked for here is meant to.
+  // This mark keeps GeoIP from locating old addresses today; a GeoIP transform of the run is wanted.
   const { $geoip_disable: _, ...properties } = event.properties;
   return {
     uuid: event.uuid,
     event: event.event,
     distinctId: event.distinct_id,
     teamId: projectId,
-    // A time that nobody can read may be one that the code can.
+    // The code may understand a time that we cannot parse.
     timestamp: micros === undefined ? event.timestamp : isoOfMicros(micros),
     receivedAt,
     propertiesText: JSON.stringify(properties),
@@ -79,11 +79,11 @@ function changed(
   { uuid, event: name, distinctId, timestamp, propertiesText }: Extract<CodeOutcome, { kind: 'changed' }>,
 ): TransformOutcome {
   const after = objectIn(propertiesText);
-  if (after === undefined) return failed(about, 'transform_failed', 'it gave back properties that are no object');
+  if (after === undefined) return failed(about, 'transform_failed', 'it returned properties that are not an object');
   const before = { before: event.properties, beforeText: given.propertiesText };
   const kept = keepDigits(before, after, [name, distinctId]);
   if (kept.kind === 'lost') {
-    const reason = `it wrote ${kept.number} into a text, rounded: JavaScript holds no more than 17 digits; let the source give it as text`;
+    const reason = `it wrote ${kept.number} rounded into a text: JavaScript numbers have at most 17 digits; export it as text`;
     return failed(about, 'transform_digits', reason);
   }
   return {
@@ -92,7 +92,7 @@ function changed(
       uuid,
       event: name,
       distinct_id: distinctId,
-      // As the source wrote it, unless the code wrote another one.
+      // As in the source, unless the code changed it.
       timestamp: timestamp === given.timestamp ? event.timestamp : timestamp,
       properties: markedAs(event, kept.properties),
     },
@@ -108,19 +108,19 @@ function failed({ name }: TransformAbout, code: TransformFault, reason: string):
 }
 
 /**
- * Numbers of more digits than JavaScript holds reach the code of a transform rounded. Where it leaves one in its place, the digits
- * of the source take the place of the rounded ones; where it writes the rounded number elsewhere, that can be told by its many
- * digits, and the digits of the source are put there, too. What it writes into a text cannot be mended.
+ * Numbers with more digits than JavaScript keeps reach a transform rounded. Where the code leaves one in place, the digits of the source
+ * are restored. Where it copies the rounded number elsewhere, its many digits identify it and the source's digits are restored too. A
+ * rounded number inside a text cannot be repaired.
  */
 type KeptDigits =
   | { readonly kind: 'kept'; readonly properties: Json }
-  /** The number of the source that stands rounded in a text. */
+  /** The number of the source that a text contains rounded. */
   | { readonly kind: 'lost'; readonly number: string };
 
-/** A rounded number with so many digits is no other one by chance. */
-const tellingDigits = 15;
+/** A rounded number with this many digits is not a coincidence. */
+const identifyingDigits = 15;
 
-/** `before`: as it was handed over, as text `beforeText`. `after`: what came back. `texts`: what else came back. */
+/** `before` was passed to the code as `beforeText`; `after` and `texts` are its results. */
 export function keepDigits(
   { before, beforeText }: { readonly before: Json; readonly beforeText: string },
   after: Json,
@@ -134,29 +134,29 @@ export function keepDigits(
   return lost === undefined ? { kind: 'kept', properties } : { kind: 'lost', number: lost };
 }
 
-/** Numbers beyond a double, by what JavaScript makes of them; those that could be told from others. Undefined: there are none at all. */
+/** Identifiable numbers beyond a double, by their rounded value. */
 type Moved = ReadonlyMap<number, unknown>;
 
 function movedNumbers(before: Json): Moved | undefined {
   const moved = new Map<number, unknown>();
   let found = 0;
-  const look = (value: unknown): void => {
+  const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
     const text = exactNumber(value);
     if (text === undefined) {
-      for (const each of Object.values(value)) look(each);
+      for (const each of Object.values(value)) visit(each);
       return;
     }
     found += 1;
     const rounded = Number(text);
     const digits = String(rounded).replace(/e.*$/, '').replaceAll(/\D/g, '').replace(/^0+/, '');
-    if (digits.length >= tellingDigits) moved.set(rounded, value);
+    if (digits.length >= identifyingDigits) moved.set(rounded, value);
   };
-  look(before);
+  visit(before);
   return found === 0 ? undefined : moved;
 }
 
-/** `after` with the exact numbers of `before`. */
+/** Returns `after` with the exact numbers of `before`. */
 function restore(before: unknown, after: unknown, moved: Moved): unknown {
   const own = typeof before === 'object' && before !== null ? exactNumber(before) : undefined;
   if (own !== undefined && isRounded(Number(own), after)) return before;
@@ -174,7 +174,7 @@ function restore(before: unknown, after: unknown, moved: Moved): unknown {
   return restored;
 }
 
-/** JSON has no infinity: what is too large for JavaScript comes back as null. */
+/** JSON has no infinity: a number too large for JavaScript comes back as null. */
 function isRounded(rounded: number, after: unknown): boolean {
   return after === rounded || (after === null && !Number.isFinite(rounded));
 }

@@ -1,15 +1,14 @@
 import type { Answers, Call } from '../../../../base/calls.ts';
 import type { CodeOutcome, HandedEvent, OpenTransform, Transform, TransformAbout } from '../../../transform.ts';
 
-/** The transform of a run for a thread of its check: the code runs where the thread that asks for the check lets it run. */
+/** Makes the transform of a run available in a check thread; the code runs on the side of the main thread. */
 export function transformOver(call: Call, about: TransformAbout): Transform {
   return {
     ...about,
-    // What `answersOf` gives.
     open: async () => {
       const number = await call('openTransform');
       return {
-        // Nothing of a check is told of it.
+        // Not needed by a check.
         refused: new Set(),
         run: async (events) => (await call('runTransform', number, events)) as readonly CodeOutcome[],
         close: async () => void (await call('closeTransform', number)),
@@ -20,18 +19,18 @@ export function transformOver(call: Call, about: TransformAbout): Transform {
 
 export interface AnsweredTransform {
   readonly answers: Answers;
-  /** Closes what a thread that has ended left open. */
+  /** Closes transforms that an ended thread left open. */
   close(): Promise<void>;
 }
 
-/** The other end. `onFailure` gets errors as they are: a thread learns of their names and messages only. */
+/** The main thread's side. `onFailure` receives the original errors; the thread only gets names and messages. */
 export function answerTransform(
   transform: Transform | undefined,
   onFailure: (error: Error) => void,
 ): AnsweredTransform {
   const open = new Map<number, OpenTransform>();
   let last = 0;
-  const told = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const reported = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work();
     } catch (error) {
@@ -52,15 +51,15 @@ export function answerTransform(
   return {
     answers: {
       openTransform: () =>
-        told(async () => {
+        reported(async () => {
           if (transform === undefined) throw new Error('expected a run with a transform');
           const found = await transform.open();
           last += 1;
           open.set(last, found);
           return last;
         }),
-      runTransform: (number: number, events: readonly HandedEvent[]) => told(() => opened(number).run(events)),
-      closeTransform: (number: number) => told(() => close(number)),
+      runTransform: (number: number, events: readonly HandedEvent[]) => reported(() => opened(number).run(events)),
+      closeTransform: (number: number) => reported(() => close(number)),
     },
     close: async () => {
       await Promise.all([...open.keys()].map(close));

@@ -6,32 +6,32 @@ import { apart } from '../links/made-links.ts';
 import type { SegmentMemory } from '../threads/segment-memory.ts';
 import { transformEvents } from './transform-events.ts';
 
-/** A line of a segment as its reader took it. */
+/** A line of a segment with the result of its reader. */
 export interface ReadRecord {
   readonly line: number;
   readonly text: string;
   readonly result: RecordResult;
 }
 
-/** The same with the events as they became; what the code dropped is left out, with its reason. */
+/** A record after the transform: events that the code dropped are excluded, with their reason. */
 export interface TransformedRecord extends ReadRecord {
-  /** Of events that the code failed at. */
+  /** Failures of the code. */
   readonly failures: readonly TransformFailure[];
 }
 
 export interface TransformRecordsDeps {
   readonly signal: AbortSignal;
-  /** Of the reader that made the events. */
+  /** Memory of the reader of these events. */
   readonly memory: Pick<SegmentMemory, 'links' | 'exclude' | 'became'>;
 }
 
-/** Handed over together: enough that the way there and back is paid by many. */
+/** Events per call: many share the cost of the round trip. */
 const batchEventsMax = 512;
 const batchCharsMax = 1 << 20;
 
 /**
- * Records in their order with what the code makes of their events, which are handed over many at a time: while some are looked
- * at here, the next ones are at work there. It is set up for these records and closed with them.
+ * Yields records in order after the transform. Events are passed in batches, and the next batch is transformed while the current one is
+ * processed here. The transform is opened for these records and closed after them.
  */
 export async function* transformRecords(
   transform: Transform,
@@ -43,14 +43,14 @@ export async function* transformRecords(
   const batches = batchesOf(records);
   const runAhead = (): Promise<RanBatch | undefined> => {
     const running = runNext(batches, transform, opened);
-    // A failure is met when its turn comes; until then it is not one that nobody handles.
+    // A failure surfaces when the batch is awaited; until then it is not an unhandled rejection.
     running.catch(() => undefined);
     return running;
   };
   let ahead = runAhead();
   try {
     for (let ran = await ahead; ran !== undefined; ran = await ahead) {
-      // What a stopped run still got may be the end of the code's process, not its answer.
+      // After an abort this may be the end of the process rather than a result of the code.
       signal.throwIfAborted();
       ahead = runAhead();
       let at = 0;
@@ -60,7 +60,7 @@ export async function* transformRecords(
       }
     }
   } finally {
-    // Nobody looks at it any more where the records end early.
+    // The caller may stop early.
     await Promise.allSettled([ahead]);
     await opened.close();
   }
@@ -71,7 +71,6 @@ interface RanBatch {
   readonly outcomes: readonly TransformOutcome[];
 }
 
-/** Undefined: there are no more. */
 async function runNext(
   batches: Iterator<readonly ReadRecord[]>,
   transform: Transform,
@@ -120,10 +119,10 @@ function settled(
   for (const [index, outcome] of outcomes.entries()) {
     const event = result.events[index];
     const isLink = event !== undefined && isMade(event);
-    if (isLink) memory.became(event, whatOf(outcome, event, isOfLinks));
+    if (isLink) memory.became(event, outcomeNumber(outcome, event, isOfLinks));
     if (outcome.kind === 'kept') events.push(outcome.event);
     else if (outcome.kind === 'failed') failures.push(outcome);
-    // A link that is made in several segments counts once.
+    // A link that occurs in several segments counts once.
     else if (!isLink || memory.exclude(event.uuid, leftOutReason)) leftOut.push(leftOutReason);
   }
   const chosen = { read: events.length + failures.length + leftOut.length, leftOut };
@@ -145,10 +144,10 @@ const name = { low: 0, high: 0 };
 const id = { low: 0, high: 0 };
 const key = { low: 0, high: 0 };
 
-/** Of a link: the same number where it became the same. */
-function whatOf(outcome: TransformOutcome, { uuid }: WireEvent, isOfLinks: boolean): number {
+/** Identifies the result of transforming a link: equal results have equal numbers. */
+function outcomeNumber(outcome: TransformOutcome, { uuid }: WireEvent, isOfLinks: boolean): number {
   if (outcome.kind === 'failed') return apart;
-  // A record that has nothing but links is skipped for them.
+  // A record of nothing but links is skipped as a whole.
   if (outcome.kind === 'dropped') return isOfLinks ? apart : dropped;
   const { event } = outcome;
   if (event.uuid !== uuid) return apart;
