@@ -134,7 +134,7 @@ it('a run that joined a table is recognised by one of the same records without i
   // The events keep their ids: beside the first run a second one would change nothing.
   const plain = await startImport(server, config, { replace: true });
   const { report } = await expectExactRun(server, plain, 8);
-  expect(report.warnings.join(' ')).toMatch(/Run \S+ is taken back before this one loads: 60 events/);
+  expect(report.warnings.join(' ')).toMatch(/Run \S+ is undone before this one loads: 60 events/);
   expect(report.warnings.join(' ')).not.toContain('stays as it is');
   expect(report.replaced).toMatchObject([{ undo: { rows_left: 0, plan: { events: 60 } } }]);
   expect(await apiGet<UndoRun>(server, first)).toMatchObject({ state: 'undone' });

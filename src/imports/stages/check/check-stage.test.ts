@@ -389,6 +389,6 @@ describe('the check', () => {
     await using test = await checkTest({ format: 'mixpanel', formatOptions: { time_zone: 'Nowhere/Land' } });
     await expect(test.check()).rejects.toThrow(RunFailedError);
     await using unknown = await checkTest({ format: 'no-such-format' });
-    await expect(unknown.check()).rejects.toThrow('expected a format that is known');
+    await expect(unknown.check()).rejects.toThrow('expected one of the formats');
   });
 });

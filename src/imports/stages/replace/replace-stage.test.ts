@@ -193,7 +193,7 @@ describe('a run that replaces another', () => {
   });
 
   it.each<[string, RunOptions['replace'], readonly string[], string]>([
-    ['none is known', true, [], 'No earlier run made other events of these records'],
+    ['none is known', true, [], 'No earlier run converted these records differently'],
     ['there are several', true, ['old', 'older'], 'replace set to old, older'],
     ['another one would be left', ['old'], ['old', 'older'], 'Run older of'],
   ])('has to be clear about which: %s', async (_name, replace, found, reason) => {
