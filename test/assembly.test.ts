@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const made = mkdtempSync(join(tmpdir(), 'millrace-assembly-'));
 afterAll(() => rmSync(made, { recursive: true }));
 
-it('what is built of assembly/ is built of these sources', { timeout: 120_000 }, async () => {
+it('the build of assembly/ matches these sources', { timeout: 120_000 }, async () => {
   const { href } = new URL('../tools/build-assembly.js', import.meta.url);
   const { buildAssembly } = (await import(href)) as { buildAssembly: (to: string) => Promise<void> };
   await buildAssembly(relative(root, made));
@@ -18,6 +18,6 @@ it('what is built of assembly/ is built of these sources', { timeout: 120_000 },
     const built = join(root, 'dist', name);
     return !existsSync(built) || !readFileSync(built).equals(readFileSync(join(made, name)));
   });
-  // `npm run build` makes them; until then, what every other test says of them is worth nothing.
+  // `npm run build` compiles them; with a stale build the results of all other tests of them are meaningless.
   expect(stale).toEqual([]);
 });

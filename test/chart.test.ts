@@ -60,7 +60,7 @@ const container = {
     },
   },
 };
-/** What Kubernetes would refuse, as far as the chart goes. */
+/** Finds manifests of the chart that Kubernetes would refuse. */
 const specs: Readonly<Record<string, object>> = {
   Deployment: {
     type: 'object',
@@ -132,7 +132,7 @@ function at(value: unknown, ...path: readonly (string | number)[]): unknown {
 describe('the chart', () => {
   const manifests = renderByHand();
 
-  it('gives manifests that a cluster takes, one deployment a role', () => {
+  it('renders valid manifests, one deployment per role', () => {
     checkManifests(manifests);
     const components = of(manifests, 'Deployment').map(
       (each) => each.metadata.labels['app.kubernetes.io/component'] ?? '',
@@ -150,7 +150,7 @@ describe('the chart', () => {
     expect(of(manifests, 'Service').map(({ metadata }) => metadata.name)).toEqual(['millrace-api', 'millrace-capture']);
   });
 
-  it('sets settings that are there, with which every role starts', () => {
+  it('uses existing settings with which every role starts', () => {
     for (const each of of(manifests, 'Deployment')) {
       const env = at(each.spec, 'template', 'spec', 'containers', 0, 'env') as readonly {
         name: string;
@@ -164,7 +164,7 @@ describe('the chart', () => {
     }
   });
 
-  it('leaves a pod the time that it needs to stop', () => {
+  it('gives a pod enough time to stop', () => {
     for (const each of of(manifests, 'Deployment')) {
       const env = at(each.spec, 'template', 'spec', 'containers', 0, 'env') as readonly {
         name: string;
@@ -176,7 +176,7 @@ describe('the chart', () => {
     }
   });
 
-  it('takes files, a service account and places for its pods, and gives a PodMonitor when asked', () => {
+  it('accepts files, a service account and placement of its pods, and renders a PodMonitor on request', () => {
     const own = renderByHand(ownValues);
     checkManifests(own);
     const { volumes, volumeMounts, podMonitor: _, ...ofPod } = ownValues;
@@ -196,7 +196,7 @@ describe('the chart', () => {
     expect(of(manifests, 'PodMonitor')).toEqual([]);
   });
 
-  it('has a Secret in the guide that names every secret with which a role reaches its servers', () => {
+  it('has a Secret in the guide with every secret that a role needs for its servers', () => {
     const [, command = ''] = /^(kubectl create secret[^]*?)^helm/m.exec(read('docs/guides/scale-out.md')) ?? [];
     const names = [...command.matchAll(/--from-literal=([A-Z_]+)=/g)].map(([, name = '']) => name);
     const { databaseUrl, clickhouseUrl, kafkaUser, kafkaPassword } = settingDefinitions;
@@ -237,13 +237,13 @@ describe('the compose file of a cluster', () => {
   };
   const own = Object.entries(services).filter(([, { command }]) => command?.[0] === 'serve');
 
-  it('runs one service a role, and two pipelines', () => {
+  it('runs one service per role, and two pipelines', () => {
     expect(own.map(([name]) => name).toSorted()).toEqual(roles.toSorted());
     for (const [name, { command }] of own) expect(command?.slice(0, 3)).toEqual(['serve', '--roles', name]);
     expect(services['pipeline']?.deploy).toEqual({ replicas: 2 });
   });
 
-  it('sets settings that are there, with which every role starts', () => {
+  it('uses existing settings with which every role starts', () => {
     for (const [name, { environment }] of own) {
       expect(Object.keys(environment).filter((each) => !known.has(each))).toEqual([]);
       const { settings } = loadSettings({ env: { ...environment, MILLRACE_ROLES: name } });
@@ -258,7 +258,7 @@ describe('the compose file of a cluster', () => {
     expect(images).toHaveLength(4);
   });
 
-  it('bounds every container, publishes on this machine only, and gives ours no right that they do not need', () => {
+  it('limits every container, publishes on this machine only, and drops unneeded privileges', () => {
     for (const [name, each] of Object.entries(services)) {
       expect([name, each.mem_limit, each.pids_limit]).toEqual([
         name,

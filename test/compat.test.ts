@@ -9,7 +9,7 @@ import { runBoth, type Pair } from './compat/compare.ts';
 import { publishedFolder, sourceOf } from './compat/published-plugin.ts';
 
 /**
- * Built-in transformations beside the published plugins that they stand for, on generated settings and events. The sources of
+ * Compares built-in transformations with the published plugins that they replace, on generated settings and events. The sources of
  * the published ones are not part of this repository: without MILLRACE_PUBLISHED_PLUGINS, a folder with one folder per plugin,
  * nothing is compared.
  */
@@ -25,8 +25,8 @@ interface Tally {
   readonly differed: Map<string, number>;
 }
 
-describe('built-in transformations do what the published ones do', () => {
-  // Both sides run in the zone that the published ones take from the machine.
+describe('built-in transformations match the published ones', () => {
+  // Both sides run in the time zone that the published ones read from the machine.
   beforeEach(() => void vi.stubEnv('TZ', 'UTC'));
 
   for (const each of cases) {

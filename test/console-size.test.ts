@@ -27,7 +27,7 @@ describe('the built console', () => {
     expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(firstLoadBytesMax);
   });
 
-  it('loads nothing from elsewhere, and has nothing inline that the content security policy would refuse', () => {
+  it('loads nothing from other hosts, and has no inline content that the content security policy would refuse', () => {
     const index = readFileSync(join(consoleDist, 'index.html'), 'utf8');
     expect(index).not.toMatch(/<style|style=|<script(?![^>]*\ssrc=)|\son\w+=/);
     const addresses = [...index.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address ?? '');

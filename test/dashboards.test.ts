@@ -57,11 +57,11 @@ describe('the dashboard and the alerts', () => {
     },
   );
 
-  it('no alert depends on what a job is called', () => {
+  it('no alert depends on the name of a job', () => {
     expect(alerts.filter(({ expr }) => /\bjob\s*=/.test(expr))).toEqual([]);
   });
 
-  it('a metric, a label or a part that is not declared is found', () => {
+  it('an undeclared metric, label or part is detected', () => {
     const faults = (expr: string, legendFormat = ''): string[] => faultsOf({ expr, legendFormat });
     expect(faults('rate(millrace_events_total[5m])')).toEqual(['no metric millrace_events_total']);
     expect(faults('millrace_buffer_events{route="/"}')).toEqual(['millrace_buffer_events has no label route']);
@@ -71,7 +71,7 @@ describe('the dashboard and the alerts', () => {
     expect(faults('sum by (lane) (millrace_buffer_events)', '{{slot}}')).toEqual(['slot is not grouped by']);
   });
 
-  it('the dashboard looks through its own variables alone, and every panel shows something', () => {
+  it('the dashboard uses only its own variables, and every panel has a query', () => {
     const names = new Set(dashboard.templating.list.map(({ name }) => name));
     const used = [...read('deploy/grafana.json').matchAll(/\$\{?([a-z_]+)\}?/g)].map(([, name = '']) => name);
     expect([...new Set(used)].filter((name) => !name.startsWith('__') && !names.has(name))).toEqual([]);

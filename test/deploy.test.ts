@@ -12,7 +12,7 @@ function option(key: string): string | undefined {
 }
 
 describe('the compose file', () => {
-  it('gives the container no right that it does not need', () => {
+  it('drops privileges that the container does not need', () => {
     expect(option('read_only')).toBe('true');
     expect(option('cap_drop')).toBe('[ALL]');
     expect(option('security_opt')).toContain('no-new-privileges:true');
@@ -23,7 +23,7 @@ describe('the compose file', () => {
     expect(compose).toMatch(/^    ports:\n      - '127\.0\.0\.1:8000:8000'\n {4}\w/m);
   });
 
-  it('bounds memory, processes and the temp directory, with room for the parts at their default limits', () => {
+  it('limits memory, processes and the temp directory, with room for the parts at their default limits', () => {
     const parts = settingDefinitions.storeMemoryBytesMax.default + settingDefinitions.sandboxProcessBytesMax.default;
     const memory = Number(/^(\d+)g$/.exec(option('mem_limit') ?? '')?.[1]) * gibibyte;
     expect(memory).toBeGreaterThanOrEqual(parts + gibibyte);
@@ -36,7 +36,7 @@ describe('the unit of systemd', () => {
   const unit = read('deploy/millrace.service');
   const valueOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1];
 
-  it('gives the service no right that it does not need', () => {
+  it('drops privileges that the service does not need', () => {
     const expected = {
       DynamicUser: 'yes',
       NoNewPrivileges: 'yes',
@@ -50,13 +50,13 @@ describe('the unit of systemd', () => {
       UMask: '0077',
     };
     expect(Object.fromEntries(Object.keys(expected).map((key) => [key, valueOf(key)]))).toEqual(expected);
-    // The one directory that it may write is the one that it writes to.
+    // The only writable directory is the one that it writes to.
     expect(unit).toContain(`\nEnvironment=MILLRACE_DATA_DIR=/var/lib/${valueOf('StateDirectory')}\n`);
     // JavaScript is compiled while it runs.
     expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
   });
 
-  it('leaves the time to stop that the program needs, bounds what it takes, and does not repeat a start with wrong settings', () => {
+  it('gives the program enough time to stop, limits its resources, and does not restart it with invalid settings', () => {
     expect(Number(valueOf('TimeoutStopSec'))).toBeGreaterThan(10);
     expect(Number(valueOf('RestartPreventExitStatus'))).toBe(exitCodes.invalidConfig.code);
     const parts = settingDefinitions.storeMemoryBytesMax.default + settingDefinitions.sandboxProcessBytesMax.default;
@@ -69,7 +69,7 @@ describe('the unit of systemd', () => {
 describe('the image', () => {
   const dockerfile = read('deploy/Dockerfile');
 
-  it('is built on a base that can be pinned, and runs as an ordinary user', () => {
+  it('is built on a pinnable base, and runs as an unprivileged user', () => {
     const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map((match) => match[1]);
     expect(bases).toEqual(['${BASE_IMAGE}', '${BASE_IMAGE}', '${BASE_IMAGE}']);
     expect(dockerfile).toMatch(/^USER node$/m);
@@ -82,7 +82,7 @@ describe('the image', () => {
     expect(last).not.toMatch(/^COPY console/m);
   });
 
-  it('holds one Node, that of its base, and what is compiled for its own platform', () => {
+  it('contains only the Node of its base, and binaries for its own platform', () => {
     const [, dependencies = '', build = '', last = ''] = dockerfile.split(/^FROM /m);
     const { node } = (JSON.parse(read('package.json')) as { dependencies: Record<string, string> }).dependencies;
     expect(/^ARG BASE_IMAGE=node:(\d+)-/m.exec(dockerfile)?.[1]).toBe(node?.split('.')[0]);
@@ -95,7 +95,7 @@ describe('the image', () => {
     ]);
   });
 
-  it('holds everything that it copies, and the licences', () => {
+  it('contains everything that it copies, and the licences', () => {
     const kept = read('deploy/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))

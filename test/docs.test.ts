@@ -16,8 +16,8 @@ import { metricDefinitions } from '../src/server/telemetry/metrics.ts';
 
 const pages = allFiles().filter((path) => path.endsWith('.md'));
 
-describe('the reference is what the program does', () => {
-  it.each(Object.entries(docPages))('%s is fresh; npm run docs writes it', (path, generate) => {
+describe('the reference matches the program', () => {
+  it.each(Object.entries(docPages))('%s is up to date; npm run docs writes it', (path, generate) => {
     expect(existsSync(join(root, path)), `${path} is missing; run npm run docs`).toBe(true);
     expect(read(path)).toBe(generate());
   });
@@ -28,7 +28,7 @@ describe('the reference is what the program does', () => {
   });
 
   it.each(Object.entries(pageSections))(
-    '%s of a guide is fresh; npm run docs writes it',
+    '%s of a guide is up to date; npm run docs writes it',
     (name, { page, generate }) => {
       expect(read(page)).toBe(withSection(read(page), name, generate()));
       expect(generate()).not.toMatch(/NaN|undefined|Infinity/);
@@ -57,7 +57,7 @@ describe('the pages written by hand', () => {
     expect(pages).toEqual(expect.arrayContaining(['README.md', 'ARCHITECTURE.md', 'docs/guides/first-history.md']));
   });
 
-  it('every link to a file or heading of this repository leads somewhere', () => {
+  it('every link to a file or heading of this repository resolves', () => {
     expect(pages.flatMap(deadLinks)).toEqual([]);
   });
 
@@ -100,7 +100,7 @@ describe('the pages written by hand', () => {
 
   it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'STYLE.md'])('every file and folder that %s names exists', (page) => {
     const there = allFiles().map((path) => `/${path}`);
-    // `run.ts` may lie anywhere, `stages/check` and (stages/check) in any folder.
+    // `run.ts` may be anywhere, `stages/check` and (stages/check) in any folder.
     const named = [...read(page).matchAll(/[`(]((?:[\w-]+\/)*[\w.-]+(?:\.ts|\.md|\/|\/[\w-]+))[`)]/g)].map(
       (match) => match[1] ?? '',
     );

@@ -28,7 +28,7 @@ describe('the page of guarantees', () => {
     expect(promised()).toHaveLength(rows.length);
   });
 
-  it('every guarantee is the name of a test in the file beside it', () => {
+  it('every guarantee is the name of a test in the linked file', () => {
     const missing = promised().filter(({ guarantee, file }) => {
       const source = read(file);
       return !["'", '"', '`'].some((quote) => source.includes(quote + guarantee + quote));

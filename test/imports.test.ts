@@ -156,7 +156,7 @@ describe('imports between rooms', () => {
     expect([...seen].filter((room) => !rooms.includes(room))).toEqual([]);
   });
 
-  it('a room knows only rooms above its row', () => {
+  it('a room imports only rooms above its row', () => {
     const upwards = rooms.flatMap((room, row) =>
       (mayImport[room] ?? []).filter((to) => rooms.indexOf(to) >= row || !rooms.includes(to)).map((to) => [room, to]),
     );
@@ -183,7 +183,7 @@ describe('imports between rooms', () => {
     expect(circles()).toEqual([]);
   });
 
-  it('the composition root is known to the commands that start the program, or work on its stores, only', () => {
+  it('the composition root is imported only by commands that start the program or use its stores', () => {
     expect(
       refused((file, { target }) =>
         target !== undefined &&
@@ -199,7 +199,7 @@ describe('imports between rooms', () => {
     expect(allowed.filter((arrow) => !known.has(arrow))).toEqual([]);
   });
 
-  it('nothing lies loose in src beside main.ts', () => {
+  it('src contains no files except main.ts', () => {
     expect(
       sources.map(({ path }) => path).filter((path) => /^src\/[^/]+$/.test(path) && path !== 'src/main.ts'),
     ).toEqual([]);
@@ -242,7 +242,7 @@ describe('imports between rooms', () => {
     expect(found).toEqual([]);
   });
 
-  it('the console knows the types of the contract and its plain tables, and nothing else of src; src knows nothing of it', () => {
+  it('the console imports only types of the contract and its plain tables from src; src imports nothing of it', () => {
     const abroad = consoleSources.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target !== undefined && !target.startsWith('console/src/'))
@@ -255,7 +255,7 @@ describe('imports between rooms', () => {
     ).toEqual([]);
   });
 
-  it('a component knows no page, and a page no other', () => {
+  it('a component imports no page, and a page no other page', () => {
     const pageOf = (path = ''): string | undefined => /^console\/src\/pages\/([^/]+)\//.exec(path)?.[1];
     const found = consoleSources
       .filter(({ path }) => path !== 'console/src/router.tsx')

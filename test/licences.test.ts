@@ -33,7 +33,7 @@ const lock = readLock();
 const shipped = shippedByMillrace(lock);
 
 describe('licences of packages', () => {
-  it('no package is installed with Millrace, or built into the console, whose licence is not on the list', () => {
+  it('every package that is installed with Millrace or built into the console has a listed licence', () => {
     expect(shipped.length).toBeGreaterThan(200);
     const licences = shipped.map((path) => [path, licenceOf(lock, path)] as const);
     expect(licences.filter(([, licence = 'none']) => !isAllowed(licence))).toEqual([]);
@@ -55,14 +55,14 @@ describe('licences of packages', () => {
     expect(isAllowed(expression)).toBe(expected);
   });
 
-  it('the console is counted: what it imports and what that brings', () => {
+  it('packages of the console are counted, including indirect ones', () => {
     expect(importedByConsole()).toEqual(expect.arrayContaining(['react', '@codemirror/view', 'uplot']));
     // Brought by react-dom.
     expect(shipped).toContain('node_modules/scheduler');
     expect(shipped).not.toContain('node_modules/vitest');
   });
 
-  it('follows a package to what it brings, where npm has laid it', () => {
+  it('follows the dependencies of a package where npm has placed them', () => {
     const small: Lock = {
       '': { dependencies: { a: '1.0.0' } },
       'node_modules/a': { dependencies: { b: '^1.0.0' }, optionalDependencies: { away: '1.0.0' } },

@@ -6,7 +6,7 @@ const lock = JSON.parse(read('package-lock.json')) as LockFile;
 const libraries = Object.entries(lock.packages).filter(([path]) => path.startsWith('node_modules/@chdb/lib-'));
 
 describe('the lock file installs everywhere', () => {
-  it('names the embedded event store for every platform; tools/lock-platforms.ts adds what is missing', () => {
+  it('names the embedded event store for every platform; tools/lock-platforms.ts adds missing ones', () => {
     expect(libraries.map(([path]) => path.replace('node_modules/@chdb/lib-', '')).toSorted()).toEqual([
       'darwin-arm64',
       'darwin-x64',
@@ -21,7 +21,7 @@ describe('the lock file installs everywhere', () => {
     expect(path).toContain(`${locked.os?.[0]}-${locked.cpu?.[0]}`);
   });
 
-  it('what is missing is added in npm’s order, and nothing else changes', () => {
+  it('missing entries are added in the order of npm, and nothing else changes', () => {
     const { 'node_modules/@chdb/lib-linux-x64-gnu': here, ...others } = lock.packages;
     const onlyHere = Object.fromEntries(
       Object.entries({ ...others, 'node_modules/@chdb/lib-linux-x64-gnu': here }).filter(

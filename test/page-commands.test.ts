@@ -21,7 +21,7 @@ const languages: Readonly<Record<string, (text: string) => unknown>> = {
 const others = new Set(['sh', 'sql', 'html', 'python', 'xml', 'text']);
 
 describe('the blocks of the pages', () => {
-  it('those for a shell are each run by one test, or listed as one that no test can run', () => {
+  it('each shell block is run by one test, or listed as not runnable', () => {
     expect(commands.length).toBeGreaterThan(100);
     const held = (block: Block): number => lists.filter((which) => isAmong(block, which)).length;
     // None: have a test run it, in test/support/page-commands.ts. Several: make the rows there say more.
@@ -30,18 +30,18 @@ describe('the blocks of the pages', () => {
     );
   });
 
-  it('every row of the lists is for a block that there is', () => {
+  it('every row of the lists matches an existing block', () => {
     const rows = lists.filter((which) => !commands.some((block) => isAmong(block, which)));
     expect(rows).toEqual([]);
   });
 
-  it('a test that is to run blocks asks which, and ends with none left', () => {
+  it('a test runs all the blocks assigned to it', () => {
     const ends = /expect\(share\.left\(\)\)\.toEqual\(\[\]\)/;
     const files = Object.keys(runBy).map((file) => join(root, file));
     expect(files.filter((file) => !existsSync(file) || !ends.test(readFileSync(file, 'utf8')))).toEqual([]);
   });
 
-  it('every block says in which language it is, so that no command hides in one that does not', () => {
+  it('every block states its language, so that no command is overlooked', () => {
     const unknown = blocks.filter(({ language }) => !(language in languages) && !others.has(language));
     expect(unknown.map((block) => `${nameOf(block)} (${block.language})`)).toEqual([]);
     const hidden = blocks.filter(
@@ -50,7 +50,7 @@ describe('the blocks of the pages', () => {
     expect(hidden.map(nameOf)).toEqual([]);
   });
 
-  it.each(Object.entries(languages))('those in %s can be read as such', (language, read) => {
+  it.each(Object.entries(languages))('those in %s can be parsed', (language, read) => {
     const own = blocks.filter((block) => block.language === language);
     expect(own.length).toBeGreaterThan(0);
     const wrong = own.flatMap((block) => {

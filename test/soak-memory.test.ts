@@ -45,7 +45,7 @@ describe('the line through samples of memory', () => {
   });
 });
 
-describe('what is too much', () => {
+describe('excessive growth', () => {
   const growing = (perHour: number, deviation: number): Sample[] =>
     samplesOf(300, (hours) => 300 + perHour * hours + deviation * normal());
   const nothing = { service: [], store: [], plugins: [], live: [], outside: [] };
@@ -71,13 +71,13 @@ describe('what is too much', () => {
     expect(growth).toMatchObject({ what, isTooMuch: expected });
   });
 
-  it('warming up does not count', () => {
+  it('the warm-up is ignored', () => {
     expect(isTooMuch(samplesOf(300, (hours) => 300 + 200 * Math.min(hours, 0.2) + normal()))).toEqual([false]);
   });
 });
 
 describe('the heaps of a process', () => {
-  it('are read from what V8 writes, thread by thread, whatever the pieces', () => {
+  it('are parsed from the output of V8, thread by thread, in any pieces', () => {
     const text = [
       'Millrace is ready at http://127.0.0.1:8000',
       '[7:0xa1]    10 ms: Scavenge 11.5 (20.0) -> 6.9 (20.0) MB, pooled: 6 MB, 5.28 / 0.06 ms  (average mu = 0.995) task; ',

@@ -26,7 +26,7 @@ function world(): { ledger: StormLedger; rows: StoredEvent[]; ids: ReadonlySet<s
 }
 
 describe('the account of a storm', () => {
-  it('finds nothing where all is as it was acknowledged', () => {
+  it('finds nothing if all acknowledged events are stored', () => {
     const { ledger, rows, ids } = world();
     expect(ledger.differencesOfEvents(ids, rows)).toEqual([]);
     expect(ledger.differencesOfEvents(ledger.acknowledged.keys(), rows.toReversed())).toEqual([]);
@@ -76,7 +76,7 @@ describe('the account of a storm', () => {
     expect(ledger.differencesOfEvents(ids, change(rows))).toEqual([expect.stringMatching(difference)]);
   });
 
-  it('finds what is lost or changed of epochs that were compared before', () => {
+  it('finds lost or changed events of earlier epochs', () => {
     const { ledger, rows } = world();
     ledger.endEpoch();
     const all = (): Iterable<string> => ledger.acknowledged.keys();
@@ -85,7 +85,7 @@ describe('the account of a storm', () => {
     expect(ledger.differencesOfEvents(all(), withProperties(rows, { n: -1 }))).toHaveLength(1);
   });
 
-  it('finds batches that a transformation counted too often, in part or not at all, but for those sent again', () => {
+  it('finds batches that a transformation counted too often, partly or not at all, except retried ones', () => {
     const { ledger } = world();
     const again = { number: 3, isHistorical: false, events: eventsOf(3) };
     ledger.noteUnanswered(again);
@@ -136,7 +136,7 @@ describe('the oracle of persons', () => {
     expect(oracle.lines()).toEqual(expected);
   });
 
-  it('lines that are missing, too many or there twice are differences', () => {
+  it('missing, extra and duplicate lines are differences', () => {
     expect(differencesOfLines('person', expected, expected)).toEqual([]);
     expect(differencesOfLines('person', expected, expected.slice(1))).toHaveLength(1);
     expect(differencesOfLines('person', expected, [...expected, 'more'])).toHaveLength(1);

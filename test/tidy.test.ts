@@ -36,8 +36,8 @@ function lineFindings(path: string, pattern: RegExp): string[] {
     .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
 }
 
-describe('the house is tidy', () => {
-  it('the rules see the code', () => {
+describe('the code base is tidy', () => {
+  it('the rules find the code', () => {
     expect(sources.length).toBeGreaterThan(30);
     expect(sources.flatMap((file) => file.functions).length).toBeGreaterThan(50);
     expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(50);
@@ -77,12 +77,12 @@ describe('the house is tidy', () => {
     expect(tooLong).toEqual([]);
   });
 
-  it('nothing is left to do later', () => {
+  it('no work is deferred in comments', () => {
     const marks = /\b(T[O]DO|F[I]XME|H[A]CK|X[X]X)\b/;
     expect(files.filter(isText).flatMap((path) => lineFindings(path, marks))).toEqual([]);
   });
 
-  it('the type checker is never told to look away', () => {
+  it('the type checker is never disabled', () => {
     const silenced = /@ts-(ignore|nocheck|expect-error)/;
     const inText = files.filter(isCode).flatMap((path) => lineFindings(path, silenced));
     const anyTypes = findings((file) =>
@@ -123,7 +123,7 @@ describe('the house is tidy', () => {
     expect([...bad, ...badFolders]).toEqual([]);
   });
 
-  it('no file of src is there for tests only: the program or a script reaches it', () => {
+  it('no file of src exists only for tests: the program or a script uses it', () => {
     const reached = reachedFrom([...byPath.keys()].filter((path) => /^(bin|tools)\/|^src\/main\.ts$/.test(path)));
     // Declarations are read by the type checker alone.
     const testSide = (path: string): boolean => isTest(path) || isFixture(path) || path.endsWith('.d.ts');
@@ -131,7 +131,7 @@ describe('the house is tidy', () => {
     expect(unreached.filter((path) => !testSide(path))).toEqual([]);
   });
 
-  it('no support of tests is dead: a test, a script or a suite uses it', () => {
+  it('no test support is unused: a test, a script or a suite uses it', () => {
     const setups = read('vitest.config.ts').matchAll(/globalSetup: \['([^']+)'\]/g);
     const called = new Set(Array.from(setups, ([, path]) => path));
     const users = [...byPath.keys()].filter((path) => isTest(path) || /^(tools|\.ci)\//.test(path) || called.has(path));

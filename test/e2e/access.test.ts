@@ -88,7 +88,7 @@ async function untilCounted(key: string, project: number, expected: number): Pro
   }
 }
 
-describe('keys do what they are for and nothing else', () => {
+describe('keys permit only their purpose', () => {
   it.each([
     ['GET', '/api/projects/'],
     ['GET', '/api/projects/@current/events/'],
@@ -105,7 +105,7 @@ describe('keys do what they are for and nothing else', () => {
     expect([without.status, without.body.code]).toEqual([401, 'not_authenticated']);
   });
 
-  it('a personal key cannot send events, and is not repeated in the answer', async () => {
+  it('a personal key cannot send events, and is not repeated in the response', async () => {
     const { status, body } = await capture(personalKey);
     expect([status, body.code]).toEqual([401, 'authentication_failed']);
     expect(body.detail).toContain('personal_api_key');
@@ -114,7 +114,7 @@ describe('keys do what they are for and nothing else', () => {
     expect([asBearer.status, asBearer.body.code]).toEqual([401, 'not_authenticated']);
   });
 
-  it('the project key takes events, right after all of these refusals', async () => {
+  it('the project key accepts events, right after all of these refusals', async () => {
     expect((await capture(projectKey)).status).toBe(200);
     accepted += 1;
     await untilStored(server, { standard: accepted });
@@ -146,7 +146,7 @@ describe('two projects of one organisation', () => {
     expect([listed.status, listed.body.code]).toEqual([403, 'permission_denied']);
   });
 
-  it('a key that was reset and a project that was deleted take no more events', async () => {
+  it('a reset key and a deleted project accept no more events', async () => {
     const third = await newProject('Third');
     expect((await capture(third.api_token)).status).toBe(200);
     await untilCounted(personalKey, third.id, 1);

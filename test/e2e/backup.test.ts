@@ -48,7 +48,7 @@ const backup = (dataDir: string, to: string, env = {}): Promise<Finished> =>
 const restore = (from: string, dataDir: string, env = {}): Promise<Finished> =>
   spawnCommand(['restore', '--data-dir', dataDir, '--from', from, '--json'], { env });
 
-/** Two senders for so many ms, with a pause behind each request. */
+/** Runs two senders for this many ms, with a pause after each request. */
 async function sendFor(ms: number, server: TestServer, pauseMs: number): Promise<Ledger> {
   const ledger = new Ledger();
   const stop = new AbortController();
@@ -115,7 +115,7 @@ it('a backup under load that was killed and taken again restores every event ack
   const again = await startServer(restored);
   await untilDrained(again.url, 60_000);
   const found = await readAllEvents(again);
-  // Some of those that wait are stored already: their range was begun.
+  // Some of the waiting ones are already stored: their range was begun.
   const { live, historical } = report.counts.waiting;
   const stored = report.counts.events.reduce((sum, { events }) => sum + events, 0);
   expect(found.length).toBeGreaterThanOrEqual(stored);
@@ -145,7 +145,7 @@ async function totalOf(server: TestServer): Promise<number> {
   return total.standard + total.historical;
 }
 
-it('a range that was inserted and not committed when the backup was taken is stored once by the restored service', async () => {
+it('a range that was inserted but not committed at the time of the backup is stored once by the restored service', async () => {
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
   const [to, restored] = [join(place.path, 'backup'), join(place.path, 'restored')];
@@ -171,7 +171,7 @@ it('a range that was inserted and not committed when the backup was taken is sto
   expect(await rowsIn(restored)).toEqual({ rows: there.length, shown: there.length });
 }, 300_000);
 
-it('a backup in a bucket restores; one that is damaged or not whole is refused before anything is written', async () => {
+it('a backup in a bucket restores; a damaged or incomplete one is refused before anything is written', async () => {
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
   await using bucket = await testBucketServer({ bucket: 'backups', accessKeyId: 'AKIDEXAMPLE', pageSize: 7 });
@@ -238,7 +238,7 @@ function flip(objects: Map<string, Buffer>, pattern: RegExp): void {
   objects.set(key, bytes);
 }
 
-it('a restore that was killed keeps the service from starting until the same restore has ended; a directory in use is refused', async () => {
+it('a killed restore prevents the service from starting until the same restore has ended; a directory in use is refused', async () => {
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
   const [to, restored] = [join(place.path, 'backup'), join(place.path, 'restored')];

@@ -1,5 +1,5 @@
 /**
- * Everything that a client can get wrong, against one real program: a clear error, and nothing else lost. What was
+ * Everything that a client can get wrong, against one real program: a clear error, and nothing else lost. Events that were
  * accepted is counted here and compared with the store, the meters and the dead letters at the end.
  */
 import { randomUUID } from 'node:crypto';
@@ -22,7 +22,7 @@ import {
 let server: TestServer;
 let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
 const accepted = { standard: 0, historical: 0 };
-/** Reasons of the events that were set aside, as counted by this test. */
+/** Reasons of the dead letters, as counted by this test. */
 const setAside: string[] = [];
 /** Dead letters that were corrected and sent through again. */
 let replayed = 0;
@@ -170,7 +170,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   },
 };
 
-describe('a body that cannot be taken is refused with one clear error, and the next good one is stored', () => {
+describe('an invalid body is refused with one clear error, and the next valid one is stored', () => {
   it.each(Object.entries(refusals))('%s', async (_name, refusal) => {
     const { body, status, type, code, attr = null, fault } = refusal;
     const answer = await post(body());
@@ -250,7 +250,7 @@ describe('unusual but valid JSON is stored unchanged', () => {
     expect((await storedEvent(uuid)).text).toContain(`"properties":${shown},"person"`);
   });
 
-  it('a million unknown keys at the root of the body do not matter', async () => {
+  it('a million unknown keys at the root of the body are ignored', async () => {
     const body = `{${keys(1_000_000)},${batchOf([goodEvent()]).slice(1)}`;
     expect(await post(body)).toEqual({ status: 200, body: { status: 'Ok' } });
     accepted.standard += 1;
@@ -260,7 +260,7 @@ describe('unusual but valid JSON is stored unchanged', () => {
 describe('names of built-ins as distinct_id, event, person property, group type and group key', () => {
   const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'];
 
-  it('come back as they were sent and change nothing else', async () => {
+  it('are returned as sent and change nothing else', async () => {
     const events = names.flatMap((name) => {
       const set = `{"${name}":{"polluted":"${name}"}}`;
       const group = `"$group_type":"${name}","$group_key":"${name}","$group_set":${set}`;
@@ -318,7 +318,7 @@ describe('wrong types', () => {
       .map(([name, text]) => `"${name}":${text}`)
       .join(',')}}`;
 
-  it.each(wrong)('%s with %j costs its event alone: %s', async (field, values, code) => {
+  it.each(wrong)('%s with %j affects only its event: %s', async (field, values, code) => {
     const events = values.flatMap((value) => [eventWith(field, value), goodEvent()]);
     const { status, body } = await post(batchOf(events));
     expect([status, body['status']]).toEqual([200, 'Ok']);
@@ -382,7 +382,7 @@ async function apiPost(path: string, body: object): Promise<Answer> {
 }
 
 describe('good and bad events in one batch', () => {
-  it('the good ones are stored, the bad ones are dead letters with their bytes, and a corrected one is stored once', async () => {
+  it('the valid ones are stored, the invalid ones are dead letters with their bytes, and a corrected one is stored once', async () => {
     const uuid = randomUUID();
     const bad: readonly [event: string, reason: string][] = [
       [`{"event":"sold", "distinct_id":"", "uuid":"${uuid}" ,"properties":{"price":10.50}}`, 'missing_distinct_id'],
@@ -424,7 +424,7 @@ describe('good and bad events in one batch', () => {
     await untilStored(server, accepted);
   });
 
-  it('Prefer: handling=strict takes nothing and lists every offending event', async () => {
+  it('Prefer: handling=strict accepts nothing and lists every invalid event', async () => {
     const body = batchOf([goodEvent(), '5', goodEvent(), '{"event":"e"}']);
     const answer = await post(body, { prefer: 'handling=strict' });
     expect(answer.status).toBe(400);

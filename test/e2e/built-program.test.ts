@@ -118,7 +118,7 @@ describe('the built program', () => {
     expect(read).toEqual(ids);
   });
 
-  it('a package that is imported lazily has the names that Node gives it', async () => {
+  it('a lazily imported package has the same names as under Node', async () => {
     const built = await readdir(join(root, 'dist'));
     const different: string[] = [];
     const bundled: string[] = [];

@@ -208,7 +208,7 @@ describe.each([
     expect(await keys.projectOf('phc_old')).toBe(1);
   });
 
-  it('an agreement counts within seconds and its speed holds', async () => {
+  it('an agreement takes effect within seconds and its speed holds', async () => {
     const clock = jumpyClock();
     const approved: ApprovedAgreement[] = [];
     const findApproved = async (): Promise<ApprovedAgreement | undefined> => approved[0];
@@ -289,7 +289,7 @@ describe.each([
     expect(holder === held || (await succeed(db, holder, clock.now()))).toBe(true);
   });
 
-  it('new ids still sort in the order in which they were made', () => {
+  it('new ids still sort in order of creation', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const start = Date.now();
     const ids = [newId()];

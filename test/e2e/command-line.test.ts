@@ -118,7 +118,7 @@ describe('a first day with the command line', () => {
     expect((await stop(second)).code).toBe(0);
   });
 
-  it('history goes in once, however often it is sent; configs are managed; the service stays healthy', async () => {
+  it('history is stored once, however often it is sent; configs are managed; the service stays healthy', async () => {
     const service = await serve();
     try {
       const projects = JSON.parse((await millrace('projects list --output json', {})).stdout) as {

@@ -61,7 +61,7 @@ it(
 
 const places = ['before_insert', 'after_insert:2', 'after_metadata_commit:2', 'after_log_commit'];
 
-it('a process that dies before and after an insert, a commit and an answer to the log stores every acknowledged event once', async () => {
+it('a process that dies before and after an insert, a commit and a log response stores every acknowledged event once', async () => {
   await using dataDir = await tempDataDir();
   const ledger = new Ledger();
   const never = new AbortController().signal;

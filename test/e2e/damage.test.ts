@@ -1,4 +1,4 @@
-/** Bits that rot while the program is stopped, and a disk that fills up under it: the real program on files that this test damages. */
+/** Bit rot while the program is stopped, and a disk that fills up: the real program on files that this test damages. */
 import { randomUUID } from 'node:crypto';
 import {
   mkdirSync,
@@ -132,7 +132,7 @@ interface Readiness {
   readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>;
 }
 
-it('a damaged part of the event store makes /readyz 503 with a sentence that names it; the rest is readable and capture continues', async () => {
+it('a damaged part of the event store makes /readyz 503 with a message that names it; the rest is readable and capture continues', async () => {
   await using dataDir = await tempDataDir();
   const first = await startServer(dataDir.path);
   expect(await send(first, [eventAt('2019-03-04T05:06:07Z')], true)).toBe(200);

@@ -58,7 +58,7 @@ async function serve(folder: string): Promise<{ readonly url: string; readonly s
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
 }
 
-describe('the site of the documents', () => {
+describe('the documentation site', () => {
   let site: Site;
   let folder: Awaited<ReturnType<typeof tempDataDir>>;
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describe('the site of the documents', () => {
   }, 600_000);
   afterAll(() => folder[Symbol.asyncDispose]());
 
-  it('has every page of docs, each reachable from what stands beside every page', () => {
+  it('has every page of docs, each reachable from the navigation', () => {
     expect(sources.length).toBeGreaterThan(100);
     const guide = site.pages.get('guides/imports.html') ?? '';
     const links = attributes(guide, 'a', 'href').map((link) => link.slice(1).replace(/(^|\/)$/, '$1index.html'));
@@ -76,7 +76,7 @@ describe('the site of the documents', () => {
     expect(missing).toEqual([]);
   });
 
-  it('every link inside of it leads to a page, a heading or a file', () => {
+  it('every internal link resolves to a page, a heading or a file', () => {
     const links = [...site.pages].flatMap(([page, html]) =>
       attributes(html, 'a', 'href')
         .filter((link) => !/^[a-z]+:/.test(link))

@@ -1,4 +1,4 @@
-/** What people ask a running service from the command line on most days, against the real program. */
+/** The everyday commands against a running service, with the real program. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ async function records<Item>(...args: readonly string[]): Promise<readonly Item[
 }
 
 describe('lists', () => {
-  it('are tables; with --json an object a line, with --output one array or YAML', async () => {
+  it('are tables; with --json one object per line, with --output one array or YAML', async () => {
     expect(await shown('persons', 'list')).toMatch(/^UUID +NAME +IDENTIFIED/);
     const lines = (await shown('persons', 'list', '--json')).trim().split('\n');
     expect(lines).toHaveLength(2);
@@ -70,28 +70,25 @@ const listOf: Readonly<Record<string, readonly string[]>> = { 'groups list': ['c
 const lists = [...(await commandTree())].filter(([path]) => path.endsWith(' list'));
 
 describe('every list', () => {
-  it.each(lists)(
-    '%s is the same as a line each, as one array and as YAML, and shown to people',
-    async (path, command) => {
-      const own = command.options.some(({ long }) => long === '--data-dir') ? ['--data-dir', dataDir.path] : [];
-      const words = [...path.split(' '), ...(listOf[path] ?? []), ...own];
-      const array = JSON.parse(await shown(...words, '--output', 'json')) as unknown[];
-      const lines = await shown(...words, '--json');
-      expect(
-        lines
-          .split('\n')
-          .filter(Boolean)
-          .map((line) => JSON.parse(line) as unknown),
-      ).toEqual(array);
-      expect(await shown(...words, '--output', 'ndjson')).toBe(lines);
-      expect(parseYaml(await shown(...words, '--output', 'yaml'))).toEqual(array);
-      expect(await shown(...words)).toMatch(/\S/);
-    },
-  );
+  it.each(lists)('%s is the same in lines, as one array and as YAML, and as a table', async (path, command) => {
+    const own = command.options.some(({ long }) => long === '--data-dir') ? ['--data-dir', dataDir.path] : [];
+    const words = [...path.split(' '), ...(listOf[path] ?? []), ...own];
+    const array = JSON.parse(await shown(...words, '--output', 'json')) as unknown[];
+    const lines = await shown(...words, '--json');
+    expect(
+      lines
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(array);
+    expect(await shown(...words, '--output', 'ndjson')).toBe(lines);
+    expect(parseYaml(await shown(...words, '--output', 'yaml'))).toEqual(array);
+    expect(await shown(...words)).toMatch(/\S/);
+  });
 });
 
 describe('persons and groups', () => {
-  it('are found by what people know of them', async () => {
+  it('are found by ids, names and addresses', async () => {
     expect(await shown('persons', 'show', 'ada')).toMatch(/properties\.plan +team/);
     const [ada] = await records<{ uuid: string }>('persons', 'list', '--email', 'ada@example.com');
     expect(await shown('persons', 'show', ada?.uuid ?? '')).toMatch(/distinct_id 1 +ada/);
@@ -100,7 +97,7 @@ describe('persons and groups', () => {
     expect(await shown('groups', 'show', '0', 'acme')).toMatch(/properties\.size +3/);
   });
 
-  it('say how the ids of a person came together', async () => {
+  it('show how the ids of a person were merged', async () => {
     const now = Date.now();
     // A second apart, so that their order is theirs.
     const merging = (secondsAgo: number, event: string, properties: object): object => {
@@ -121,7 +118,7 @@ describe('persons and groups', () => {
     expect(await shown('persons', 'merge-history', 'ada')).toMatch(/^TIME +EVENT/);
   });
 
-  it('who is not there is said with what to do', async () => {
+  it('an unknown person is reported with advice', async () => {
     const unknown = await run('persons', 'show', 'unknown-id');
     expect([unknown.code, unknown.stderr]).toEqual([
       exitCodes.notFound.code,
@@ -132,7 +129,7 @@ describe('persons and groups', () => {
 });
 
 describe('dead letters', () => {
-  it('are counted, shown, corrected, and discarded only with a word about which', async () => {
+  it('are counted, shown, corrected, and discarded only by a selection', async () => {
     expect(await shown('dead-letters', 'counts')).toMatch(/missing_distinct_id +1 /);
     const [letter] = await records<{ id: string }>('dead-letters', 'list', '--reason', 'missing_distinct_id');
     const id = letter?.id ?? '';
@@ -186,7 +183,7 @@ describe('what happened', () => {
 });
 
 describe('configs', () => {
-  it('are found by their number alone, shown, tried, and put back to how they stood', async () => {
+  it('are found by their number alone, shown, tested, and restored to an earlier state', async () => {
     const settings = JSON.stringify({ events: 'noise' });
     const [made] = [
       JSON.parse(
@@ -215,7 +212,7 @@ describe('configs', () => {
     expect((await run('configs', 'show', id)).code).toBe(exitCodes.notFound.code);
   });
 
-  it('one whose settings are refused is not there afterwards', async () => {
+  it('one with refused settings is not created', async () => {
     const before = await records('configs', 'list');
     const refused = await run(
       'configs',
@@ -235,7 +232,7 @@ describe('configs', () => {
 });
 
 describe('imports of a service', () => {
-  it('files come up, runs of all projects are listed, agreements are filed and approved', async () => {
+  it('files are uploaded, runs of all projects are listed, agreements are filed and approved', async () => {
     const file = join(dataDir.path, 'history.ndjson');
     const event = {
       event: 'old',

@@ -8,7 +8,7 @@ import { freePort, tempDataDir } from '../support/server.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
-it('a start without its database ends with a sentence, leaves nothing running and repeats no password', async () => {
+it('a start without its database ends with a message, leaves nothing running and repeats no password', async () => {
   await using data = await tempDataDir();
   const child = spawn(process.execPath, [program, 'serve'], {
     env: {

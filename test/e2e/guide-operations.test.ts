@@ -59,7 +59,7 @@ async function follow(seat: Seat): Promise<Followed> {
   return { config: String(id), run: run.id };
 }
 
-it('Heap: the loop over its tables brings all of them in, each compared with what is stored', async () => {
+it('Heap: the loop over its tables imports all of them, each compared with the stored events', async () => {
   await using seat = await service.open();
   await layExport('heap', seat.folder);
   await writeFile(join(seat.folder, 'key.txt'), `${personalKey}\n`);
@@ -71,7 +71,7 @@ it('Heap: the loop over its tables brings all of them in, each compared with wha
 /** The commands of a block that are each other's alternatives, by what they say of themselves. */
 const alternatives = (block: string): string[] => block.trim().split('\n');
 
-it('imports: from files to a report, thresholds, the same records once more, taken back, an agreement', async () => {
+it('imports: from files to a report, thresholds, the same records again, an undo, an agreement', async () => {
   await using seat = await service.open();
   const { config, run } = await follow(seat);
   const runsPath = `${appsPath}${config}/runs/`;
@@ -123,7 +123,7 @@ it('imports: from files to a report, thresholds, the same records once more, tak
   expect(JSON.parse(filed)).toMatchObject({ source: 'Mixpanel', events_per_second: 5000 });
 });
 
-it('operations: events on their way', async () => {
+it('operations: events in transit', async () => {
   await using seat = await service.open();
   const block = share.take({ page: operations, heading: 'Watch events live' }).join('');
   // Watches until the event is seen.
@@ -140,7 +140,7 @@ it('operations: events on their way', async () => {
   }
 });
 
-it('operations: backups into a directory and a bucket, every night, restored; damaged requests found and put away', async () => {
+it('operations: nightly backups to a directory and a bucket, restored; damaged requests found and set aside', async () => {
   await using bucket = await testBucketServer({ bucket: 'my-backups', accessKeyId: 'AKIDEXAMPLE' });
   await using seat = await service.open({
     processes: true,
@@ -175,7 +175,7 @@ it('operations: backups into a directory and a bucket, every night, restored; da
   metadata.exec(put);
 });
 
-it('operations: several services from one machine; the settings of a move are settings', async () => {
+it('operations: several services from one machine; the settings of a move exist', async () => {
   await using seat = await service.open({ env: { MILLRACE_URL: undefined } });
   for (const file of ['key.txt', 'local-key.txt']) await writeFile(join(seat.folder, file), `${personalKey}\n`);
   const block = share.take({ page: operations, heading: 'Work with several services' }).join('');
@@ -186,6 +186,6 @@ it('operations: several services from one machine; the settings of a move are se
   expect(await seat.type('npx millrace config show --config-file cluster.json --json')).toContain('kafka1:9092');
 });
 
-it('has run every block that is its own', () => {
+it('has run all of its blocks', () => {
   expect(share.left()).toEqual([]);
 });

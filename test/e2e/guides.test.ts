@@ -56,7 +56,7 @@ const storedNames = async (query: string): Promise<string[]> => {
   return (await apiGet<{ results: { event: string }[] }>(service.server, path)).results.map(({ event }) => event);
 };
 
-it('transformations: written, tried, installed, enabled, watched, upgraded and taken back', async () => {
+it('transformations: written, tested, installed, enabled, watched, upgraded and rolled back', async () => {
   const name = 'transformations';
   await using seat = await service.open();
   const page = await readFile(join(root, guide(name)), 'utf8');
@@ -108,7 +108,7 @@ it('transformations: written, tried, installed, enabled, watched, upgraded and t
   expect(await apiGet(service.server, `${configsPath}1/`)).toMatchObject({ enabled: true, error: '' });
 });
 
-it('plugin configs: on the command line, over REST, and something to look at', async () => {
+it('plugin configs: on the command line, over REST, and in the console', async () => {
   const name = 'plugin-configs';
   await using seat = await service.open();
   const [byCommand = '', byRest = ''] = share.take({
@@ -131,7 +131,7 @@ it('plugin configs: on the command line, over REST, and something to look at', a
   await poll(() => storedNames('limit=100')).toHaveLength(100);
 });
 
-it('your first history: tried, sent both ways, checked, corrected', async () => {
+it('your first history: tested, sent both ways, checked, corrected', async () => {
   const name = 'first-history';
   await using seat = await service.open();
   const message = (at: number) => ({
@@ -176,7 +176,7 @@ interface Hook {
   readonly body: string;
 }
 
-it('notices: destinations named, tested and verified as the page says', async () => {
+it('notifications: destinations created, tested and verified as documented', async () => {
   const name = 'notices';
   const hooks: Hook[] = [];
   const server = createServer((request, response) => {
@@ -253,7 +253,7 @@ it('client libraries: the snippet for Node captures, the one for a bundler can b
   expect(await readFile(join(seat.folder, 'bundle.js'), 'utf8')).toContain('https://events.example.com');
 });
 
-it('a ClickHouse cluster: its settings are settings', async () => {
+it('a ClickHouse cluster: its settings exist', async () => {
   await using seat = await service.open();
   const block = takeOne('clickhouse-cluster', 'Settings');
   const shown = await seat.type(`set -a\n${block}\nnpx millrace config show --json`);
@@ -261,6 +261,6 @@ it('a ClickHouse cluster: its settings are settings', async () => {
   expect(shown).not.toContain('PASSWORD');
 });
 
-it('has run every block that is its own', () => {
+it('has run all of its blocks', () => {
   expect(share.left()).toEqual([]);
 });

@@ -35,7 +35,7 @@ interface PersonAnswer {
 }
 
 describe('an import of 2021 after live data of today', () => {
-  it('keeps the newer properties, takes created_at and $set_once from 2021', async () => {
+  it('keeps the newer properties, and uses created_at and $set_once from 2021', async () => {
     const person = 'late-history';
     const live = { event: 'seen', distinct_id: person, uuid: randomUUID(), timestamp: new Date().toISOString() };
     await send([{ ...live, properties: { $set: { plan: 'team' }, $set_once: { first_page: '/now' } } }], false);
@@ -60,7 +60,7 @@ describe('text that looks like SQL', () => {
     '{x:String} ${x} %s `tick`',
   ];
 
-  it('in every string field comes back byte for byte and leaves the table intact', async () => {
+  it('in every string field is returned byte for byte and leaves the table intact', async () => {
     const before = standard + historical;
     const batch = hostile.flatMap((text) => [
       {

@@ -77,7 +77,7 @@ describe('killed with kill -9 in the middle of the export of a source that chang
       records,
     ],
   ];
-  it.each(cases)('%s: the run is exact about what is there then', async (_how, change, expected) => {
+  it.each(cases)('%s: the run is exact for the present content', async (_how, change, expected) => {
     const start = async (server: TestServer, dataDir: string): Promise<string> => {
       await writeFile(fileOf(dataDir), textOf(before));
       const config = await createFilesConfig(server, { paths: join(dataDir, 'import-files'), format: 'mixpanel' });
@@ -87,7 +87,7 @@ describe('killed with kill -9 in the middle of the export of a source that chang
     expect(run.totals).toMatchObject({ records: expected.length });
   });
 
-  it('an object that is overwritten: the run is exact about what is there then', async () => {
+  it('an overwritten object: the run is exact for the present content', async () => {
     await using bucket = await testBucketServer({ bucket: 'exports', accessKeyId: 'AKIDEXAMPLE' });
     bucket.objects.set('a.jsonl', Buffer.from(textOf(before)));
     const keys = { access_key_id: 'AKIDEXAMPLE', secret_access_key: 'secret' };
@@ -100,8 +100,8 @@ describe('killed with kill -9 in the middle of the export of a source that chang
   });
 });
 
-describe('millrace import of a file that is written to all the time', () => {
-  it('sends nothing, and says what to do', async () => {
+describe('millrace import of a file that is constantly written', () => {
+  it('sends nothing, and gives advice', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport([]);
     const writer = setInterval(() => void appendFile(made.file, textOf(before.slice(0, 1))), 10);

@@ -10,7 +10,7 @@ import { apiSend } from '../support/import-runs.ts';
 import { apiGet, personalKey, projectKey, startServer, tempDataDir, type CountsAnswer } from '../support/server.ts';
 
 describe('millrace import into the real service', () => {
-  it('an import of the same records under other names says how the first one is undone, and after that the same command loads them', async () => {
+  it('an import of the same records under other names names the command that undoes the first one, and loads them afterwards', async () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);
     await using made = await newImport(mixpanelLines(70));
@@ -55,7 +55,7 @@ describe('millrace import into the real service', () => {
     await server.terminate();
   });
 
-  it('is a run of the service: paused there, listed, undone by the command, and never taken for done afterwards', async () => {
+  it('is a run of the service: paused there, listed, undone by the command, and not treated as done afterwards', async () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);
     await using made = await newImport();
@@ -88,7 +88,7 @@ describe('millrace import into the real service', () => {
     await server.terminate();
   });
 
-  it('into a project with an active transformation ends with 9: every event is stored, and that is no error', async () => {
+  it('into a project with an active transformation ends with 9: every event is stored, and this is not an error', async () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);
     await using made = await newImport();

@@ -81,7 +81,7 @@ function isAmong(identity: string, events: readonly ImportedEvent[]): boolean {
 describe('imports one after the other', () => {
   withServer({});
 
-  it('of overlapping ranges, and once more: each event is stored once, every report adds up and says what was there', async () => {
+  it('of overlapping ranges, and again: each event is stored once, every report adds up and states what was already stored', async () => {
     const { first, second } = await writeOverlapping();
     const before = await expectExactRun(server, await startImport(server, first.config));
     expect(before.verify).toMatchObject({ stored_by_others: 0, other_times: 0 });
@@ -121,7 +121,7 @@ describe('imports at the same time', () => {
   /** So that they are still at it when the service is killed. */
   const slowly = { events_per_second: 2000 };
 
-  it('two of one config and one that overlaps, and kill -9 while they load: each event is stored once and has one owner, each run is exact', async () => {
+  it('two of one config and an overlapping one, and kill -9 while they load: each event is stored once and has one owner, each run is exact', async () => {
     const { first, second } = await writeOverlapping();
     const runs = await Promise.all([first, second, first].map(({ config }) => startImport(server, config, slowly)));
     const [one = ''] = runs;
@@ -141,7 +141,7 @@ describe('imports at the same time', () => {
   });
 });
 
-describe('imports that are all checked before the first of them is loaded', () => {
+describe('imports that are all checked before the first one is loaded', () => {
   withServer({ MILLRACE_IMPORT_RUNS: '2' });
 
   it('store a link of two ids that both found once', async () => {
@@ -235,7 +235,7 @@ const copies = {
 describe('an import over live data', () => {
   withServer({});
 
-  it('of the same people, some of it sent live too, before, during and after: nothing twice, newer properties stand', async () => {
+  it('of the same persons, partly sent live before, during and after: nothing is doubled, newer properties stay', async () => {
     const history = [
       ...Array.from({ length: historyCount }, (_, index) => historyEvent(index)),
       ...Array.from({ length: people }, (_, index) => historyLink(index)),
@@ -332,7 +332,7 @@ async function expectPeople(round: number): Promise<void> {
 describe('a trial', () => {
   withServer({ MILLRACE_OUTBOUND_ALLOW: '127.0.0.1' });
 
-  it('goes into a test project; promoted, the whole goes into the real one, each exact and apart from the other', async () => {
+  it('is loaded into a test project; promoted, everything is loaded into the real one, each exact and separate', async () => {
     const records = [...mixpanelRecords(20_261_123, 5000)];
     await writeRecords(dataDir.path, 'trial/a.json.gz', records.slice(0, 3000));
     await writeRecords(dataDir.path, 'trial/b.json.gz', records.slice(3000));

@@ -37,7 +37,7 @@ async function writeExport(dataDir: string, seed: number): Promise<{ paths: stri
 const bucketKeys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
 describe('an import that is staged in a bucket', () => {
-  it('killed in every stage, under a bucket that slows down and breaks off, stores each event once and leaves no working file', async () => {
+  it('killed in every stage, with a slow and failing bucket, stores each event once and leaves no working file', async () => {
     await using bucket = await testBucketServer({ bucket: 'staging', accessKeyId: bucketKeys.accessKeyId });
     await using dataDir = await tempDataDir();
     const env = {
@@ -80,7 +80,7 @@ describe('an import that is staged in a bucket', () => {
 });
 
 describe('an import into another service', () => {
-  it('that is killed and away in the middle waits for it, and stores each event there once', async () => {
+  it('that is killed and down midway waits for it, and stores each event there once', async () => {
     await using sourceDir = await tempDataDir();
     await using targetDir = await tempDataDir();
     const port = { MILLRACE_PORT: String(await freePort()) };

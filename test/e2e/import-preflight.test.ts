@@ -271,7 +271,7 @@ function problemLike(code: string, says: RegExp, advises = /./): RegExp {
 }
 
 describe('the preflight of an import', () => {
-  it.each(Object.entries(rows))('finds %s, says what to change, and nothing is exported', async (_name, row) => {
+  it.each(Object.entries(rows))('finds %s with advice, and nothing is exported', async (_name, row) => {
     const { code, result, begun, stderr } = await tryImport(row);
     expect(result === undefined ? [stderr] : spoken(result)).toContainEqual(
       expect.stringMatching(problemLike(row.code, row.says, row.advises)),
@@ -299,7 +299,7 @@ describe('the preflight of an import', () => {
     expect([code, stderr]).toEqual([exitCodes.usage.code, expect.stringContaining(sentence)]);
   });
 
-  it('alone it shows one page and begins nothing; with everything right the import ends verified', async () => {
+  it('alone it shows one page and starts nothing; without findings the import ends verified', async () => {
     const args = ['mixpanel', scene.file, ...whole(scene), '--state-dir', join(scene.dir, 'right')];
     const page = await spawnCommand(['import', 'preflight', ...args]);
     expect([page.code, page.stdout.split('\n').every((line) => line === '' || line.startsWith('fine'))]).toEqual([
@@ -339,12 +339,12 @@ describe('the preflight of an import', () => {
     expect(await shell.run(`MILLRACE_API_KEY=${personalKey}\n${script}`, folder)).toContain('verify exact');
   });
 
-  it('waits for an answer as long as --preflight-ms says', async () => {
+  it('waits for a response as long as --preflight-ms allows', async () => {
     const { result } = await tryImport(rows['a target that never answers'] as Row, ['--preflight-ms', '400']);
     expect(result === undefined ? [] : spoken(result)).toContainEqual(expect.stringMatching(/no answer within 0\.4 s/));
   });
 
-  it('--no-preflight begins nevertheless', async () => {
+  it('--no-preflight starts anyway', async () => {
     const { code, result } = await tryImport(rows['a wrong personal key'] as Row, ['--no-preflight']);
     expect(code).not.toBe(exitCodes.auth.code);
     expect(result).toMatchObject({ type: 'progress' });
@@ -362,21 +362,18 @@ describe('the preflight of an import', () => {
       ],
       ['too small a budget of staging', {}, {}, 'staging_small', /has room for 0 MiB/, /MILLRACE_IMPORT_STAGING/],
       ['a file elsewhere', { paths: '/etc/passwd' }, {}, 'source_failed', /may not be read/, undefined],
-    ])(
-      'finds %s, and a run that begins with it exports nothing',
-      async (_name, settings, body, code, says, advises) => {
-        const config = await makeConfig({ paths: scene.file, format: 'mixpanel', ...settings });
-        const root = `/api/projects/@current/pipeline_import_apps_configs/${config}`;
-        const result = await post<PreflightResult>(scene.server, `${root}/preflight/`, body);
-        expect(spoken(result)).toContainEqual(expect.stringMatching(problemLike(code, says, advises)));
-        const { id } = await post<{ id: string }>(scene.server, `${root}/runs/`, body);
-        const run = await untilEnded(`${root}/runs/${id}/`);
-        expect(run).toMatchObject({ state: 'failed', stage: 'export', totals: { records: 0 } });
-        expect(run.reason).toMatch(says);
-        const kept = await apiGet<PreflightResult>(scene.server, `${root}/runs/${id}/preflight/`);
-        expect(kept.findings.map((each) => each.code)).toContain(code);
-      },
-    );
+    ])('finds %s, and a run with it exports nothing', async (_name, settings, body, code, says, advises) => {
+      const config = await makeConfig({ paths: scene.file, format: 'mixpanel', ...settings });
+      const root = `/api/projects/@current/pipeline_import_apps_configs/${config}`;
+      const result = await post<PreflightResult>(scene.server, `${root}/preflight/`, body);
+      expect(spoken(result)).toContainEqual(expect.stringMatching(problemLike(code, says, advises)));
+      const { id } = await post<{ id: string }>(scene.server, `${root}/runs/`, body);
+      const run = await untilEnded(`${root}/runs/${id}/`);
+      expect(run).toMatchObject({ state: 'failed', stage: 'export', totals: { records: 0 } });
+      expect(run.reason).toMatch(says);
+      const kept = await apiGet<PreflightResult>(scene.server, `${root}/runs/${id}/preflight/`);
+      expect(kept.findings.map((each) => each.code)).toContain(code);
+    });
   });
 });
 

@@ -117,7 +117,7 @@ const names = [
 
 describe.skipIf(!hasProc)('while a source is looked into that would end its reader', () => {
   it.each(names)(
-    '%s: previews and preflights are answered, capture beside them too, and the capturing process stays small',
+    '%s: previews, preflights and concurrent capture are answered, and the capturing process stays small',
     async (name) => {
       const source = sources[name];
       if (source === undefined) throw new Error(`expected a source that is ${name}`);
@@ -133,7 +133,7 @@ describe.skipIf(!hasProc)('while a source is looked into that would end its read
     120_000,
   );
 
-  it('a preview beyond its memory or its time is refused with the limit', async () => {
+  it('a preview beyond its memory or time limit is refused with the limit', async () => {
     expect(await previewOf('a broker that announces 2 GB')).toMatchObject({
       status: 400,
       text: expect.stringMatching(/Kafka was stopped: it took more than 256 MiB of memory \(MILLRACE_IMPORT_PREVIEW/),
@@ -149,7 +149,7 @@ describe.skipIf(!hasProc)('while a source is looked into that would end its read
     ['waits for what never comes', '() => new Promise(() => {})'],
     ['makes ever more', '() => { const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); }'],
   ])(
-    'a transformation that %s ends in a preview with its name, capture is answered beside it, and nothing of it stays',
+    'a transformation that %s ends a preview with its name, concurrent capture is answered, and it leaves nothing behind',
     async (what, processEvent) => {
       const files = {
         'plugin.json': JSON.stringify({ name: `Hangs: ${what}` }),

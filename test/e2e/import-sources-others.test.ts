@@ -58,7 +58,7 @@ function waitsFor(reason: RegExp): (run: RunAnswer) => boolean {
 }
 
 describe('a whole import', () => {
-  it('from another instance that is killed in the middle and started again: every event is there once', async () => {
+  it('from another instance that is killed midway and restarted: every event is stored once', async () => {
     await using dataDir = await tempDataDir();
     const port = { MILLRACE_PORT: String(await freePort()) };
     let there = await startServer(dataDir.path, port);
@@ -75,7 +75,7 @@ describe('a whole import', () => {
     await there.terminate();
   });
 
-  it('from a web server that breaks off and cuts files short: every event is there once', async () => {
+  it('from a web server that breaks connections and truncates files: every event is stored once', async () => {
     const records = [...mixpanelRecords(71, 800)];
     const [first, second] = [compressed(records.slice(0, 400)), compressed(records.slice(400))];
     const broken = { reset: 2, cut: 2 };
@@ -92,7 +92,7 @@ describe('a whole import', () => {
     expect(await foundExactly(run, events)).toBe(events.length);
   });
 
-  it('of a file that changes all the time stops with the reason, and nothing of it is stored', async () => {
+  it('of a constantly changing file stops with the reason, and nothing of it is stored', async () => {
     let version = 0;
     await using site = await serve((_path, response) => {
       response.writeHead(200, { etag: `"${(version += 1)}"` }).end(compressed([...mixpanelRecords(version, 50)]));
@@ -107,7 +107,7 @@ describe('a whole import', () => {
     await expectStored(server, imported);
   });
 
-  it('from a bucket that is slow and breaks off in the middle of objects: every event is there once', async () => {
+  it('from a slow bucket that breaks off within objects: every event is stored once', async () => {
     await using bucket = await testBucketServer({ bucket: 'exports', accessKeyId: 'AKIDEXAMPLE', pageSize: 2 });
     const records = [...mixpanelRecords(73, 1000)];
     for (let part = 0; part < 5; part += 1) {
@@ -122,7 +122,7 @@ describe('a whole import', () => {
     expect(await foundExactly(run, events)).toBe(events.length);
   });
 
-  it('from PostgreSQL whose connection breaks in the middle of a query: every row is there once', async () => {
+  it('from PostgreSQL with a connection that breaks during a query: every row is stored once', async () => {
     await using postgres = await startPostgresServer();
     await postgres.db.exec(`create table orders (id bigint primary key, kind text, customer text, at timestamptz);
       insert into orders select n, 'Order ' || n % 3, 'customer-' || n % 20,

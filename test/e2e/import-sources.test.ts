@@ -86,7 +86,7 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
     ['an answer that stays cut off', { truncatedGzip: 1000 }, /gzip|cut off/],
     ['a day that is answered 404 by something else', { notFound: 1000 }, /answers 404; check the address/],
   ])(
-    '%s: the run stops with the reason, stores nothing, and is exact when it is resumed',
+    '%s: the run stops with the reason, stores nothing, and is exact after it is resumed',
     async (_what, trouble, reason) => {
       const number = (numbers += 1);
       await using service = await startService(name, number);
@@ -125,7 +125,7 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
     expect(waits).toEqual([]);
   });
 
-  it('what arrives after its day was exported comes with the next run, and no event is stored twice', async () => {
+  it('events that arrive after their day was exported are imported by the next run, and none is stored twice', async () => {
     const number = (numbers += 1);
     await using service = await startService(name, number);
     await expectExact(shared, await start(shared, service), service, number);
@@ -142,7 +142,7 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
     expect(new Set(found.map(uuidOf))).toEqual(new Set(all.map(uuidOf)));
   });
 
-  it('paused in the middle of an answer it stops at once, and is exact when it is resumed', async () => {
+  it('paused during a response it stops immediately, and is exact after it is resumed', async () => {
     const number = (numbers += 1);
     await using service = await startService(name, number);
     service.trouble({ stalled: 1 });

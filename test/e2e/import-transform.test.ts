@@ -68,7 +68,7 @@ const failpoints = [
   'import_days_settled:1',
 ];
 
-it('killed with kill -9 in the check of a run with a transform, the run stores what the code makes of each record, once', async () => {
+it('killed with kill -9 in the check of a run with a transform, the run stores the transformed records once', async () => {
   await using dataDir = await tempDataDir();
   const records = await writeExport(dataDir.path);
   let server = await startServer(dataDir.path);

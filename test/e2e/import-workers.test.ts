@@ -41,7 +41,7 @@ async function resultOf<T>(staging: Staging, key: string): Promise<T> {
   return JSON.parse(Buffer.concat(chunks).toString()) as T;
 }
 
-it('an import of two workers, of which one after the other is killed or stands still, is exact', async () => {
+it('an import of two workers that are killed or paused in turn is exact', async () => {
   await using dataDir = await tempDataDir();
   await using bucket = await testBucketServer({ bucket: 'staging', accessKeyId: keys.accessKeyId });
   await using store = await tempMetadata();

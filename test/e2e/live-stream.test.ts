@@ -33,7 +33,7 @@ function seen(stream: OpenStream): { readonly stage: string; readonly event: str
 }
 
 describe('the live stream of the service', () => {
-  it('an event is seen as received, then as stored, live and historical, and as a dead letter with its reason', async () => {
+  it('an event is shown as received, then as stored, live and historical, and as a dead letter with its reason', async () => {
     const stream = await open();
     const uuid = '01a2044b-5721-4c1e-a16f-2fe5b38ddbc5';
     await send([
@@ -75,7 +75,7 @@ describe('the live stream of the service', () => {
     stream.close();
   });
 
-  it('the status says what came in, and that all is well', async () => {
+  it('the status shows the received events and a healthy service', async () => {
     const answer = await fetch(`${server.url}/api/projects/@current/status/`, { headers: { authorization } });
     const status = (await answer.json()) as Record<string, never>;
     expect(status).toMatchObject({ status: 'ok', attention: [{ code: 'dead_letters_open', count: 1 }] });

@@ -93,7 +93,7 @@ function uuidsOf(rows: readonly { readonly id: string }[]): string[] {
 const smallBacklog = { MILLRACE_BACKLOG_EVENTS_MAX: '5000', MILLRACE_WINDOW_EVENTS_MAX: '2000' };
 
 describe.skipIf(!hasProc)('many times what a slow event store can take', () => {
-  it('is answered with 200 or 503 and Retry-After in bounded memory; what was acknowledged is stored once', async () => {
+  it('is answered with 200 or 503 and Retry-After in bounded memory; acknowledged events are stored once', async () => {
     await using dataDir = await tempDataDir();
     const server = await startServer(dataDir.path, smallBacklog);
     const load = newLoad();
@@ -118,7 +118,7 @@ describe.skipIf(!hasProc)('many times what a slow event store can take', () => {
     await server.terminate();
   });
 
-  it('and SIGTERM: the process ends within 10 s with exit code 0, and what it acknowledged is stored once by the next', async () => {
+  it('and SIGTERM: the process ends within 10 s with exit code 0, and the next one stores its acknowledged events once', async () => {
     await using dataDir = await tempDataDir();
     const overloaded = await startServer(dataDir.path, smallBacklog);
     const load = newLoad();
@@ -277,7 +277,7 @@ describe('clients that do not finish', () => {
     expect(ms).toBeLessThan(client.withinMs + graceMs);
   });
 
-  it('500 idle connections are closed, and a normal client was served all the while, each event stored once', async () => {
+  it('500 idle connections are closed while a normal client is served, each event stored once', async () => {
     const deadline = Date.now() + headersTimeoutMs + graceMs;
     while (idle.some((socket) => !socket.destroyed) && Date.now() < deadline) await delay(50);
     expect(idle.filter((socket) => !socket.destroyed)).toHaveLength(0);

@@ -33,7 +33,7 @@ function parseOne(text: string): { readonly filename: string } {
 }
 
 describe.skipIf(!isBuilt)('the package that npm makes', () => {
-  it('has all that serving, importing and trying a transformation need', async () => {
+  it('contains everything for serving, importing and testing a transformation', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'millrace-package-'));
     try {
       await install(directory);

@@ -135,7 +135,7 @@ describe.skipIf(!chromiumPath)('posthog-js in Chromium', () => {
     },
   );
 
-  it('the HTML snippet, with nothing changed but its address: page views, clicks and a person, the console stays empty', async () => {
+  it('the HTML snippet, with only its address changed: page views, clicks and a person, the console stays empty', async () => {
     const url = `${shopUrl()}/snippet`;
     await using browser = await launchBrowser();
     const { tab, said, refused } = await openTab(browser);
@@ -156,7 +156,7 @@ describe.skipIf(!chromiumPath)('posthog-js in Chromium', () => {
     expect([said, refused]).toEqual([[], []]);
   });
 
-  it('a page that turns on all that the library has finds every part of it, and no error in its console', async () => {
+  it('a page that enables all features of the library loads every part without an error in its console', async () => {
     const url = `${shopUrl()}/everything`;
     await using browser = await launchBrowser();
     const { tab, said, refused } = await openTab(browser);

@@ -45,7 +45,7 @@ describe.each(['v0', 'v1'] as const)('posthog-node, capture mode %s', (captureMo
     return seen;
   };
 
-  it('capture, identify, alias, groupIdentify, captureImmediate and shutdown all arrive and keep people together', async () => {
+  it('capture, identify, alias, groupIdentify, captureImmediate and shutdown all arrive and keep persons merged', async () => {
     const posthog = client();
     const errors = failures(posthog);
     posthog.capture({ distinctId: 'anon-1', event: 'page read', properties: { path: '/a' } });
@@ -74,7 +74,7 @@ describe.each(['v0', 'v1'] as const)('posthog-node, capture mode %s', (captureMo
     expect(group.group_properties).toEqual({ seats: 12 });
   });
 
-  it('the calls that a client with feature flags makes at its start are answered', async () => {
+  it('the calls of a starting client with feature flags are answered', async () => {
     const posthog = client({ personalApiKey: personalKey, featureFlagsPollingInterval: 60_000 });
     const errors = failures(posthog);
     await posthog.reloadFeatureFlags();

@@ -52,7 +52,7 @@ describe.skipIf(!mayMount)('a full disk (needs the right to mount a tmpfs)', () 
     ['the event store', 'events', 192],
     ['everything', '', 256],
   ])(
-    'under %s: 503 and no acknowledgement, then recovery; what was acknowledged is stored once',
+    'under %s: 503 and no acknowledgement, then recovery; acknowledged events are stored once',
     async (_, part, size) => {
       await using dataDir = await tempDataDir();
       const root = join(dataDir.path, 'data');
@@ -106,7 +106,7 @@ async function lossyProxy(target: string, drops: () => boolean): Promise<{ url: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
 }
 
-it('a batch sent again because its answer got lost is stored and counted once', async () => {
+it('a batch that is retried because its response was lost is stored and counted once', async () => {
   await using dataDir = await tempDataDir();
   const server = await startServer(dataDir.path);
   let losses = 2;

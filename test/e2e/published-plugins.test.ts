@@ -151,7 +151,7 @@ describe('published plugins from a registry', () => {
     expect(persons.results[0]?.properties).toMatchObject({ $geoip_country_name: 'Sweden' });
   });
 
-  it('a package that is not what the registry promised is not installed', async () => {
+  it('a package that does not match the checksum of the registry is not installed', async () => {
     const bytes = await packed(geoip);
     const dist = (_bytes: Uint8Array, tarball: string) => ({ tarball, integrity: `sha512-${'A'.repeat(86)}==` });
     registry.publish('geoip-tampered', { '1.0.0': bytes }, { dist });

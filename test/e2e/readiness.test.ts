@@ -55,7 +55,7 @@ it.skipIf(!hasProc)(
   },
 );
 
-it('a start that has answered once refuses no connection and breaks none', async () => {
+it('after its first response a starting service refuses and breaks no connection', async () => {
   await using data = await tempDataDir();
   const port = await freePort();
   const over = new AbortController();
@@ -78,7 +78,7 @@ async function livez(port: number): Promise<'starting' | 'started'> {
   return (await text(response)).includes('"starting":true') ? 'starting' : 'started';
 }
 
-it('a lane that is full makes the service not ready', async () => {
+it('a full lane makes the service not ready', async () => {
   await using data = await tempDataDir();
   const server = await startServer(data.path, { MILLRACE_BACKLOG_EVENTS_MAX: '1000' });
   // It is ended and started again after some ten seconds: what is sent until then stays in the log.

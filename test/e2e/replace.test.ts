@@ -45,7 +45,7 @@ const failpoints = [
 
 const renamed = { names: { events: { 'Order Done': 'order done' } } };
 
-it('replace takes back the earlier run once the new records have passed, killed on the way, and ends as if that one had never been', async () => {
+it('replace undoes the earlier run once the new records have passed the check, killed on the way, and ends as if it had never been', async () => {
   await using mine = await tempDataDir();
   await using reference = await tempDataDir();
   const history = await writeUndoHistory(join(mine.path, 'history'), recordsPerRun);
@@ -112,7 +112,7 @@ it('replace takes back the earlier run once the new records have passed, killed 
   expect(got.usage).toEqual(expected.usage);
 }, 600_000);
 
-it('a run that joined a table is recognised by one of the same records without it, which takes its place', async () => {
+it('a run that joined a table is recognised by one of the same records without it, which replaces it', async () => {
   await using dir = await tempDataDir();
   const server = await startServer(dir.path);
   const plans = ['free', 'paid', 'team'];

@@ -77,7 +77,7 @@ describe('a scheduled import', { timeout: 180_000 }, () => {
     };
   }
 
-  it('each run brings what is new and what came late, and nothing twice; one without anything new is done', async () => {
+  it('each run imports new and late events, and none twice; one without new events completes', async () => {
     let stored = 0;
     const capture = async (...events: readonly (readonly [name: string, minutesAgo: number])[]): Promise<void> => {
       const batch = events.map(([event, minutesAgo]) => ({
@@ -159,7 +159,7 @@ describe('a scheduled import', { timeout: 180_000 }, () => {
     expect(await copy.stored()).toHaveLength(8);
   });
 
-  it('of PostgreSQL reads the rows of the window, those that came late, and none twice', async () => {
+  it('of PostgreSQL reads the rows of the window, late ones, and none twice', async () => {
     await using postgres = await startPostgresServer();
     await postgres.db.exec('create table orders (id bigint, kind text, customer text, at timestamptz)');
     const insert = async (kind: string, minutesAgo: number, id = 0): Promise<unknown> =>

@@ -120,7 +120,7 @@ describe.skipIf(!hasCurl)('the specification as curl', () => {
     });
   });
 
-  it('a historical batch with page views, user and group updates is taken and marked as historical', async () => {
+  it('a historical batch with page views, user and group updates is accepted and marked as historical', async () => {
     const body = {
       api_key: projectKey,
       historical_migration: true,

@@ -100,7 +100,7 @@ async function withoutConfigs(): Promise<void> {
 }
 
 describe('an installed plugin', () => {
-  it('changes what is stored within 2 s of being enabled, keeps a storage, and can be upgraded and rolled back', async () => {
+  it('changes stored events within 2 s of being enabled, keeps its storage, and can be upgraded and rolled back', async () => {
     const plugin = await install(
       'Counter',
       `export async function processEvent(event, { config, storage }) {
@@ -151,7 +151,7 @@ describe('an installed plugin', () => {
     await withoutConfigs();
   });
 
-  it('published on npm runs as it is', async () => {
+  it('published on npm runs unmodified', async () => {
     const folder = new URL('../../node_modules/@posthog/user-agent-app/', import.meta.url);
     const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
     const manifest = JSON.parse(read('plugin.json')) as { main?: string };
@@ -177,7 +177,7 @@ describe('a config that misbehaves', () => {
     ['a memory bomb', 'const all = []; for (;;) all.push(new Array(1e6).fill(1));', /memory|computed/i, 5],
     ['a promise that never settles', 'return new Promise(() => {});', /never come/i, 5],
   ])(
-    '%s costs that config its call; the next config runs, other events are stored',
+    '%s fails only the call of that config; the next config runs, other events are stored',
     async (_name, body, cause, count) => {
       const bad = await install(`Bad ${randomUUID()}`, `export function processEvent(event) { ${body} }`);
       const good = await install(

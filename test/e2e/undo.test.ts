@@ -31,7 +31,7 @@ interface UndoPlan {
   readonly other_runs: readonly { readonly id: string; readonly what: string }[];
 }
 
-it('undo of one of three overlapping runs over live data, killed ten times, ends as in a service that never saw it', async () => {
+it('undo of one of three overlapping runs over live data, killed ten times, ends as in a service without that run', async () => {
   await using mine = await tempDataDir();
   await using reference = await tempDataDir();
   const history = await writeUndoHistory(join(mine.path, 'history'), recordsPerRun);
