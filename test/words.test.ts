@@ -47,7 +47,6 @@ const pending: readonly string[] = [
   'src/cli/',
   // The server and the wire.
   'src/server/http/',
-  'src/server/service/',
   'src/wire/batch/',
   'src/wire/capture/',
   // Pipeline, log, stores.

@@ -36,7 +36,7 @@ it.skipIf(!hasProc)(
     const [metrics, { checks }] = await Promise.all([metricsOf(server), ready(server)]);
     expect(checks['event_log']).toMatchObject({
       ok: true,
-      detail: expect.stringMatching(/^\d+ events of the live lane wait, the oldest for \d+ s\.$/) as unknown,
+      detail: expect.stringMatching(/^\d+ events of the live lane are waiting, the oldest for \d+ s\.$/) as unknown,
       waiting: { live: { events: expect.any(Number) as unknown }, historical: { events: 0, oldest_seconds: 0 } },
     });
     expect(metrics).toMatch(/^millrace_buffer_oldest_seconds\{lane="live"\} [1-9]/m);

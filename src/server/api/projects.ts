@@ -215,7 +215,7 @@ async function spreadAs(tx: Queries, id: number, spread = 1, now: number): Promi
 
 function nameOf(name: string): string {
   const trimmed = name.trim();
-  if (trimmed === '') throw new ApiError('blank', 'This field must not be blank.', { attr: 'name' });
+  if (trimmed === '') throw new ApiError('blank', 'This field may not be blank.', { attr: 'name' });
   return trimmed;
 }
 

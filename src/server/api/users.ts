@@ -248,7 +248,7 @@ function changesOf({ first_name: firstName, email, role, is_active: isActive }: 
 
 function nameOf(text: string): string {
   const name = text.trim();
-  if (name === '') throw new ApiError('blank', 'This field must not be blank.', { attr: 'first_name' });
+  if (name === '') throw new ApiError('blank', 'This field may not be blank.', { attr: 'first_name' });
   return name;
 }
 

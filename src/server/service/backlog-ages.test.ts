@@ -6,7 +6,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('the age of the oldest record is that of the first look at which it was there and not stored yet', async () => {
+it('the age of the oldest record counts from the first poll that found it unstored', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   await using parts = new AsyncDisposableStack();
   const memory = createSharedMemory();

@@ -1,12 +1,12 @@
 import { lanes, type Lane } from '../../log/eventlog.ts';
 import { eventLogPositions } from './stores.ts';
 
-/** For how long the oldest record of a lane has waited, to the second; what was there at the start counts from then on. */
+/** Age of a lane's oldest record, in seconds. Records present at the start count from then on. */
 export interface BacklogAges {
   seconds(lane: Lane): number;
 }
 
-/** Everything up to `appended` was in the log at `at`. */
+/** All records up to `appended` were in the log at `at`. */
 interface Mark {
   readonly appended: number;
   /** ms, monotonic. */
@@ -14,10 +14,10 @@ interface Mark {
 }
 
 const pollMs = 1000;
-/** Beyond, every other one is forgotten: the longer the wait, the less a minute matters. */
+/** Above this number, every other mark is dropped: the longer the wait, the less precision matters. */
 const marksMax = 3600;
 
-/** Looks once a second how far the lanes have come, so that capture has nothing to note. */
+/** Polls the ends of the lanes once a second, so that capture need not record anything. */
 export async function startBacklogAges(shared: SharedArrayBuffer, parts: AsyncDisposableStack): Promise<BacklogAges> {
   const positions = await eventLogPositions(shared);
   const marks: Record<Lane, Mark[]> = { live: [], historical: [] };

@@ -1,13 +1,16 @@
-/** Where a backup works, in the data directory: mostly links to files of the stores, which keep room that the stores have freed. */
+/**
+ * Working directory of a backup, in the data directory: mostly links to store files, which keep space that the stores have
+ * freed.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { takeFileLock } from './stores.ts';
 
 export interface BackupScratch extends Disposable {
-  /** Where the stores are copied to. */
+  /** Copy of the stores. */
   readonly copy: string;
-  /** Where the copy is opened once. */
+  /** Directory in which the copy is opened once. */
   readonly look: string;
   /** Removes both. */
   clear(): Promise<void>;
@@ -15,7 +18,10 @@ export interface BackupScratch extends Disposable {
 
 const dirOf = (dataDir: string): string => join(dataDir, 'backup');
 
-/** For one backup at a time; the system lets go of it when its process ends, however it ends. Undefined: another one is at work. */
+/**
+ * Locks the directory for one backup at a time; the system releases it when the process ends in any way. `undefined` if another
+ * backup is running.
+ */
 export async function takeBackupScratch(dataDir: string): Promise<BackupScratch | undefined> {
   const dir = dirOf(dataDir);
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -32,7 +38,7 @@ export async function takeBackupScratch(dataDir: string): Promise<BackupScratch 
   };
 }
 
-/** Removes what a backup that was killed has left; one that is at work keeps what it has. */
+/** Removes the remains of a killed backup, but not of a running one. */
 export async function clearDeadBackup(dataDir: string): Promise<void> {
   if (!existsSync(dirOf(dataDir))) return;
   using scratch = await takeBackupScratch(dataDir);

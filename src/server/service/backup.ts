@@ -1,4 +1,4 @@
-/** `millrace backup`: a copy of a data directory as it was at one moment, beside a service that works on or without one. */
+/** `millrace backup`: a consistent copy of a data directory, with or without a running service. */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
@@ -34,28 +34,26 @@ export interface BackupReport {
   readonly taken_at: string;
   readonly files: number;
   readonly bytes: number;
-  /** For how long the service's writes of metadata waited. */
+  /** How long metadata writes of the service were blocked. */
   readonly held_ms: number;
   readonly counts: BackupCounts;
 }
 
 const linkedDirs = backedUp.filter((name) => name === 'imports' || name === 'import-uploads');
 
-/** Errors: BackupRefusedError, BackupDamagedError, those of the place and of the stores. */
+/** @throws BackupRefusedError, BackupDamagedError, errors of the target and of the stores */
 export async function backupDataDir(settings: Settings, to: BackupPlace, job: BackupJob): Promise<BackupReport> {
   const { dataDir } = settings;
   checkSettings(settings, to);
   using scratch = await takeBackupScratch(dataDir);
   if (scratch === undefined) {
-    throw new BackupRefusedError(
-      `expected ${dataDir} without another backup at work, got one; wait until it has ended`,
-    );
+    throw new BackupRefusedError(`expected ${dataDir} without a running backup, got one; wait until it has ended`);
   }
   const target = await openStaging(to.place, to.bucket);
   const id = newId();
   await beginBackup(target, id);
   const { copy, look } = scratch;
-  // What one that was killed has left.
+  // Remains of a killed backup.
   await scratch.clear();
   try {
     const { takenAt, heldMs } = await copyStores(settings, copy, job);
@@ -73,7 +71,7 @@ function checkSettings(settings: Settings, { place }: BackupPlace): void {
   if (databaseUrl !== '' || clickhouseUrl !== '' || kafkaBrokers !== '') {
     throw new BackupRefusedError(
       'expected a data directory with everything in it, got DATABASE_URL, CLICKHOUSE_URL or KAFKA_BROKERS beside it; ' +
-        'they have backups of their own, whose order is in docs/guides/operations.md',
+        'they have separate backups, whose order is in docs/guides/operations.md',
     );
   }
   const problem = restoreProblem(dataDir);
@@ -89,7 +87,7 @@ function checkSettings(settings: Settings, { place }: BackupPlace): void {
   }
   if (importStaging !== '' && importStaging.includes('://')) return;
   if (importStaging !== '' && resolve(importStaging) !== resolve(dataDir, 'imports')) {
-    // Files of runs that are under way.
+    // Files of current runs.
     throw new BackupRefusedError(
       `expected imports to keep their files in ${join(dataDir, 'imports')} or a bucket, got MILLRACE_IMPORT_STAGING ` +
         `${importStaging}; stop the service and copy both directories`,
@@ -128,7 +126,7 @@ async function copyStores(
   }
 }
 
-/** The copy is opened once, so that it is known that it can be; what the engine does meanwhile goes into other files. */
+/** Opens the copy once to prove that it can be; the engine's writes go into other files. */
 async function lookInto(settings: Settings, look: string, { log, progress }: BackupJob): Promise<BackupCounts> {
   progress.step('opening the copy and counting');
   linkTree(join(settings.dataDir, 'events'), join(look, 'events'));

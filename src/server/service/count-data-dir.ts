@@ -1,4 +1,4 @@
-/** What the stores of a data directory hold that nobody works in. Opening them is the proof that a service can. */
+/** Counts the content of a data directory that is not in use. Opening it proves that a service can. */
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { BackupDamagedError, type BackupCounts } from '../../stores/backup/manifest.ts';
@@ -13,7 +13,10 @@ import { openEventStore, openMetadata, startEmbeddedStore, storeFiles } from './
 /** A count of all events reads a part of each. */
 const queryTimeoutMs = 3_600_000;
 
-/** `eventsIn`: a data directory with the same events, when these are not to be touched. Errors: BackupDamagedError; those of the stores. */
+/**
+ * `eventsIn` is a data directory with the same events, if these must not be touched. @throws BackupDamagedError, errors of the
+ * stores
+ */
 export async function countDataDir(settings: Settings, log: Log, eventsIn = settings.dataDir): Promise<BackupCounts> {
   const { dataDir } = settings;
   const { db } = await openMetadata({ dataDir, databaseUrl: '' }, log);
@@ -37,7 +40,7 @@ async function checkPages(db: Metadata, dataDir: string): Promise<void> {
   const [found] = rows;
   if (found?.integrity_check === 'ok') return;
   const got = found?.integrity_check ?? 'no answer';
-  throw new BackupDamagedError(`expected metadata.sqlite in ${dataDir} to be sound, got: ${got}; look after the disk`);
+  throw new BackupDamagedError(`expected metadata.sqlite in ${dataDir} to be intact, got: ${got}; check the disk`);
 }
 
 async function countTables(db: Metadata): Promise<Record<string, number>> {
@@ -53,7 +56,7 @@ async function countTables(db: Metadata): Promise<Record<string, number>> {
 
 async function countEvents(settings: Settings, log: Log): Promise<BackupCounts['events']> {
   await using parts = new AsyncDisposableStack();
-  const onRestart = (reason: string): void => log.warn({ reason }, 'the engine that counts is started again');
+  const onRestart = (reason: string): void => log.warn({ reason }, 'embedded engine restarted while counting');
   const embedded = await startEmbeddedStore({ ...settings, queryTimeoutMs }, { log, onRestart });
   parts.defer(() => embedded.close());
   const store = await openEventStore(settings, embedded);

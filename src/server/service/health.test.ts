@@ -32,13 +32,13 @@ function checks(change: Partial<HealthDeps>) {
   });
 }
 
-it('says that the thread of imports is away, and that the service can do without it', async () => {
-  const detail = expect.stringMatching(/process of imports .* is being started again/) as unknown;
+it('reports that the import process is restarting, and that it is optional', async () => {
+  const detail = expect.stringMatching(/import process .* is being restarted/) as unknown;
   expect(await checks({})['imports']?.()).toEqual({ ok: false, optional: true, detail });
 });
 
-it('is not ready without the thread of the pipeline', async () => {
-  const detail = expect.stringMatching(/thread of the pipeline .* is being started again/) as unknown;
+it('is not ready without the pipeline thread', async () => {
+  const detail = expect.stringMatching(/pipeline thread .* is being restarted/) as unknown;
   expect(await checks({})['pipeline']?.()).toEqual({ ok: false, detail });
 });
 
@@ -68,7 +68,7 @@ it('says how many events wait and how long, and is not ready when a lane takes n
   const eventLog = checks(deps)['event_log'];
   expect(await eventLog?.()).toEqual({
     ok: true,
-    detail: '999 events of the live lane wait, the oldest for 63 s.',
+    detail: '999 events of the live lane are waiting, the oldest for 63 s.',
     waiting: {
       live: { events: 999, bytes: 50, oldest_seconds: 63 },
       historical: { events: 0, bytes: 0, oldest_seconds: 0 },
@@ -87,7 +87,7 @@ it.each(['capture', 'pipeline', 'jobs'] as const)(
   async (role) => {
     const settings = { ...limits, roles: [role] };
     const eventLogAfter = (seconds: number) => checks({ settings, logSilentSeconds: () => seconds })['event_log']?.();
-    const detail = 'Kafka has not answered for 7 s: nothing is taken until it does.';
+    const detail = 'Kafka has not answered for 7 s: no events are accepted until it does.';
     expect(await eventLogAfter(7.2)).toMatchObject({ ok: false, detail });
     // A partition gets another leader.
     expect(await eventLogAfter(3)).toMatchObject({ ok: true, detail: '' });
@@ -114,10 +114,10 @@ it.each([
   ).toBe(parts);
 });
 
-it('is not ready from the moment at which it is told to stop', async () => {
+it('is not ready as soon as it is stopping', async () => {
   const stop = new AbortController();
   const ready = checks({ stopping: stop.signal })['process'];
   expect(await ready?.()).toEqual({ ok: true });
   stop.abort();
-  expect(await ready?.()).toMatchObject({ ok: false, detail: expect.stringContaining('stops') as unknown });
+  expect(await ready?.()).toMatchObject({ ok: false, detail: expect.stringContaining('is stopping') as unknown });
 });

@@ -1,4 +1,4 @@
-/** Whether each part of the service can do its work, and what waits. */
+/** Health of each component of the service, and waiting events. */
 import { lanes, type Lane } from '../../log/eventlog.ts';
 import type { StoreHealth } from '../../stores/events/eventstore.ts';
 import type { HealthChecks, HealthResult } from '../http/health.ts';
@@ -14,24 +14,24 @@ export interface HealthDeps {
   readonly store: Pick<ServiceDeps['store'], 'health'>;
   readonly metadata: () => Promise<HealthResult>;
   readonly plugins: Pick<PluginRuntime, 'health'>;
-  /** Threads of this process; undefined: another process has the role. */
+  /** Threads of this process. `undefined` if another process has the role. */
   readonly pipeline: Pick<ThreadHost, 'health'> | undefined;
   readonly imports: Pick<ThreadHost, 'health'> | undefined;
-  /** What the checks of stored parts have found; undefined: a server checks its own. */
+  /** Result of checking stored parts. `undefined` if a server checks its own. */
   readonly storedParts: (() => StoreHealth) | undefined;
-  /** Whether there is room for what is written next. */
+  /** Whether there is enough free space for writes. */
   readonly disk: () => Promise<HealthResult>;
   readonly ages: BacklogAges;
-  /** For how long the event log's server has not answered, s. */
+  /** Seconds since the event log's server last answered. */
   readonly logSilentSeconds: () => number;
   /** Aborted when the process begins to stop. */
   readonly stopping: AbortSignal;
 }
 
-/** A partition that gets another leader answers sooner; a broker that is away does not. */
+/** A partition that changes its leader answers sooner; an unavailable broker does not. */
 const logSilentSecondsMax = 5;
 
-/** By part, which roles cannot do their work without it; a process answers for the parts of its own roles. */
+/** Roles that require each component; a process only reports those of its roles. */
 const needed = {
   metadata: ['capture', 'pipeline', 'api', 'jobs'],
   event_store: ['pipeline', 'api', 'jobs'],
@@ -50,15 +50,15 @@ export function healthChecks(deps: HealthDeps): HealthChecks {
     metadata,
     event_store: () => store.health(),
     event_log: async () => backlogHealth(deps),
-    // Events are taken and stored beside a damaged part.
+    // Events are accepted and stored despite a damaged part.
     stored_parts: deps.storedParts && (() => optional(Promise.resolve(deps.storedParts?.() ?? { ok: true }))),
     disk: deps.disk,
     plugins: () => optional(plugins.health()),
     pipeline: pipeline && (() => pipeline.health()),
-    // Beside other roles: requests are taken and answered without it.
+    // With other roles in the process, requests are served without it.
     imports: imports && (() => (settings.roles.length > 1 ? optional(imports.health()) : imports.health())),
     process: async () =>
-      stopping.aborted ? { ok: false, detail: 'The service stops; ask another one.' } : { ok: true },
+      stopping.aborted ? { ok: false, detail: 'The service is stopping; use another one.' } : { ok: true },
   };
   const isOurs = (part: string): boolean =>
     needed[part as keyof typeof needed].some((role) => settings.roles.includes(role));
@@ -67,12 +67,12 @@ export function healthChecks(deps: HealthDeps): HealthChecks {
   );
 }
 
-/** Requests are taken and answered without it. */
+/** Requests are served without it. */
 async function optional(result: Promise<HealthResult>): Promise<HealthResult> {
   return { ...(await result), optional: true };
 }
 
-/** Full: capture answers 503; who only takes out of it has no fault there. A server that is away is a fault for everybody. */
+/** A full lane makes capture return 503, which is no fault of processes that only read it. An unavailable server affects all. */
 function backlogHealth({ eventLog, settings, ages, logSilentSeconds }: HealthDeps): HealthResult {
   const silentSeconds = logSilentSeconds();
   const isSilent = silentSeconds > logSilentSecondsMax;
@@ -86,7 +86,7 @@ function backlogHealth({ eventLog, settings, ages, logSilentSeconds }: HealthDep
     (lane) => figures[lane].events >= settings.backlogEventsMax || figures[lane].bytes >= settings.backlogBytesMax,
   );
   const sentences = [
-    isSilent ? `Kafka has not answered for ${Math.round(silentSeconds)} s: nothing is taken until it does.` : '',
+    isSilent ? `Kafka has not answered for ${Math.round(silentSeconds)} s: no events are accepted until it does.` : '',
     ...lanes.map((lane) => sentence(lane, figures[lane])),
     ...full.map((lane) => `The ${lane} lane is full: capture refuses its events.`),
   ];
@@ -98,5 +98,5 @@ function backlogHealth({ eventLog, settings, ages, logSilentSeconds }: HealthDep
 type Waiting = Readonly<Record<'events' | 'bytes' | 'oldest_seconds', number>>;
 
 function sentence(lane: Lane, { events, oldest_seconds: seconds }: Waiting): string {
-  return events === 0 ? '' : `${events} events of the ${lane} lane wait, the oldest for ${seconds} s.`;
+  return events === 0 ? '' : `${events} events of the ${lane} lane are waiting, the oldest for ${seconds} s.`;
 }

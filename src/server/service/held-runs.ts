@@ -1,4 +1,4 @@
-/** Which runs the process of imports works on, as it says, and what is noted of them when it ends in the middle. */
+/** Tracks the runs held by the import process, and records when it ends while holding them. */
 import type { Answers } from '../../base/calls.ts';
 import { noteDeath, type HeldRun } from '../../imports/run/claim-run.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
@@ -11,9 +11,9 @@ export interface ReadPart {
 }
 
 export interface HeldRuns {
-  /** What the process tells. */
+  /** Reports from the process. */
   readonly answers: Answers;
-  /** `how`: it ended. Never rejects: what cannot be noted is found when the leases are over. */
+  /** Records that the process ended, with the reason. Never rejects: if recording fails, the leases expire. */
   readonly noteDeaths: (how: string) => Promise<void>;
 }
 
@@ -40,11 +40,14 @@ export function followHeldRuns({ db, log }: { readonly db: Metadata; readonly lo
       for (const run of runs) {
         const read = [...(parts.get(run.id) ?? [])].slice(0, partsShown).join(', ');
         const note = read === '' ? how : `${how} while it read ${read}`;
-        log.warn({ run: run.id, how, read }, 'import: the process that worked on a run ended; it is taken up again');
+        log.warn({ run: run.id, how, read }, 'import: worker process ended; run will be resumed');
         try {
           await noteDeath(db, run, note);
         } catch (err) {
-          log.warn({ err, run: run.id }, 'import: the end of the process could not be noted; its lease will be over');
+          log.warn(
+            { err, run: run.id },
+            'import: failed to record the end of the worker process; its lease will expire',
+          );
         }
       }
       parts.clear();

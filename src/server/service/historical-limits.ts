@@ -1,4 +1,4 @@
-/** What bounds history that comes into a project of this service: its agreement, and the disk of its stores. */
+/** Limits of historical events in a project: its agreement, and the disk of the stores. */
 import { statfs } from 'node:fs/promises';
 import { freeEventsInAll, freeEventsPerMinute } from '../../wire/contract/historical-settings.ts';
 import { findApprovedAgreement } from '../../stores/metadata/find-approved-agreement.ts';
@@ -15,7 +15,7 @@ export interface HistoricalLimitsDeps {
   readonly settings: Pick<Settings, 'historicalAgreement'>;
 }
 
-/** Undefined: agreements are not required here. */
+/** `undefined` if agreements are not required. */
 export async function agreementFacts(
   { db, store, settings }: HistoricalLimitsDeps,
   projectId: number,
@@ -34,7 +34,7 @@ export async function agreementFacts(
   };
 }
 
-/** Undefined: the events lie on another machine. */
+/** `undefined` if the event store is on another machine. */
 export async function freeStoreBytes(
   settings: Pick<Settings, 'clickhouseUrl' | 'dataDir'>,
 ): Promise<number | undefined> {

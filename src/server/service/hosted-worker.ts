@@ -1,4 +1,4 @@
-/** What works for the service beside its main thread: a thread of the same process, or a process of its own, which can be killed. */
+/** A worker of the service: a thread of the same process, or a separate process, which can be killed. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
@@ -9,9 +9,9 @@ import type { ThreadData } from './thread.ts';
 export interface HostedWorker {
   post(message: unknown): void;
   onMessage(listener: (message: unknown) => void): void;
-  /** Resolves when it has ended, with how: the reason of the kill, its error, or the code. */
+  /** Resolves with the reason when it has ended: that of the kill, its error, or its exit code. */
   readonly ended: Promise<string>;
-  /** At once, whatever it is at. */
+  /** Ends it immediately. */
   kill(why: string): void;
 }
 
@@ -35,17 +35,17 @@ export function startThread(entry: URL, data: ThreadData, limits: ResourceLimits
   };
 }
 
-/** As engine-flags.ts of the command line gives them to the service. */
+/** As set by engine-flags.ts of the command line for the service. */
 const engineFlags = ['--no-parallel-scavenge', '--concurrent-turbofan-max-threads=1'];
 
 export interface ProcessLimits {
-  /** Of all its memory. */
+  /** Limit of its total memory. */
   readonly memoryBytesMax: number;
-  /** How the limit is called. */
+  /** Name of the limit. */
   readonly memoryLimit: string;
 }
 
-/** It is given `data` as its first message, with the settings. */
+/** Starts a process that receives `data` with the settings as its first message. */
 export function startProcess(entry: URL, data: object, { memoryBytesMax, memoryLimit }: ProcessLimits): HostedWorker {
   const child = fork(fileURLToPath(entry), [], {
     execArgv: [
@@ -55,7 +55,7 @@ export function startProcess(entry: URL, data: object, { memoryBytesMax, memoryL
     ],
     env: environmentWithoutSettings(),
     serialization: 'advanced',
-    // A group of its own: Ctrl-C in a terminal is for us.
+    // A separate process group: Ctrl-C in a terminal is handled by this process.
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -68,7 +68,7 @@ export function startProcess(entry: URL, data: object, { memoryBytesMax, memoryL
   watchMemory(child, memoryBytesMax, () =>
     kill(`it took more than ${mebibytes(memoryBytesMax)} of memory (${memoryLimit})`),
   );
-  // One that is just ending takes nothing any more; its end is reported.
+  // An ending process accepts no messages; its end is reported.
   const post = (message: unknown): void => void (child.connected && child.send(message as object, () => undefined));
   post({ init: data });
   return {

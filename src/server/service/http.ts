@@ -1,4 +1,4 @@
-/** What the HTTP server answers, by role; start.ts takes what this process has. */
+/** HTTP servers by role; start.ts provides the dependencies. */
 import { serveDocs } from '../api/docs.ts';
 import { apiRoutes, type ApiDeps } from '../api/routes.ts';
 import { createProjectKeys, type ProjectKeys } from '../../wire/capture/project-key.ts';
@@ -21,18 +21,18 @@ import type { Metadata } from '../../stores/metadata/database.ts';
 import { addCallerCounts, pruneCallerCounts } from '../../stores/metadata/rate-counts.ts';
 import type { WarnLog } from '../telemetry/log.ts';
 
-/** Who may come in; all roles remember keys for a while, and forget them together. */
+/** Access control, shared by all roles, with caches that are invalidated together. */
 export interface Access {
   readonly auth: Auth;
   readonly projects: ProjectKeys;
-  /** Of requests per personal key; undefined: no limit. */
+  /** Per personal key. `undefined` for no limit. */
   readonly rateLimiter: RateLimiter | undefined;
 }
 
 export type Served = Pick<ServerDeps, 'api' | 'registerCapture'>;
 
 /**
- * `parts` takes what has to be stopped.
+ * `parts` receives what must be stopped.
  * @throws ConfigError when the rate limit setting cannot be read
  */
 export function createAccess({ db, clock, log, settings }: ServiceDeps, parts: AsyncDisposableStack): Access {
@@ -88,14 +88,14 @@ export function apiRole(
   return { api: { routes, rateLimiter, registerPages: serveDocs } };
 }
 
-/** The API for plugins of this process, where nobody may come in from outside; built when the first of them asks. */
+/** The API for plugins of this process, without a listener; built on first use. */
 export function createUnlistenedApi(deps: () => ServerDeps, parts: AsyncDisposableStack): Inject {
   let built: ReturnType<typeof buildServer> | undefined;
   parts.defer(() => built?.close());
   return (request) => (built ??= buildServer(deps())).inject(request);
 }
 
-/** Previews and preflights as the API asks for them: each in a process of its own. */
+/** Previews and preflights for the API, each in a separate process. */
 const shownCharsMax = 200;
 
 export function previewInProcess(
@@ -120,14 +120,14 @@ function preflightInProcess(
 }
 
 /**
- * Limits of callers that hold across processes. Each process counts in memory, so that a request costs no query, and once a second
- * all of them put their counts together in the database: beyond its limit a caller gets at most what it sends to the other
- * processes within that second.
+ * Limits of callers across processes. Each process counts in memory, so that a request needs no query, and once a second all
+ * processes add their counts up in the database: beyond its limit, a caller gets at most what it sends to the other processes
+ * within that second.
  */
 const togetherMs = 1000;
 const pruneMs = 600_000;
 
-/** `limiters` by the name under which all processes count. `parts` takes what has to be stopped. */
+/** `limiters` by their name across processes. `parts` receives what must be stopped. */
 function shareLimits(
   { db, log }: { readonly db: Metadata; readonly log: WarnLog },
   limiters: Readonly<Record<string, SharedRateLimiter>>,
@@ -135,7 +135,7 @@ function shareLimits(
 ): void {
   const stop = new AbortController();
   const onTrouble = (err: unknown): void =>
-    log.warn({ err }, 'processes could not put their counts of requests together; until then each counts for itself');
+    log.warn({ err }, 'failed to share rate-limit counts; limits apply per process until it succeeds');
   const loops = [
     repeat(togetherMs, () => putTogether(db, limiters), { signal: stop.signal, onTrouble }),
     repeat(pruneMs, () => pruneCallerCounts(db), { signal: stop.signal, onTrouble }),
@@ -146,7 +146,7 @@ function shareLimits(
   });
 }
 
-/** Tells what these limiters have counted since the last time, and lets them know of the others. */
+/** Publishes the counts since the last time, and adds those of other processes. */
 export async function putTogether(db: Metadata, limiters: Readonly<Record<string, SharedRateLimiter>>): Promise<void> {
   for (const [scope, limiter] of Object.entries(limiters)) {
     const counts = limiter.untold();

@@ -70,7 +70,7 @@ const lines = async (): Promise<string[]> =>
     .reverse();
 
 describe('the config of an import app', () => {
-  it('shows what its runs loaded, rejected and left out, and when they went where', async () => {
+  it('shows what its runs loaded, rejected and skipped, and their stages with times', async () => {
     expect((await shown()).rate).toBe('');
     const id = await work({ load });
     expect(await totals()).toMatchObject({ succeeded: 100, failed: 4, dropped: 5 });
@@ -93,7 +93,7 @@ describe('the config of an import app', () => {
     expect(await totals()).toMatchObject({ succeeded: 100, failed: 4, dropped: 5 });
   });
 
-  it('has the reason of a failed run as its error, until a run goes on', async () => {
+  it('has the reason of a failed run as its error, until a run continues', async () => {
     const id = await work({
       check: async () => {
         throw new SourceError('the key is wrong; set "key"');

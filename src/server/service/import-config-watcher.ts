@@ -1,4 +1,4 @@
-/** What import runs do, in view where their configs are: metrics by the hour, log and error, as transformations have them. */
+/** Records what import runs do in the metrics, log and error of their configs, as for transformations. */
 import { isoMicros, type Clock } from '../../base/clock.ts';
 import { hourMs } from '../../base/time.ts';
 import type { RunWatcher } from '../../imports/run/run-watcher.ts';
@@ -15,21 +15,21 @@ export interface ImportConfigWatcherDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
-  /** For how long log lines are kept. */
+  /** Retention of log lines. */
   readonly days: number;
 }
 
 export interface ImportConfigWatcher extends RunWatcher {
-  /** Writes what is still in memory. */
+  /** Writes what is still buffered. */
   close(): Promise<void>;
 }
 
-/** Whose the error of a config is: only a run takes back what a run has put there. */
+/** Source of a config's error: only a run clears what a run has set. */
 export const importSource = 'import';
 
 type Figures = Pick<ConfigCounts, 'succeeded' | 'failed' | 'dropped'>;
 
-/** `metrics`: events loaded, records and events rejected, and what was skipped on purpose. */
+/** Metrics: loaded events, rejected records and events, and skipped ones. */
 export function createImportConfigWatcher({ db, clock, log, days }: ImportConfigWatcherDeps): ImportConfigWatcher {
   const logs = createPluginLogs(db, { days, clock, log });
   const counted = new Map<string, Figures>();
@@ -64,7 +64,7 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
   const count = ({ id, configId, projectId, totals }: Run): void => {
     const now = figuresOf(totals);
     const before = counted.get(id);
-    // What was there before this process is counted already.
+    // Progress before this process was counted already.
     counted.set(id, before === undefined ? now : highest(before, now));
     if (before === undefined) return;
     const more = growth(before, now);
@@ -97,8 +97,8 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
 const words = {
   completed: ({ records, rejected, loaded }: RunTotals) =>
     `completed: ${records} records, ${rejected} rejected, ${loaded} events loaded`,
-  let_go: () => 'paused, cancelled or taken over',
-  given_back: () => 'the service stops; it goes on where it was',
+  let_go: () => 'paused, cancelled or resumed elsewhere',
+  given_back: () => 'the service is stopping; the run will be resumed',
 } as const;
 
 function figuresOf({ loaded, rejected, skipped, left_out: leftOut = {} }: RunTotals): Figures {
@@ -107,7 +107,7 @@ function figuresOf({ loaded, rejected, skipped, left_out: leftOut = {} }: RunTot
   return { succeeded: loaded, failed: rejected, dropped: sum(skipped) + sum(leftOut) };
 }
 
-/** A stage that is done anew counts from nothing; what it did before is not counted again. */
+/** A repeated stage counts from zero; what it did before is not counted again. */
 function highest(one: Figures, other: Figures): Figures {
   return {
     succeeded: Math.max(one.succeeded, other.succeeded),
@@ -124,7 +124,7 @@ function growth(before: Figures, now: Figures): Figures {
   };
 }
 
-/** One row for each config and hour. */
+/** Merges rows into one per config and hour. */
 function together(rows: readonly ConfigCounts[]): ConfigCounts[] {
   const groups = Map.groupBy(rows, ({ configId, hour }) => `${configId} ${hour}`);
   return [...groups.values()].flatMap((group) => {

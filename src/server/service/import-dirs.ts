@@ -1,4 +1,4 @@
-/** Where the files of imports lie, by the settings. */
+/** Directories of imports, from the settings. */
 import { mkdir, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
@@ -8,11 +8,11 @@ import { openStaging } from './stores.ts';
 export interface ImportDirs {
   /** Directory or `s3://bucket/prefix`. */
   readonly staging: string;
-  /** From which files may be read. */
+  /** Directories from which files may be read. */
   readonly allowed: readonly string[];
-  /** Uploaded files, a directory per project. Undefined: they lie in staging, which is a bucket, for every process to read. */
+  /** Uploaded files, a directory per project. `undefined` if they are in staging, a bucket that every process can read. */
   readonly uploads: string | undefined;
-  /** What has to lie on disk while it is read; a directory per run. */
+  /** Files needed on disk while they are read; a directory per run. */
   readonly temp: string;
 }
 
@@ -24,13 +24,13 @@ export function importDirs(settings: Pick<Settings, 'dataDir' | 'importStaging' 
   return {
     staging: settings.importStaging || join(settings.dataDir, 'imports'),
     allowed: (named.length > 0 ? named : [join(settings.dataDir, 'import-files')]).map((each) => resolve(each)),
-    // Not below a directory from which every project may read.
+    // Not below a directory that every project may read.
     uploads: isBucket(settings.importStaging) ? undefined : resolve(settings.dataDir, 'import-uploads'),
     temp: resolve(settings.dataDir, 'import-temp'),
   };
 }
 
-/** Errors: the place is none, or cannot be made. */
+/** @throws an error if the location is invalid or cannot be created */
 export async function openImportStaging(settings: Settings): Promise<Staging> {
   const dirs = importDirs(settings);
   if (dirs.uploads !== undefined) await mkdir(dirs.uploads, { recursive: true, mode: 0o700 });
@@ -47,14 +47,14 @@ function isBucket(staging: string): boolean {
   return staging.includes('://');
 }
 
-/** Undefined: staging is a bucket. */
+/** `undefined` if staging is a bucket. */
 export async function freeStagingBytes({ staging }: ImportDirs): Promise<number | undefined> {
   if (isBucket(staging)) return undefined;
   const { bavail, bsize } = await statfs(staging);
   return bavail * bsize;
 }
 
-/** Whether the embedded event store, in which tables of runs lie, shares its disk with staging. */
+/** Whether the embedded event store, which contains the tables of runs, shares its disk with staging. */
 export async function tablesBesideStaging(
   settings: Pick<Settings, 'clickhouseUrl' | 'dataDir' | 'importStaging' | 'importDirs'>,
 ): Promise<boolean> {

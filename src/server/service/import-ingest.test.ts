@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { answerOver, callOver } from '../../base/calls.ts';
 import { ingestAnswers, projectIngestOver } from './import-ingest.ts';
 
-it('every way through ingest of a project leads there from the other process, with its answer', async () => {
+it('every ingest call of a project reaches the main thread from the other process, and returns its answer', async () => {
   const { port1, port2 } = new MessageChannel();
   const asked: unknown[] = [];
   answerOver(

@@ -1,4 +1,4 @@
-/** What the process of imports asks of the main thread: ingest. */
+/** Calls from the import process to the main thread: ingest. */
 import type { Answers, Call } from '../../base/calls.ts';
 import type { IngestResult, ProjectIngest } from '../../imports/targets/project-ingest.ts';
 
@@ -8,7 +8,7 @@ export interface IngestOwner {
   readonly runId: string;
 }
 
-/** Ingest of a project as the other process sees it. */
+/** Returns ingest of a project for the import process. */
 export function projectIngestOver(call: Call, owner: IngestOwner): ProjectIngest {
   const ask = async (way: keyof ProjectIngest, ...args: readonly unknown[]): Promise<IngestResult> =>
     (await call('ingest', owner, way, ...args)) as IngestResult;
@@ -19,11 +19,11 @@ export function projectIngestOver(call: Call, owner: IngestOwner): ProjectIngest
   };
 }
 
-/** The other end of `projectIngestOver`. */
+/** Answers the calls of `projectIngestOver`. */
 export function ingestAnswers(ingestOf: (owner: IngestOwner) => ProjectIngest): Answers {
   return {
     ingest: (owner: IngestOwner, way: keyof ProjectIngest, ...args: unknown[]) => {
-      // The arguments were typed where projectIngestOver took them.
+      // The arguments were typed in projectIngestOver.
       const ask = ingestOf(owner)[way] as (...args: readonly unknown[]) => Promise<IngestResult>;
       return ask(...args);
     },

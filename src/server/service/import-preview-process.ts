@@ -1,4 +1,4 @@
-/** The process of one preview or one preflight: it reads the beginning of a source, answers once, and is killed. */
+/** Process of one preview or preflight: reads the beginning of a source, answers once, and is killed. */
 import { previewRefusal, type PreviewAnswer } from '../api/preview-answer.ts';
 import { previewBody } from '../api/import-preview-body.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ import { openHttpTarget } from '../../imports/targets/http-target.ts';
 import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 
-/** Of an answer: records are cut before, but one record may become any number of events. */
+/** Maximum answer: records are truncated before, but one record may become any number of events. */
 const answerCharsMax = 32 * 1024 * 1024;
 
 const { settings, shared, log, serve } = await openProcess();
@@ -35,7 +35,7 @@ const { db } = await openMetadata(settings, log, connectionsPerThread(settings))
 const staging = await openImportStaging(settings);
 const failpoint = createFailpoint(settings.failAt, settings.allowFailpoints);
 const place = openPluginEnvironmentLate(settings, { log, clock }).open;
-/** It is killed from outside. */
+/** Never aborted: the process is killed from outside. */
 const { signal } = new AbortController();
 
 serve({
@@ -60,10 +60,10 @@ serve({
 async function answered(work: () => Promise<object>): Promise<PreviewAnswer> {
   failpoint('import_preview');
   try {
-    // As text: it alone keeps the digits of every number on its way.
+    // As text, which keeps the digits of every number.
     const json = JSON.stringify(await work());
     if (json.length <= answerCharsMax) return { kind: 'found', json };
-    const reason = `The answer is larger than ${answerCharsMax / 1024 ** 2} MB: ask for fewer records.`;
+    const reason = `The answer is larger than ${answerCharsMax / 1024 ** 2} MB: request fewer records.`;
     return { kind: 'refused', reason };
   } catch (error) {
     const refusal = previewRefusal(error);
@@ -72,18 +72,18 @@ async function answered(work: () => Promise<object>): Promise<PreviewAnswer> {
   }
 }
 
-/** The first records of a source and what a run would make of them, without a run. */
+/** Time limit of a source's response in a preview. */
 const answerMsMax = 10_000;
 
-/** What the process of a preview is given. */
+/** Task of a preview process. */
 interface PreviewTask extends Omit<PreviewOrder, 'source'> {
-  /** Of the source. */
+  /** Slug of the source. */
   readonly slug: string;
   /** Removed when the process has ended. */
   readonly tempDir: string;
 }
 
-/** Looks with connections of its own, which end with it; stages and sends nothing. */
+/** Returns a preview with its own connections, which are closed with it. Stages and sends nothing. */
 function createPreview(
   deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
 ): (order: PreviewOrder & Pick<PreviewTask, 'tempDir'>, signal: AbortSignal) => Promise<SourcePreview> {
@@ -111,20 +111,19 @@ function createPreview(
   };
 }
 
-/** The preflight of an import without its run: for whoever wants to know beforehand. */
-/** Of the time of the preflight itself, which ends them. */
+/** Time limit of requests, as a multiple of the preflight's, which ends them. */
 const answerTimes = 2;
 const answerBytesMax = 8 * 1024 * 1024;
 
 interface PreflightOrder extends SourceOwner, RunPlan {}
 
-/** What the process of a preflight is given. */
+/** Task of a preflight process. */
 interface PreflightTask extends PreflightOrder {
   /** Removed when the process has ended. */
   readonly tempDir: string;
 }
 
-/** Looks with connections of its own, which end with it; stages and sends nothing. */
+/** Returns a preflight with its own connections, which are closed with it. Stages and sends nothing. */
 function createPreflight(
   deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'store' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
 ): (order: PreflightTask, signal: AbortSignal) => Promise<PreflightResult> {
@@ -161,7 +160,7 @@ function createPreflight(
   };
 }
 
-/** Undefined: there is no key to load with. */
+/** `undefined` if there is no key to load with. */
 function openTarget({ options, secrets, projectId }: PreflightOrder, fetch: OutboundFetch): ProbedTarget | undefined {
   if (options.target.kind === 'project') return { description: `project ${projectId}` };
   const { apiKey, personalApiKey } = secrets;

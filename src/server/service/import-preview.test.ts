@@ -96,10 +96,10 @@ const asked = (more: object = {}) => ({
 });
 
 describe('the preview of an import', () => {
-  it('of an upload in pieces shows every record beside its events, with the reason where there are none, and stores nothing', async () => {
+  it('of an upload in pieces shows every record with its events, or the reason for having none, and stores nothing', async () => {
     const content = Buffer.from(`${lines.join('\n')}\n`);
     expect((await call('POST', '/import_files/?name=rows.jsonl', content.subarray(0, 100))).status).toBe(201);
-    // A browser that was cut off asks how much has come, and goes on from there.
+    // A browser that was interrupted queries the received size and continues from there.
     const { body: list } = await call('GET', '/import_files/');
     const { bytes } = list.results[0] ?? { bytes: 0 };
     const rest = await call('POST', `/import_files/?name=rows.jsonl&offset=${bytes}`, content.subarray(bytes));
@@ -186,7 +186,7 @@ describe('the preview of an import', () => {
 
   it.each<[string, object, string | null, string]>([
     ['neither config nor plugin', { plugin: undefined }, 'config_id', 'either'],
-    ['a setting that is none', { settings: { nope: 1 } }, 'settings.nope', 'Unknown setting'],
+    ['an unknown setting', { settings: { nope: 1 } }, 'settings.nope', 'Unknown setting'],
     ['a file that is not there', { settings: { paths: 'upload:gone.jsonl' } }, null, 'gone.jsonl'],
     ['rules that are wrong', { format_options: { mapping: { event: 'x' } } }, null, 'distinct_id'],
   ])('refuses %s with a sentence', async (_name, more, attr, detail) => {

@@ -1,6 +1,6 @@
 /**
- * The process of imports. What others have written is read here: it may take all of a core, all of the memory that it is allowed, or end the
- * process, and holds up neither an answer to a client nor the pipeline.
+ * The import process. It reads untrusted input, which may occupy a core, all of its memory or end the process, without delaying
+ * responses to clients or the pipeline.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
@@ -29,10 +29,10 @@ import { keepLease } from '../../stores/metadata/lease.ts';
 import { dropLease, heldLeases, takeLease } from '../../stores/metadata/named-leases.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** A directory for what lies on disk while this process works on it, and that of processes that died. */
+/** A directory for temporary files of this process, with those of dead processes next to it. */
 export interface ProcessDir {
   readonly path: string;
-  /** Removes those whose processes died: their leases have run out. */
+  /** Removes directories of dead processes, whose leases have expired. */
   removeDead(): Promise<void>;
   close(): Promise<void>;
 }
@@ -40,9 +40,9 @@ export interface ProcessDir {
 interface ProcessDirDeps {
   readonly db: Metadata;
   readonly log: Log;
-  /** Processes on one machine may have it in common. */
+  /** May be shared by processes on one machine. */
   readonly parent: string;
-  /** Nobody else can have a directory in there: what is left in it goes at once. */
+  /** Whether no other process uses the parent, so that its content can be removed immediately. */
   readonly isAlone: boolean;
   /** Default 10 min: a process that cannot reach the store for some minutes keeps its files. */
   readonly leaseMs?: number;
@@ -55,11 +55,11 @@ export async function openProcessDir(deps: ProcessDirDeps): Promise<ProcessDir> 
   if (isAlone) await rm(parent, { recursive: true, force: true });
   const owner = newId();
   const clock = createDatabaseClock(db);
-  const trouble = (err?: unknown): void => log.warn({ err }, 'the lease of a directory could not be renewed');
+  const trouble = (err?: unknown): void => log.warn({ err }, 'failed to renew directory lease');
   const nameOf = (dir: string): string => `directory ${dir}`;
-  // Before the directory is there: one without a lease is removed by whoever sees it.
+  // Before the directory exists: other processes remove one without a lease.
   const lease = { name: nameOf(owner), owner };
-  // Nobody else ever takes it: after a time without the store it is taken anew.
+  // No other process takes this lease, so it can be taken again after the store was unavailable.
   const take = async (): Promise<boolean> => takeLease(db, lease, await clock.now(), leaseMs);
   await take();
   const stop = keepLease({ leaseMs, renew: take, onLost: trouble, onTrouble: trouble });
@@ -82,12 +82,12 @@ export async function openProcessDir(deps: ProcessDirDeps): Promise<ProcessDir> 
   };
 }
 
-/** Of requests of sources and to targets; larger than those of plugins. */
+/** Maximum response of sources and targets, larger than that for plugins. */
 const answerMsMax = 120_000;
 const answerBytesMax = 64 * 1024 * 1024;
 const connectMsMax = 30_000;
 const removeEveryMs = 600_000;
-/** They only wait; each holds the stages of one run open. */
+/** These runs only wait, and each keeps its stages open. */
 const replacingMax = 16;
 
 const { settings, shared, log, metrics, call, serve } = await openProcess();
@@ -100,9 +100,9 @@ const trust = outboundTrust(settings);
 const fetch = fetchLoadedLate({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
 const stream = streamLoadedLate({ ...trust, connectTimeoutMs: connectMsMax, idleMs: answerMsMax });
 
-// Where code of transforms runs.
+// Runs the code of transforms.
 const environment = openPluginEnvironmentLate(settings, { log, clock });
-// With the event log in files of its own this process is the only one that works on runs of this store.
+// With a file-based event log, this process is the only one that works on runs of this store.
 const isAlone = !isCluster(settings);
 const temp = await openProcessDir({ db, log, parent: dirs.temp, isAlone });
 
@@ -133,15 +133,15 @@ const watcher = createImportConfigWatcher({ db, clock, log, days: settings.plugi
 const stopping = new AbortController();
 const working = Promise.all([workOnRuns(), removeStaging()]);
 
-/** A kill of the service is one of this process, too. */
+/** Failpoints kill the service as well as this process. */
 function killService(): void {
   for (const pid of [process.ppid, process.pid]) process.kill(pid, 'SIGKILL');
 }
 
 async function workOnRuns(): Promise<void> {
-  // A start after a crash need not wait for the leases of the process that died.
+  // After a crash, the leases of the dead process need not expire first.
   if (isAlone) await expireLeases(db);
-  // What runs need is loaded with the first one: most services start without any.
+  // Code for runs is loaded with the first one, since most services start without any.
   const worker = (kind: RunKind, concurrency: number): Promise<void> =>
     startRunWorker({
       db,
@@ -173,7 +173,7 @@ async function removeStaging(): Promise<void> {
       await temp.removeDead();
       await removeLostTables({ db, tables: store.runTables });
     } catch (error) {
-      log.error({ err: error }, 'files of imports that ended could not be removed; trying again');
+      log.error({ err: error }, 'failed to remove files of ended imports; retrying');
     }
     await delay(removeEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
   }

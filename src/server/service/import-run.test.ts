@@ -24,7 +24,7 @@ import { createImportStages } from './import-run.ts';
 
 const clock = { now: () => start };
 const unused = async (): Promise<never> => {
-  throw new Error('expected nobody to get this far');
+  throw new Error('expected no call to get this far');
 };
 
 const unusedStore: RunStore = {
@@ -114,7 +114,7 @@ it('a run reaches a database at the port that an operator permits; at another on
   const { db } = store;
   const dir = await mkdtemp(join(tmpdir(), 'millrace-import-run-'));
   try {
-    // Nobody listens there: reached is what was tried.
+    // Nothing listens there: an attempt proves that it is reached.
     const port = await freePort();
     const place = { host: '127.0.0.1', port: String(port), database: 'd', user: 'u', password: 'p' };
     const claim = await claimPostgresRun(db, { ...place, query: 'select 1', cursor_column: 'c' });

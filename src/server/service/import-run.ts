@@ -1,4 +1,4 @@
-/** The stages of one run: with its source and target as the metadata store knows them. */
+/** The stages of a run, with source and target from the metadata store. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Call } from '../../base/calls.ts';
@@ -34,7 +34,7 @@ import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
 import type { Log } from '../telemetry/log.ts';
 import { loadTransformConfigs } from '../../pipeline/transform/transform-configs.ts';
 
-/** No person waits for the preflight of a run here, and a machine that is busy for some seconds must not fail it. */
+/** The preflight of a run is not interactive, and must not fail because a machine is busy for some seconds. */
 const preflightMsLeast = 20_000;
 
 export interface ImportRunDeps {
@@ -50,13 +50,13 @@ export interface ImportRunDeps {
   readonly allow: AllowList;
   readonly fetch: OutboundFetch;
   readonly stream: SourceHost['stream'];
-  /** What code of transforms runs in; made when it is first needed. */
+  /** Sandbox for the code of transforms, created on first use. */
   readonly place: ImportTransformDeps['place'];
-  /** To the main process. */
+  /** Calls the main process. */
   readonly call: Call;
-  /** Resolves when everything that the project has in the historical lane now is in the event store. */
+  /** Resolves when the current content of the project's historical lane is in the event store. */
   readonly waitUntilStored: (projectId: number, signal: AbortSignal) => Promise<void>;
-  /** Of all runs of this process. */
+  /** Shared by all runs of this process. */
   readonly turns: AttachTurns;
 }
 
@@ -97,7 +97,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
   return { ...stages, [Symbol.asyncDispose]: close };
 }
 
-/** Undefined: there is no key to load with. */
+/** `undefined` if there is no key to load with. */
 async function openTarget(
   { db, store, call, waitUntilStored, fetch, turns }: ImportRunDeps,
   run: Run,
@@ -116,13 +116,16 @@ async function openTarget(
   return openHttpTarget({ url: target.url, apiKey, personalApiKey, runId, request: outboundRequest(fetch) });
 }
 
-/** Undefined: nobody can tell, and the check does without. */
+/** `undefined` if the names cannot be read; the check does without them. */
 async function knownNames({ store, log }: ImportRunDeps, run: Run): Promise<ReadonlySet<string> | undefined> {
   if (run.options.target.kind !== 'project') return undefined;
   try {
     return await knownEventNames(store, run.projectId);
   } catch (error) {
-    log.warn({ err: error, run: run.id }, 'import: the names of stored events could not be read; the check goes on');
+    log.warn(
+      { err: error, run: run.id },
+      'import: failed to read names of stored events; check continues without them',
+    );
     return undefined;
   }
 }
@@ -134,13 +137,13 @@ async function transformationsOf({ db, clock }: ImportRunDeps, run: Run): Promis
   return configs.filter(({ enabled }) => enabled).map(({ name, plugin }) => name || plugin.name);
 }
 
-/** Told of each part of a source when it is opened, and when it is done with. */
+/** Called for each part of a source when it is opened and closed. */
 interface ReadTeller {
   readonly begins: (part: string) => void;
   readonly ends: (part: string) => void;
 }
 
-/** The same source. A process that ends in the middle of a part leaves behind which one it was. */
+/** Wraps a source so that the parts being read are known if the process ends. */
 function tellReads(source: Source, teller: ReadTeller): Source {
   return { ...source, open: (part, context) => told(source.open(part, context), part.key, teller) };
 }

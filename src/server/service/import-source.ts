@@ -1,4 +1,4 @@
-/** The source of an import app config, as the metadata store knows it. */
+/** The source of an import app config from the metadata store. */
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
@@ -31,7 +31,7 @@ export interface SourceOwner {
   readonly configId: number;
 }
 
-/** With the settings as they are now: a key that was renewed counts. Errors: RunFailedError. */
+/** Uses the current settings, so that a renewed key applies. @throws RunFailedError */
 export async function openImportSource(
   deps: ImportSourceDeps,
   { projectId, configId }: SourceOwner,
@@ -56,7 +56,7 @@ export async function openImportSource(
   return openSourceOf(deps, { projectId, plugin, settings: config.settings }, tempDir);
 }
 
-/** A source with these settings, of a config that need not be stored. Throws SettingsError. */
+/** Opens a source with these settings, of a config that need not be stored. @throws SettingsError */
 export function openSourceOf(
   deps: ImportSourceDeps,
   of: { readonly projectId: number; readonly plugin: ImportSourcePlugin; readonly settings: SettingValues },
@@ -66,7 +66,7 @@ export function openSourceOf(
   return plugin.createSource(withDefaults(plugin.fields, of.settings), sourceHost(deps, projectId, tempDir));
 }
 
-/** A table that a run joins: a file as the app `files` of the project may read it. Errors: SourceError. */
+/** Opens a table that a run joins, as the app `files` of the project may read it. @throws SourceError */
 export function openTableSource(deps: ImportSourceDeps, projectId: number, tempDir: string, path: string): Source {
   const files = builtInRegistry.get('files');
   if (files === undefined || !isImportSource(files)) throw new Error('expected the import source files to be built in');

@@ -1,4 +1,4 @@
-/** The transform of an import run: a transformation config, as the metadata store knows it. */
+/** The transform of an import run: a transformation config from the metadata store. */
 import type { Clock } from '../../base/clock.ts';
 import { transformHash } from '../../imports/run/chosen-transform.ts';
 import type { OpenRunTransform } from '../../imports/stages/check/segment/run-transform.ts';
@@ -14,11 +14,11 @@ import { createProgramLoader } from '../../plugins/packages/program-loader.ts';
 export interface ImportTransformDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Asked when there is something to run. */
+  /** Called when there is code to run. */
   readonly place: () => Omit<TransformPlace, 'now'>;
 }
 
-/** Of one project. What was changed since the run was made is refused: half of it would be other events. */
+/** Opens transforms of a project. A config changed since the run was created is refused, since it would give different events. */
 export function openImportTransform(deps: ImportTransformDeps, projectId: number): OpenRunTransform {
   const { db, clock, place } = deps;
   return async ({ config: id = 0, name, hash }, receivedAt) => {

@@ -1,4 +1,4 @@
-/** The role `jobs`: imports in a process of their own, jobs and schedules of plugins and imports, replays of dead letters. */
+/** The role `jobs`: imports in a separate process, jobs and schedules of plugins and imports, replays of dead letters. */
 import type { Answers } from '../../base/calls.ts';
 import { createProjectIngest, hasFiledAgreement } from '../../imports/targets/project-ingest.ts';
 import { runFigures } from '../../imports/run/run-figures.ts';
@@ -15,13 +15,13 @@ import { answersOfEnds } from './stored-so-far.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 import { runReplays } from '../../pipeline/replay-runner.ts';
 
-/** The process of imports, not started yet. `parts` takes what has to be stopped. */
+/** Returns the import process, not started yet. `parts` receives what must be stopped. */
 export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
   const { settings, shared, metrics, log } = deps;
   startJobs(deps, plugins.runtime, parts);
   startReplays(deps, parts);
   startSchedules(deps, parts);
-  // Runs go on where they were: each stage keeps its place in the metadata store.
+  // Runs are resumed: each stage keeps its progress in the metadata store.
   const held = followHeldRuns(deps);
   const imports = hostThread(
     {
@@ -64,7 +64,7 @@ async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {
   metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
 }
 
-/** Replays of dead letters that were asked for. `parts` takes what has to be stopped. */
+/** Starts background replays of dead letters. `parts` receives what must be stopped. */
 function startReplays({ settings, ...deps }: ServiceDeps, parts: AsyncDisposableStack): void {
   const stop = new AbortController();
   const running = runReplays({ ...deps, eventBytesMax: settings.captureEventBytesMax, signal: stop.signal });

@@ -1,4 +1,4 @@
-/** What the event log on Kafka is told of and tells: cursors of the metadata store, metrics, the operator's log. */
+/** Dependencies of the event log on Kafka: cursors of the metadata store, metrics, the log. */
 import { readCursors } from '../../pipeline/cursors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -13,7 +13,7 @@ export function kafkaWriterDeps({ db, metrics, log }: Pick<ServiceDeps, 'db' | '
     onAnswer: (lane, seconds) => metrics.observe('millrace_log_append_seconds', { lane }, seconds),
     onFailure: (operation, err) => {
       metrics.count('millrace_log_failures_total', { operation });
-      log.debug({ component, operation, err }, 'Kafka did not answer as expected');
+      log.debug({ component, operation, err }, 'kafka operation failed');
     },
     onProblem: (sentence) => log.error({ component }, sentence),
   };
@@ -28,7 +28,7 @@ export function kafkaReaderDeps(metrics: Metrics, log: Log): KafkaReaderDeps {
     },
     onFailure: (operation, err) => {
       metrics.count('millrace_log_failures_total', { operation });
-      log.debug({ component, operation, err }, 'Kafka did not answer as expected');
+      log.debug({ component, operation, err }, 'kafka operation failed');
     },
     onProblem: (sentence) => log.error({ component }, sentence),
   };

@@ -22,7 +22,7 @@ export type KafkaSettings = Pick<
 
 const topicForm = /^[A-Za-z0-9._-]{1,200}$/;
 
-/** The settings as the log takes them, certificates read. Rejects with a sentence that names the setting to change. */
+/** Converts the settings and reads certificates. @throws an error naming the setting to change */
 export async function kafkaLogOptions(settings: KafkaSettings): Promise<KafkaLogOptions> {
   const { kafkaTopicPrefix: topicPrefix, kafkaReplication: replication, kafkaMinInsync: minInsync } = settings;
   if (!topicForm.test(topicPrefix)) {
@@ -61,9 +61,9 @@ function brokersOf(text: string): readonly KafkaBroker[] {
   const names = text.split(',').map((name) => name.trim());
   return names.filter(Boolean).map((name) => {
     const broker = parseBroker(name);
-    // Not repeated: it may hold a password.
+    // Not repeated, since it may contain a password.
     if (broker === undefined) {
-      throw new Error('expected KAFKA_BROKERS to be host:port with commas between, without user and password');
+      throw new Error('expected KAFKA_BROKERS to be comma-separated host:port, without user and password');
     }
     return broker;
   });

@@ -1,7 +1,7 @@
 /**
- * The live stream between processes: readers are in one, events are seen in others. Who reads is in a small table, under a lease by
- * the database's clock; every process looks there once a second. What it sees for readers elsewhere goes through another table, a
- * message of bounded size at a time; what does not fit is counted. Nobody looks for messages while nobody reads.
+ * The live stream between processes: readers are in one, events are seen in others. Readers are in a small table, under a lease by
+ * the database's clock, which every process polls once a second. What it sees for readers elsewhere goes through another table, in
+ * messages of bounded size; the rest is counted. Messages are not polled while there are no readers.
  */
 import { repeat } from '../../base/repeat.ts';
 import type { LiveStage } from '../../wire/contract/live-events.ts';
@@ -22,26 +22,25 @@ export interface LiveRelayDeps {
   readonly db: Metadata;
   readonly live: LiveHub;
   readonly log: WarnLog;
-  /** Of this process, and no other. */
+  /** Id of this process. */
   readonly processId: string;
 }
 
 const pollMs = 1000;
 const leaseMs = 10_000;
 const passMs = 200;
-/** Of one message to the readers of one process; one in `passMs`. */
+/** Maximum of one message to the readers of a process, once per `passMs`. */
 const messageCharsMax = 256 * 1024;
 const pruneMs = 60_000;
 
-/** `parts` takes what has to be stopped. */
+/** `parts` receives what must be stopped. */
 export function startLiveRelay({ db, live, log, processId }: LiveRelayDeps, parts: AsyncDisposableStack): void {
   const abroad = new ReadersElsewhere(live);
   const own = new OwnReaders(db, processId);
   const stop = new AbortController();
   const deps = {
     signal: stop.signal,
-    onTrouble: (err: unknown) =>
-      log.warn({ err }, 'readers of the live stream miss what other processes see; trying again'),
+    onTrouble: (err: unknown) => log.warn({ err }, 'failed to relay live stream between processes; retrying'),
   };
   const forget = live.addSource(async (watches) => {
     await own.change(watches).catch(deps.onTrouble);
@@ -73,7 +72,7 @@ export function startLiveRelay({ db, live, log, processId }: LiveRelayDeps, part
   });
 }
 
-/** Those of this process, told to the others. */
+/** Readers in this process, published to the others. */
 class OwnReaders {
   readonly #db: Metadata;
   readonly #processId: string;
@@ -86,7 +85,7 @@ class OwnReaders {
     this.#processId = processId;
   }
 
-  /** Resolves when other processes find them. */
+  /** Resolves when other processes can find them. */
   async change(watches: readonly Watch[]): Promise<void> {
     const own = watches.filter(({ elsewhere }) => elsewhere !== true);
     if (own.length === this.#rows.length && own.every(({ id }, at) => this.#rows[at]?.watchId === id)) return;
@@ -102,7 +101,7 @@ class OwnReaders {
     return this.#rows.length === 0 ? [] : takeSightings(this.#db, this.#processId);
   }
 
-  /** One after the other, each with what holds by then. */
+  /** Writes one after another, each with the current readers. */
   async #write(): Promise<void> {
     const before = this.#writing;
     const write = async (): Promise<void> => {
@@ -115,7 +114,7 @@ class OwnReaders {
   }
 }
 
-/** Those of other processes, as this one sees them. */
+/** Readers in other processes. */
 class ReadersElsewhere {
   readonly #live: LiveHub;
   readonly #open = new Map<string, { readonly close: () => void }>();
@@ -144,13 +143,13 @@ class ReadersElsewhere {
     this.#open.set(key, this.#live.add(outbox.sinkOf(watchId), wanted));
   }
 
-  /** What was seen since the last time. */
+  /** Passes on what was seen since the last time. */
   async pass(post: (owner: string, sightings: string) => Promise<void>): Promise<void> {
     for (const [owner, outbox] of this.#outboxes) await outbox.pass((text) => post(owner, text));
   }
 }
 
-/** What goes to one process with the next message. */
+/** Content of the next message to a process. */
 class Outbox {
   #seen: Sighting[] = [];
   #chars = 0;
@@ -176,7 +175,7 @@ class Outbox {
     try {
       await post(JSON.stringify(sightings));
     } catch (error) {
-      // They are counted with the next message that gets there.
+      // They are counted with the next message that arrives.
       for (const { stage, watches } of sightings.seen) for (const watch of watches) this.#skip(watch, stage, 1);
       for (const { watch, stage, count } of sightings.skipped) this.#skip(watch, stage, count);
       throw error;

@@ -1,24 +1,24 @@
-/** The live stream between the pipeline's thread, where events are seen, and the main thread, where they are read. */
+/** The live stream between the pipeline's thread, which sees events, and the main thread, which has the readers. */
 import type { Answers, Call } from '../../base/calls.ts';
 import type { LiveHub } from '../../pipeline/live/hub.ts';
 import type { Sightings, Watch } from '../../pipeline/live/watch.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** Messages that the main thread has not taken yet. Beyond, only counts go: a busy main thread must not fill the memory. */
+/** Maximum of unacknowledged messages to the main thread. Beyond it only counts are sent, so that memory stays bounded. */
 const untakenMax = 8;
 
-/** The pipeline's side: who watches already, so that they see the first window that is stored. */
+/** In the pipeline's thread: fetches current readers, so that they see the first stored window. */
 export async function watchesOver(call: Call): Promise<readonly Watch[]> {
   return (await call('watches')) as readonly Watch[];
 }
 
-/** The pipeline's side: what they are shown. */
+/** In the pipeline's thread: publishes sightings. */
 export function publishOver(call: Call, log: Log): (sightings: Sightings) => void {
   let untaken = 0;
   return (sightings) => {
     untaken += 1;
     call('seen', untaken > untakenMax ? countsOf(sightings) : sightings)
-      .catch((err: unknown) => log.warn({ err }, 'readers of the live stream missed something'))
+      .catch((err: unknown) => log.warn({ err }, 'failed to publish to the live stream'))
       .finally(() => (untaken -= 1));
   };
 }
@@ -28,7 +28,7 @@ function countsOf({ seen, skipped }: Sightings): Sightings {
   return { seen: [], skipped: [...skipped, ...missed] };
 }
 
-/** The main thread's side: what the pipeline tells. */
+/** In the main thread: receives sightings of the pipeline. */
 export function liveAnswers(live: LiveHub): Answers {
   return {
     seen: async (sightings: Sightings) => live.deliver(sightings),
@@ -36,10 +36,12 @@ export function liveAnswers(live: LiveHub): Answers {
   };
 }
 
-/** The main thread's side: every thread of the pipeline is told who watches. */
+/** In the main thread: sends every pipeline thread the current readers. */
 export function watchedBy(live: LiveHub, log: Log) {
   return (call: Call): (() => void) =>
     live.addSource(async (watches) => {
-      await call('watch', watches).catch((err: unknown) => log.warn({ err }, 'the pipeline was not told who watches'));
+      await call('watch', watches).catch((err: unknown) =>
+        log.warn({ err }, 'failed to sync live-stream subscriptions'),
+      );
     });
 }

@@ -4,14 +4,14 @@ import type { PluginCache } from '../../plugins/host.ts';
 import type { OutboundResponse } from '../../plugins/outbound/outbound.ts';
 import type { ApiCall } from '../../plugins/sandbox/sandbox.ts';
 
-/** What plugins in the pipeline's thread need of the main thread: ingest, the cache, the API. */
+/** Functions of the main thread for plugins in the pipeline's thread: ingest, cache, API. */
 export interface MainThread {
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
   readonly cacheOf: (pluginKey: string, projectId: number) => PluginCache;
   readonly api: (projectId: number, request: ApiCall) => Promise<OutboundResponse>;
 }
 
-/** The main thread as the other thread sees it. */
+/** Calls the main thread from another thread. */
 export function mainThreadOver(call: Call): MainThread {
   return {
     accept: async (batch) => void (await call('accept', batch)),
@@ -20,14 +20,14 @@ export function mainThreadOver(call: Call): MainThread {
   };
 }
 
-/** The other end of `mainThreadOver`. */
+/** Answers the calls of `mainThreadOver`. */
 export function answersOf({ accept, cacheOf, api }: MainThread): Answers {
   return {
     accept: (batch: AcceptedBatch) => accept(batch),
     api: (projectId: number, request: ApiCall) => api(projectId, request),
     cache: async (pluginKey: string, projectId: number, method: keyof PluginCache, ...args: unknown[]) => {
       const cache = cacheOf(pluginKey, projectId);
-      // The arguments were typed where cacheOver took them.
+      // The arguments were typed in cacheOver.
       const run = cache[method] as (...args: readonly unknown[]) => Promise<unknown>;
       return run(...args);
     },

@@ -1,4 +1,4 @@
-/** `millrace move`: opens the stores of both sides, lets what waits in the log be stored, and copies. */
+/** `millrace move`: opens the stores of both sides, stores what waits in the log, and copies. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
@@ -20,11 +20,11 @@ export interface MoveDataDirDeps {
   readonly progress: MoveProgress;
 }
 
-/** A month of one project may take longer than people wait for a page. */
+/** A month of a project may take longer than an interactive query. */
 const queryTimeoutMs = 600_000;
 const pollMs = 250;
 
-/** Errors: MoveRefusedError, LogOpenError while a service has the directory, those of `move` and of the stores. */
+/** @throws MoveRefusedError, LogOpenError while a service uses the directory, errors of `move` and of the stores */
 export async function moveDataDir(
   settings: Settings,
   target: Settings,
@@ -35,7 +35,7 @@ export async function moveDataDir(
   const { db } = await openMetadata(settings, log);
   parts.defer(() => db.destroy());
   await checkSource(db);
-  // Open until the end: nobody else may use the directory meanwhile.
+  // Open until the end, so that no other process can use the directory.
   const eventLog = await openDrained(settings, db, { log, progress });
   parts.defer(() => eventLog.close());
   const to = await openMetadata(target, log);
@@ -44,7 +44,7 @@ export async function moveDataDir(
   parts.defer(() => claim.release());
   const toStore = await openEventStore({ ...target, queryTimeoutMs }, undefined, { migrates: true, log });
   parts.defer(() => toStore.close());
-  const onRestart = (reason: string): void => progress.note(`the embedded event store is started again: ${reason}`);
+  const onRestart = (reason: string): void => progress.note(`the embedded event store was restarted: ${reason}`);
   const embedded = await startEmbeddedStore({ ...settings, queryTimeoutMs }, { log, onRestart });
   parts.defer(() => embedded.close());
   const fromStore = await openEventStore(settings, embedded);
@@ -86,7 +86,7 @@ function nameOf({ databaseUrl, clickhouseUrl, clickhouseCluster }: Settings): st
   return `PostgreSQL ${place(databaseUrl)}, ClickHouse ${place(clickhouseUrl)}${cluster}`;
 }
 
-/** The log, with nothing in it that is not stored. What waits is stored by the pipeline, as a service would. */
+/** Opens the log after the pipeline has stored everything that was waiting in it. */
 async function openDrained(settings: Settings, db: Metadata, deps: MoveDataDirDeps): Promise<EventLogWriter> {
   for (;;) {
     const eventLog = await openLog(settings, db, deps.log);
@@ -96,7 +96,7 @@ async function openDrained(settings: Settings, db: Metadata, deps: MoveDataDirDe
     );
     if (waiting === 0 && begun.every((ranges) => ranges === 0)) return eventLog;
     await eventLog.close();
-    deps.progress.note(`${waiting} events wait in the log; they are stored first`);
+    deps.progress.note(`${waiting} events are waiting in the log and are stored first`);
     await drain(settings, deps.log);
   }
 }
@@ -115,7 +115,7 @@ async function openLog(settings: Settings, db: Metadata, log: Log): Promise<Even
   }
 }
 
-/** Runs the pipeline, and nothing else of the service, until nothing waits. Nobody is told its address. */
+/** Runs only the pipeline, without listening, until nothing is waiting. */
 async function drain(settings: Settings, log: Log): Promise<void> {
   const metrics = createMetrics();
   const service = createPipelineAlone({ ...settings, host: '127.0.0.1', port: 0 }, { log, metrics });

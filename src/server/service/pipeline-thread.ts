@@ -1,6 +1,5 @@
 /**
- * The pipeline's thread. It opens its own connections to the stores of the main thread, so that nothing it does holds up an
- * answer to a client.
+ * The pipeline's thread. It opens its own connections to the stores, so that it never delays responses of the main thread.
  */
 import { systemClock } from '../../base/clock.ts';
 import { createFailpoint } from '../../base/failpoint.ts';
@@ -26,37 +25,37 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { isCluster } from './roles.ts';
 
-/** The work on slots of the event log: on the one of a log that the process owns, or on its share of a cluster's. */
+/** Work on slots of the event log: the only one of a local log, or the share of a cluster's. */
 interface SlotsDeps {
   readonly settings: Settings;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly db: Metadata;
-  /** How many the log has. */
+  /** Number of slots in the log. */
   readonly slots: number;
   readonly consumers: Pick<SlotConsumers, 'start'>;
 }
 
 interface StartedSlots {
   health(): HealthResult;
-  /** Finishes what is in hand, and gives every slot back. */
+  /** Finishes current work and releases every slot. */
   stop(): Promise<void>;
 }
 
-/** One for the leases and one for what else comes. */
+/** One for leases and one for everything else. */
 const leaseConnections = 2;
 
 async function startSlots(deps: SlotsDeps): Promise<StartedSlots> {
   return isCluster(deps.settings) ? await startShared(deps) : await startOwn(deps);
 }
 
-/** The files of the log are this process's alone: whoever had the slot before is gone, and there is no lease to wait for. */
+/** A local log belongs to this process: a previous holder is gone, so there is no lease to wait for. */
 async function startOwn({ settings, metrics, db, consumers }: SlotsDeps): Promise<StartedSlots> {
   const hold = await seizeSlot(db, 0, newId());
   const pipeline: Pipeline = await consumers.start(fencedAs(settings, hold));
   let isStopping = false;
   const ended = pipeline.done.then(() => {
-    if (!isStopping) throw new SlotLostError('expected to keep the slot of the log, got: another has taken it');
+    if (!isStopping) throw new SlotLostError('expected to keep the slot of the log, got: another process has it');
   });
   metrics.set('millrace_slots_held', {}, 1);
   return {
@@ -85,7 +84,7 @@ async function startShared({ settings, log, metrics, db, slots, consumers }: Slo
       const { failure } = worker.status();
       return failure === ''
         ? { ok: true }
-        : { ok: false, detail: `${failure}. Other processes take its slots where they can.` };
+        : { ok: false, detail: `${failure}. Other processes take over its slots where possible.` };
     },
     stop: async () => {
       await worker.stop();

@@ -29,7 +29,7 @@ const keysOf = async (userId: number) =>
   (await app.db.selectFrom('personal_api_keys').select('id').where('user_id', '=', userId).execute()).length;
 
 describe('the API for plugins', () => {
-  it('acts with a key of the first admin that only looks, and leaves none behind', async () => {
+  it('uses a read-only key of the first admin, and leaves none behind', async () => {
     expect((await ask()).status).toBe(200);
     expect((await ask('POST')).status).toBe(403);
     expect(await keysOf(app.user.id)).toBe(1);
@@ -37,7 +37,7 @@ describe('the API for plugins', () => {
     expect(await keysOf(app.user.id)).toBe(0);
   });
 
-  it('goes on with another key when somebody has revoked it, or deleted the user that had it', async () => {
+  it('continues with another key when it was revoked, or its user deleted', async () => {
     expect((await ask()).status).toBe(200);
     await app.db.deleteFrom('personal_api_keys').execute();
     app.clock.advance(5_001);
@@ -60,10 +60,10 @@ describe('the API for plugins', () => {
   const detailOf = ({ body }: { body: Uint8Array }) =>
     (JSON.parse(Buffer.from(body).toString()) as { detail: string }).detail;
 
-  it('reads no streams, and each that was asked for gives its place back', async () => {
+  it('does not support streams, and each request frees its slot', async () => {
     for (let n = 0; n < 12; n++) {
       const answer = await get('/api/projects/@current/live_events/');
-      expect([answer.status, detailOf(answer)]).toEqual([406, expect.stringContaining('no streams')]);
+      expect([answer.status, detailOf(answer)]).toEqual([406, expect.stringContaining('not support streams')]);
     }
   });
 

@@ -8,31 +8,31 @@ import { firstAdmin } from '../../stores/metadata/users.ts';
 import type { OutboundResponse } from '../../plugins/outbound/outbound.ts';
 import type { ApiCall } from '../../plugins/sandbox/sandbox.ts';
 
-/** A request to this service's own API, without a network between. */
+/** A request to this service's API without a network. */
 export type Inject = (request: {
   readonly method: ApiCall['method'];
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly payload?: string;
-  /** The answer comes with its head; what is not read of its body is never made. */
+  /** The response arrives with its head; a body that is not read is never produced. */
   readonly payloadAsStream: true;
 }) => Promise<{
   readonly statusCode: number;
   readonly statusMessage: string;
   readonly headers: Readonly<Record<string, unknown>>;
   stream(): Readable;
-  /** Destroyed, it tells the handler that the client reads no further. */
+  /** Destroying it signals that the client stops reading. */
   readonly raw: { readonly res: { destroy(): void } };
 }>;
 
-/** What `posthog.api` may do when a plugin brings no key of its own: look, in its own project. */
+/** Scopes of `posthog.api` when a plugin has no key: read access to its project. */
 const scopes: readonly GrantedScope[] = ['person:read', 'group:read', 'query:read', 'plugin:read', 'project:read'];
-/** Of one answer, and of the calls of a project at once. */
+/** Per response, and for concurrent calls of a project. */
 const answerBytesMax = 16 * 1024 * 1024;
 const atOnceMax = 4;
-/** What a plugin may say of itself; how a request came here is not for it to say. */
+/** Headers that a plugin may set; others describe how the request arrived. */
 const ownHeaders = new Set(['accept', 'authorization', 'content-type', 'idempotency-key', 'if-match', 'prefer']);
-/** A key is replaced well before it ends. */
+/** A key is replaced well before it expires. */
 const renewMs = dayMs / 2;
 
 interface IssuedKey {
@@ -44,8 +44,8 @@ interface IssuedKey {
 }
 
 /**
- * `posthog.api` without a host: requests to this service with a key of the project's plugins, which is made when first needed,
- * may only read that project, ends by itself after a day, and is removed when the service stops.
+ * `posthog.api` without a host: requests to this service with a key of the project's plugins, which is created on first use, may
+ * only read that project, expires after a day, and is removed when the service stops.
  */
 export interface PluginApi {
   call(projectId: number, request: ApiCall): Promise<OutboundResponse>;
@@ -71,16 +71,16 @@ export function createPluginApi(deps: {
     const current = keys.get(projectId) ?? start(projectId);
     const issued = await current;
     if (clock.now() - issued.issuedAt < renewMs) return issued.value;
-    // Another call has replaced it meanwhile.
+    // Another call has replaced it in the meantime.
     if (keys.get(projectId) !== current) return keyOf(projectId);
     const { value } = await start(projectId);
     await deletePersonalApiKey(db, issued.userId, issued.id);
     return value;
   };
 
-  /** When somebody has revoked our key, or deleted the user that it was made for. */
+  /** Used when our key was revoked, or its user deleted. */
   const keyInsteadOf = async (projectId: number, refused: string): Promise<string> => {
-    // Unless another call has noticed it meanwhile.
+    // Unless another call has noticed it already.
     if ((await keyOf(projectId)) === refused) keys.delete(projectId);
     return keyOf(projectId);
   };
@@ -101,7 +101,7 @@ export function createPluginApi(deps: {
             ...(body === null ? {} : { payload: body }),
             payloadAsStream: true,
           });
-        // A plugin that brings a key of its own acts with that one.
+        // A plugin with its own key uses that one.
         const key = 'authorization' in headers ? undefined : await keyOf(projectId);
         let answer = await ask(key);
         if (answer.statusCode === 401 && key !== undefined) {
@@ -124,12 +124,12 @@ export function createPluginApi(deps: {
 }
 
 const notApi =
-  'posthog.api reaches paths below /api/ only; send events with posthog.capture, which knows what they came from.';
-const tooMany = `Expected at most ${atOnceMax} calls of posthog.api at once in a project; wait for the others.`;
-const endless = 'posthog.api reads no streams: ask for a list instead.';
-const tooLarge = `Expected an answer of at most ${answerBytesMax / 1024 / 1024} MiB; ask for less with limit.`;
+  'posthog.api reaches paths below /api/ only; send events with posthog.capture, which records their origin.';
+const tooMany = `Expected at most ${atOnceMax} calls of posthog.api per project at the same time; wait for the others.`;
+const endless = 'posthog.api does not support streams: request a list instead.';
+const tooLarge = `Expected a response of at most ${answerBytesMax / 1024 / 1024} MiB; request less with limit.`;
 
-/** Undefined: it leads elsewhere than to the API. */
+/** `undefined` if it is not a URL of the API. */
 function apiUrl(path: string, projectId: number): string | undefined {
   const url = URL.parse(path, 'http://plugin.invalid');
   if (url === null || url.host !== 'plugin.invalid' || !url.pathname.startsWith('/api/')) return undefined;
@@ -141,7 +141,7 @@ function ownHeadersOf(given: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(named.filter(([name]) => ownHeaders.has(name)));
 }
 
-/** Undefined: as many are at work as may be. What it returns gives the turn back. */
+/** Returns a function that frees the slot, or `undefined` if the maximum is reached. */
 function takeTurn(atWork: Map<number, number>, projectId: number): (() => void) | undefined {
   const own = atWork.get(projectId) ?? 0;
   if (own >= atOnceMax) return undefined;
@@ -156,7 +156,7 @@ function takeTurn(atWork: Map<number, number>, projectId: number): (() => void) 
 async function readAnswer(url: string, answer: Awaited<ReturnType<Inject>>): Promise<OutboundResponse> {
   const { statusCode: status, statusMessage: statusText } = answer;
   const headers = plainHeaders(answer.headers);
-  // Destroyed, it gives back what it holds: a place among the streams of the project.
+  // Destroying it releases its resources, e.g. a slot among the project's streams.
   using parts = new DisposableStack();
   parts.defer(() => answer.raw.res.destroy());
   const stream = answer.stream();
@@ -171,7 +171,7 @@ async function readAnswer(url: string, answer: Awaited<ReturnType<Inject>>): Pro
   return { status, statusText, headers, body: new Uint8Array(Buffer.concat(chunks)), url };
 }
 
-/** As the API answers what it refuses. */
+/** In the format of the API's errors. */
 function refusal(url: string, status: number, detail: string): OutboundResponse {
   const error = { type: 'invalid_request', code: 'permission_denied', detail, attr: null };
   const body = new TextEncoder().encode(JSON.stringify(error));

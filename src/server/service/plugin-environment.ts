@@ -1,4 +1,4 @@
-/** What plugins run in by the settings, in the service and under the command line: isolates, the world outside, places. */
+/** Environment of plugins in the service and the command line: isolates, outbound requests, GeoIP. */
 import type { Clock } from '../../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import { parseAllowList, type AllowList } from '../../plugins/outbound/allow-list.ts';
@@ -15,13 +15,13 @@ const packageTimeoutMs = 120_000;
 export interface PluginEnvironment {
   readonly sandbox: IsolatedSandbox;
   readonly fetch: OutboundFetch;
-  /** For installing plugins: larger, and with more time. */
+  /** For installing plugins: larger responses and more time. */
   readonly packageFetch: OutboundFetch;
   readonly geoip: GeoIpSource;
   close(): Promise<void>;
 }
 
-/** Private addresses that may be reached, and certificates to trust besides the usual ones. */
+/** Private addresses that may be reached, and additional certificates to trust. */
 export function outboundTrust({ outboundAllow, outboundCa }: Settings): {
   readonly allow: AllowList;
   readonly ca: string | undefined;
@@ -64,7 +64,7 @@ export function openPluginEnvironment(
   };
 }
 
-/** Opened with the first that asks: most processes never run code of plugins. */
+/** Opened on first use, since most processes never run plugin code. */
 export function openPluginEnvironmentLate(...how: Parameters<typeof openPluginEnvironment>): {
   readonly open: () => PluginEnvironment;
   readonly close: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** What plugins run with, put together once for each thread that runs some: the pipeline's and the main thread. */
+/** Runtime of plugins, one per thread that runs them: the pipeline's and the main thread. */
 import type { Clock } from '../../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HealthResult } from '../http/health.ts';
@@ -23,7 +23,7 @@ import type { MainThread } from './main-thread.ts';
 import { openPluginEnvironment, type PluginEnvironment } from './plugin-environment.ts';
 
 const gaugeEveryMs = 5000;
-/** Below the time that the thread with this runtime has to answer. */
+/** Shorter than the time in which this thread must answer. */
 const answerMsMax = 2000;
 
 export interface PluginRuntimeDeps {
@@ -32,15 +32,15 @@ export interface PluginRuntimeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** For the metrics: whose process of plugins this is. */
+  /** Thread that uses the plugin process, for metrics. */
   readonly thread: 'main' | 'pipeline';
-  /** Or what stands for it in another thread. */
+  /** The main thread, or its proxy in another thread. */
   readonly main: MainThread;
-  /** Of the configs that run here. */
+  /** Storage of the configs that run here. */
   readonly storageOf: (configId: number, projectId: number) => PluginStorage;
 }
 
-/** A config as far as its plugin's services depend on it. */
+/** The part of a config that its plugin's services depend on. */
 export interface ServedConfig {
   readonly id: number;
   readonly projectId: number;
@@ -54,13 +54,13 @@ export interface PluginRuntime extends Pick<PluginEnvironment, 'sandbox' | 'fetc
   readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
   readonly servicesOf: (config: ServedConfig) => InstanceServices;
-  /** What turns configs into steps of a chain. */
+  /** Dependencies of converting configs to steps of a chain. */
   readonly steps: StepDeps;
-  /** `message` without secrets. */
+  /** `message` must not contain secrets. */
   readonly logFailure: (config: Pick<ServedConfig, 'id' | 'projectId'>, message: string) => void;
-  /** Whether the process of the plugins answers. */
+  /** Whether the plugin process answers. */
   readonly health: () => Promise<HealthResult>;
-  /** Removes logs that are too old. */
+  /** Removes expired logs. */
   readonly prune: () => Promise<void>;
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ export function createPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     capture: createPluginCapture({ accept: main.accept, clock, eventBytesMax: settings.captureEventBytesMax }),
     enqueueJob: async (config, job) => {
       const now = await readDatabaseTime(db);
-      // The plugin counts by this process's clock, whoever takes the job by the database's.
+      // The plugin uses this process's clock, the job queue the database's.
       const runAt = job.runAt + (now - clock.now());
       await enqueuePluginJob(db, config, { ...job, runAt }, now);
     },
@@ -98,7 +98,7 @@ export function createPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     sandbox,
     fetch,
     packageFetch,
-    // Properties of its own, so that a copy takes their values of that moment along.
+    // Own properties, so that a copy has their current values.
     geoip: {
       get geoip() {
         return geoip.geoip;
@@ -134,7 +134,7 @@ function gauge({ metrics, thread }: PluginRuntimeDeps, sandbox: PluginEnvironmen
 async function sandboxHealth(sandbox: PluginEnvironment['sandbox']): Promise<HealthResult> {
   if (await sandbox.answers(answerMsMax)) return { ok: true };
   const seconds = answerMsMax / 1000;
-  const detail = `The process of the plugins (${sandbox.pid}) has not answered for ${seconds} s; is it stopped? Work waits for it.`;
+  const detail = `The plugin process (${sandbox.pid}) has not answered for ${seconds} s; check whether it is stopped. Work is waiting for it.`;
   return { ok: false, detail };
 }
 

@@ -1,4 +1,4 @@
-/** Plugins outside the pipeline: what they run with, their jobs, schedules and deliveries, and what those in the pipeline ask for. */
+/** Plugins outside of the pipeline: runtime, jobs, schedules, deliveries, and calls of plugins in the pipeline. */
 import { startJobRunner } from '../../queue/jobs/runner.ts';
 import type { MainThread } from './main-thread.ts';
 import type { ServiceDeps } from './service-deps.ts';
@@ -9,23 +9,23 @@ import { createCacheStore } from '../../plugins/services/cache-store.ts';
 import { createStorage } from '../../plugins/services/storage.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 
-/** Of all plugins together. */
+/** For all plugins together. */
 const pluginCacheBytes = 64 * 1024 * 1024;
 const pruneEveryMs = 600_000;
 
 export interface StartedPlugins {
   readonly runtime: PluginRuntime;
   readonly mainThread: MainThread;
-  /** Tells how plugins reach this service's own API. */
+  /** Provides this service's API to plugins. */
   readonly serveApi: (inject: Inject) => void;
 }
 
-/** `parts` takes what has to be stopped. */
+/** `parts` receives what must be stopped. */
 export function startPlugins(deps: ServiceDeps, parts: AsyncDisposableStack): StartedPlugins {
   const { db, clock, ingest } = deps;
   const cache = createCacheStore({ bytesMax: pluginCacheBytes, now: () => clock.now() });
   const notYet: Inject = async () => {
-    throw new Error('the API is being started; try again');
+    throw new Error('the API is starting; retry');
   };
   let inject = notYet;
   const api = createPluginApi({ db, clock, inject: (request) => inject(request) });

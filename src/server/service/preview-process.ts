@@ -12,23 +12,23 @@ import type { ServiceDeps } from './service-deps.ts';
 export interface SourceTask {
   readonly what: 'preview' | 'preflight';
   readonly order: object;
-  /** What is read, for the message. */
+  /** What is read, for messages. */
   readonly shown: string;
 }
 
 export interface PreviewProcessDeps extends Pick<ServiceDeps, 'settings'>, Partial<Pick<ServiceDeps, 'shared'>> {
-  /** From the order to the answer; default 15 s. */
+  /** Time limit of the task, default 15 s. */
   readonly timeMsMax?: number;
 }
 
-/** A person waits for it. */
+/** Short, since a user is waiting. */
 const answerMsMax = 15_000;
 /** Its stores may be unavailable; then it never becomes ready. */
 const startMsMax = 30_000;
 
 /**
- * Beyond a limit the process is killed, and the answer names the limit. Rejects when it does not start, for a fault of the program, and with
- * the reason of the signal.
+ * Kills the process beyond a limit and returns the limit as a refusal. Rejects if it does not start, on a fault of the program, and
+ * with the signal's reason.
  */
 export async function runPreviewProcess(
   deps: PreviewProcessDeps,
@@ -37,7 +37,7 @@ export async function runPreviewProcess(
 ): Promise<PreviewAnswer> {
   signal.throwIfAborted();
   const { settings, shared, timeMsMax = Math.max(answerMsMax, deps.settings.importPreflightMs + 5000) } = deps;
-  // Ours, so that it is removed when the process is killed.
+  // Created here, so that it is removed when the process is killed.
   const tempDir = await mkdtemp(join(tmpdir(), `millrace-${task.what}-`));
   const data = { settings, shared: { embedded: shared?.embedded, eventLog: undefined } };
   const worker = startProcess(new URL('./import-preview-process.ts', import.meta.url), data, {
@@ -62,7 +62,7 @@ export async function runPreviewProcess(
     over.abort();
     worker.kill('it is done');
     await worker.ended;
-    // What it has started ends just after it.
+    // Its own children end shortly after it.
     await rm(tempDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
@@ -89,6 +89,6 @@ async function answerOf(
     return { kind: 'refused', reason: `The ${what} of ${shown} was stopped: ${how}; ${advice}.` };
   });
   ended.catch(() => undefined);
-  // Sound: the process answers with nothing else.
+  // Sound: the process only answers with this type.
   return await Promise.race([call(what, order) as Promise<PreviewAnswer>, ended]);
 }

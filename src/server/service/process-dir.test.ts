@@ -25,7 +25,7 @@ async function open(isAlone = false): Promise<ProcessDir> {
   return dir;
 }
 
-it('each process has a directory of its own; the others leave it alone, and it goes with the process', async () => {
+it('each process has its own directory, which others leave alone and which is removed with the process', async () => {
   const first = await open();
   const second = await open();
   await second.removeDead();

@@ -1,11 +1,11 @@
 import type { Ingest } from '../../wire/batch/ingest.ts';
 import type { Lane } from '../../log/eventlog.ts';
 
-/** Events accepted for each project within the last minute. */
+/** Events accepted per project within the last minute. */
 export interface ProjectRates {
   /** Per second. */
   of(projectId: number): Readonly<Record<Lane, number>>;
-  /** Of the projects that had any, the busiest first, at most 1,000. */
+  /** Projects with any events, busiest first, at most 1,000. */
   all(): readonly (readonly [projectId: string, Readonly<Record<Lane, number>>])[];
 }
 
@@ -15,7 +15,7 @@ const projectsMax = 1000;
 
 interface Counted {
   readonly counts: Float64Array;
-  /** Number of the bucket that was counted into last. */
+  /** Number of the last bucket counted into. */
   last: number;
 }
 
@@ -60,7 +60,7 @@ function busiest(keys: readonly string[], of: ProjectRates['of']): ReturnType<Pr
     .slice(0, projectsMax);
 }
 
-/** Empties what lies more than a minute back. */
+/** Clears buckets older than a minute. */
 function forget(counted: Counted, now: number): void {
   const passed = Math.min(now - counted.last, buckets);
   for (let step = 1; step <= passed; step++) counted.counts[(counted.last + step) % buckets] = 0;

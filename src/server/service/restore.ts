@@ -1,4 +1,4 @@
-/** `millrace restore`: a data directory out of a backup, checked before and after. */
+/** `millrace restore`: creates a data directory from a backup, checked before and after. */
 import { isDeepStrictEqual } from 'node:util';
 import { BackupDamagedError, type BackupCounts } from '../../stores/backup/manifest.ts';
 import { checkBackup, checkEmpty, endRestore, writeRestored } from '../../stores/backup/restore.ts';
@@ -11,7 +11,7 @@ import { openStaging } from './stores.ts';
 
 export type RestoreReport = Omit<BackupReport, 'held_ms'>;
 
-/** Errors: BackupRefusedError and BackupDamagedError, before anything is written; those of the place and of the stores. */
+/** @throws BackupRefusedError and BackupDamagedError before anything is written, errors of the source and of the stores */
 export async function restoreDataDir(settings: Settings, from: BackupPlace, job: BackupJob): Promise<RestoreReport> {
   const { dataDir } = settings;
   if (settings.databaseUrl !== '' || settings.clickhouseUrl !== '' || settings.kafkaBrokers !== '') {

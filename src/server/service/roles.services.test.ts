@@ -177,7 +177,7 @@ describe.skipIf(kafkaBrokers === '')(
         stream.close();
       });
 
-      it('the status of any api process tells of all processes, what flows in them, and of one that has gone silent', async () => {
+      it('the status of any api process contains all processes, their event rates, and one that has gone silent', async () => {
         type Status = {
           processes: { roles: string[] }[];
           lanes: { live: { received_per_second: number; stored_per_second: number } };
@@ -204,7 +204,7 @@ describe.skipIf(kafkaBrokers === '')(
           expect([await server.terminate(), server.output()]).toMatchObject([{ code: 0 }, expect.any(String)]);
         const slots = await database.db.selectFrom('slots').select(['slot', 'owner']).execute();
         expect(slots.filter(({ owner }) => owner !== null)).toEqual([]);
-        // Capture goes on without them.
+        // Capture continues without them.
         expect(await send(capture, { event: 'waits' })).toBe(200);
         const other = await cluster.start('pipeline');
         await expect.poll(async () => (await eventsOf(one, 'waits')).length, patient).toBe(1);
@@ -215,7 +215,7 @@ describe.skipIf(kafkaBrokers === '')(
         expect(await other.terminate()).toMatchObject({ code: 0 });
       });
 
-      it('without ClickHouse the api says what is missing, and capture goes on taking events', async () => {
+      it('without ClickHouse the api reports what is missing, and capture keeps accepting events', async () => {
         await cluster.clickhouse.close();
         await expect.poll(async () => (await ready(one)).status, patient).toBe(503);
         expect((await ready(one)).checks['event_store']).toMatchObject({ ok: false });

@@ -1,22 +1,22 @@
 import { settingDefinitions, type Settings } from '../config/settings.ts';
 
 /**
- * What a process brings up beside its stores; start.ts has one branch for each.
- * - capture: the routes that take bodies
- * - pipeline: log → rows, in a thread of its own
- * - api: the management API, its description and the pages
- * - jobs: imports, in a thread of their own; jobs and schedules of plugins; replays of dead letters
+ * Roles of a process besides its stores; start.ts has one branch for each.
+ * - capture: routes that receive events
+ * - pipeline: log → rows, in a separate thread
+ * - api: the management API, its description and the console
+ * - jobs: imports, in a separate process; jobs and schedules of plugins; replays of dead letters
  */
 export type Role = Settings['roles'][number];
 
 type RoleSettings = Pick<Settings, 'roles' | 'kafkaBrokers' | 'databaseUrl' | 'clickhouseUrl' | 'importStaging'>;
 
-/** Whether other processes work on the same stores: the event log is none that a process has for itself. */
+/** Whether other processes work on the same stores, which a shared event log implies. */
 export function isCluster({ kafkaBrokers }: Pick<Settings, 'kafkaBrokers'>): boolean {
   return kafkaBrokers !== '';
 }
 
-/** Why these roles cannot run; undefined when they can. */
+/** Why these roles cannot run, or `undefined` if they can. */
 export function rolesProblem(settings: RoleSettings): string | undefined {
   const { roles } = settings;
   const every = settingDefinitions.roles.choices;
@@ -31,7 +31,7 @@ export function rolesProblem(settings: RoleSettings): string | undefined {
   return `expected, for ${wanted}, stores that several processes share, got no ${missing.join(', no ')}; set them, or ${instead}.`;
 }
 
-/** Why these stores cannot be opened; undefined when they can. */
+/** Why these stores cannot be opened, or `undefined` if they can. */
 export function storesProblem(settings: Pick<Settings, 'clickhouseUrl' | 'clickhouseCluster' | 'clickhouseReplicas'>) {
   if (settings.clickhouseUrl === '' && settings.clickhouseCluster !== '') {
     return (

@@ -12,7 +12,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { SharedStores } from './stores.ts';
 
-/** What every part of the service is made of. */
+/** Dependencies shared by every component of the service. */
 export interface ServiceDeps {
   readonly settings: Settings;
   readonly log: Log;
@@ -22,10 +22,10 @@ export interface ServiceDeps {
   readonly store: EventStore;
   readonly eventLog: EventLogWriter;
   readonly staging: Staging;
-  /** For threads, which open connections of their own. */
+  /** For threads, which open their own connections. */
   readonly shared: SharedStores;
   readonly ingest: Ingest;
-  /** From ingest to the pipeline, where both are in this process. */
+  /** From ingest to the pipeline, if both are in this process. */
   readonly scans?: ScanSender | undefined;
   /** Readers of the live stream. */
   readonly live: LiveHub;

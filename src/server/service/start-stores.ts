@@ -1,4 +1,4 @@
-/** The stores, opened, brought to the schema of this program, and watched. */
+/** Opens, migrates and monitors the stores. */
 import {
   StoreUnavailableError,
   type EventStore,
@@ -54,21 +54,21 @@ export interface StartedStores {
   readonly health: {
     readonly metadata: () => Promise<HealthResult>;
     readonly ages: BacklogAges;
-    /** Of the event log's server. */
+    /** Seconds since the event log's server last answered. */
     readonly logSilentSeconds: () => number;
     readonly disk: () => Promise<HealthResult>;
-    /** Undefined: a server checks its own. */
+    /** `undefined` if a server checks its own parts. */
     readonly storedParts: (() => StoreHealth) | undefined;
   };
 }
 
-/** `parts` takes what has to be stopped. */
+/** `parts` receives what must be stopped. */
 export async function startStores(deps: StoresDeps, parts: AsyncDisposableStack): Promise<StartedStores> {
   const metadata = await claimMetadata(deps, parts);
   const { db, health } = metadata;
   const [first, { store, embedded }] = await withMigrationLock({ ...metadata, log: deps.log }, async () => {
     const starting = [prepareMetadata(deps, metadata), startEventStore(deps, parts)] as const;
-    // When one fails the other must have ended too: what starts after everything was taken down would be left running.
+    // If one fails, the other must have ended too: otherwise it would keep running after everything was closed.
     await Promise.allSettled(starting);
     return Promise.all(starting);
   });
@@ -87,11 +87,11 @@ async function startEventStore(
 ): Promise<{ readonly store: EventStore; readonly embedded: EmbeddedStore | undefined }> {
   const onRestart = (reason: string): void => {
     metrics.count('millrace_store_restarts_total', {});
-    log.warn({ reason }, 'the embedded event store is started again');
+    log.warn({ reason }, 'embedded event store restarted');
   };
   const embedded = settings.clickhouseUrl === '' ? await startEmbeddedStore(settings, { log, onRestart }) : undefined;
   parts.defer(() => embedded?.close());
-  // Capture alone looks into it for the agreements on history at most, and starts while the server is away.
+  // Capture alone at most reads the agreements' usage, and starts while the server is unavailable.
   const isOurs = settings.roles.some((role) => role !== 'capture');
   const store = isOurs
     ? await openEventStore(settings, embedded, { migrates: true, log })
@@ -102,7 +102,7 @@ async function startEventStore(
   return { store, embedded: { socketPath, spoolDir } };
 }
 
-/** A store that is connected to when it is first asked for something, and again until that has worked. */
+/** A store that is connected on first use, and again until that succeeds. */
 export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
   let connected: Promise<EventStore> | undefined;
   const store = (): Promise<EventStore> => {
@@ -121,12 +121,12 @@ export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
   };
 }
 
-/** What a group of writes of each store takes at most: with less a full disk is a matter of seconds. */
+/** Maximum size of a group of writes of each store: with less, the disk would be full within seconds. */
 export const diskFreeBytesMin = 8 * 1024 * 1024;
 
 type Statfs = (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
 
-/** Whether the disks of a data directory have room for what is written next; its stores may lie on disks of their own. */
+/** Whether the disks of a data directory have enough free space; its stores may be on separate disks. */
 export async function diskHealth(dataDir: string, look: Statfs = statfs): Promise<HealthResult> {
   const full: string[] = [];
   for (const path of [dataDir, join(dataDir, 'log'), join(dataDir, 'events')]) {
@@ -136,11 +136,11 @@ export async function diskHealth(dataDir: string, look: Statfs = statfs): Promis
   if (full.length === 0) return { ok: true };
   return {
     ok: false,
-    detail: `The disk is full: expected ${diskFreeBytesMin / 1024 / 1024} MiB free at least in ${full.join(', ')}. Make room; nothing else is to be done.`,
+    detail: `The disk is full: expected ${diskFreeBytesMin / 1024 / 1024} MiB free at least in ${full.join(', ')}. Free disk space; nothing else is necessary.`,
   };
 }
 
-/** Undefined: there is no such directory, as where a server keeps that store. */
+/** `undefined` if the directory does not exist, as when a server has that store. */
 async function freeBytes(path: string, look: Statfs): Promise<number | undefined> {
   try {
     const { bavail, bsize } = await look(path);
@@ -215,7 +215,7 @@ type EventLogDeps = Pick<ServiceDeps, 'settings' | 'log' | 'metrics' | 'db'>;
 interface StartedEventLog {
   readonly eventLog: EventLogWriter;
   readonly ages: BacklogAges;
-  /** For how long its server has not answered, s; 0 where it answers, or there is none. */
+  /** Seconds since its server last answered; 0 if it answers or there is no server. */
   readonly silentSeconds: () => number;
   /** For the threads that read. */
   readonly shared: SharedStores['eventLog'];

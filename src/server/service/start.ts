@@ -56,7 +56,7 @@ import type { Metadata } from '../../stores/metadata/database.ts';
 
 export interface StartedService {
   readonly url: string;
-  /** What a person needs to get in: at the first start, and again until somebody is in. */
+  /** Prints how to sign in: at the first start, and again until a user has signed in. */
   readonly firstStart?: { readonly projectKey: string; readonly loginUrl: string };
 }
 
@@ -96,7 +96,7 @@ function createParts(settings: Settings, telemetry: Pick<ServiceDeps, 'log' | 'm
       }
     },
     close: async () => {
-      // Readiness goes first, so that nobody is sent here any more.
+      // Readiness ends first, so that no requests are routed here.
       stopping.abort();
       if (isListening && settings.drainMs > 0) await delay(settings.drainMs);
       await parts.disposeAsync();
@@ -180,7 +180,7 @@ async function startProbes({ host, port }: Settings, parts: AsyncDisposableStack
 /** Beside the start: it may be many files, and nothing waits for them. */
 function clearBackup(dataDir: string, log: StoresDeps['log'], parts: AsyncDisposableStack): void {
   const clearing = clearDeadBackup(dataDir).catch((err: unknown) =>
-    log.warn({ err, dataDir }, 'what a killed backup has left could not be removed; the next backup tries again'),
+    log.warn({ err, dataDir }, 'failed to remove remains of a killed backup; the next backup retries'),
   );
   parts.defer(() => clearing);
 }
@@ -210,7 +210,7 @@ function describeStart(
   return { url, firstStart: { projectKey, loginUrl: `${url}/login?token=${loginToken}` } };
 }
 
-/** The role `pipeline`, in a thread of its own. */
+/** The role `pipeline`, in a separate thread. */
 /** The thread of the pipeline, not started yet. `parts` takes what has to be stopped. */
 function startPipelineRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
   const { settings, shared, scans, metrics, log, live } = deps;
@@ -246,11 +246,11 @@ export function prepareDataDir(dir: string, log: WarnLog): void {
   if ((statSync(dir).mode & forOthers) === 0) return;
   log.warn(
     { err, dir },
-    'other users can look into the data directory, and its mode cannot be changed; use one with mode 0700',
+    'data directory is readable by other users and its mode cannot be changed; use one with mode 0700',
   );
 }
 
-/** A service of its own works in the directory. */
+/** Another service is using the directory. */
 class DataDirInUseError extends Error {
   override name = 'DataDirInUseError';
   constructor(dir: string) {
@@ -259,8 +259,8 @@ class DataDirInUseError extends Error {
 }
 
 /**
- * Takes the directory for this process, before anything in it is opened or migrated. The system lets go of it when the process ends,
- * however it ends. Errors: DataDirInUseError, at once.
+ * Locks the directory for this process before anything in it is opened or migrated. The system releases the lock when the process
+ * ends in any way. @throws DataDirInUseError immediately
  */
 export function claimDataDir(dir: string): Disposable {
   const lock = takeFileLock(join(dir, 'lock.sqlite'));
@@ -268,11 +268,10 @@ export function claimDataDir(dir: string): Disposable {
   return lock;
 }
 
-/** Notices: what lasts is looked at, and what the outbox holds is sent. */
-/** Of the answer of a receiver nothing is read but its status. */
+/** Only the status of a receiver's response is read. */
 const answerBytesMax = 65_536;
 
-/** `parts` takes what has to be stopped. */
+/** Starts notifications: watches conditions and sends the outbox. `parts` receives what must be stopped. */
 function startNotices(
   { settings, db, metrics, log, clock, status }: ServiceDeps & { readonly status: StatusSource },
   parts: AsyncDisposableStack,
@@ -305,16 +304,16 @@ function startNotices(
 }
 
 /**
- * How much history each project may bring, for all processes together: in the database, exactly, because a batch of history is
- * large and a query more or less makes no difference to it.
+ * Budgets of historical events per project across processes: exact counts in the database, because a historical batch is large and
+ * an additional query makes no difference.
  */
-/** What was undone or deleted meanwhile counts again after this. */
+/** Undone or deleted events count again after this time. */
 const totalMsMax = hourMs;
 
 interface SharedBudgetsDeps {
   readonly db: Metadata;
   readonly log: WarnLog;
-  /** Historical events of a project that are stored already. */
+  /** Historical events of a project that are stored. */
   readonly total: (projectId: number) => Promise<number>;
 }
 
@@ -325,9 +324,9 @@ export function createSharedBudgets({ db, log, total }: SharedBudgetsDeps): Budg
     try {
       await writeTotal(db, projectId, await total(projectId));
     } catch (err) {
-      // While the event store is away the count that is there goes on.
+      // While the event store is unavailable, the last count is used.
       if (age === undefined) throw err;
-      log.warn({ err }, 'the history that a project has brought could not be counted anew; trying again');
+      log.warn({ err }, 'failed to count historical events of a project; retrying');
     }
   };
   return {
@@ -343,7 +342,9 @@ export function createSharedBudgets({ db, log, total }: SharedBudgetsDeps): Budg
         budget.tokens += events;
         budget.total -= events;
       });
-      back.catch((err: unknown) => log.warn({ err }, 'history that was not taken in counts against its agreement'));
+      back.catch((err: unknown) =>
+        log.warn({ err }, 'failed to return historical budget; rejected events count against the agreement'),
+      );
     },
   };
 }

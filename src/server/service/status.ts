@@ -1,4 +1,4 @@
-/** What the service knows of itself, for the API. */
+/** Status of the service for the API. */
 import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -17,11 +17,11 @@ import { listReports, pruneReports, removeReport, writeReport } from '../../stor
 import type { WarnLog } from '../telemetry/log.ts';
 
 export interface StatusDeps extends Pick<ServiceDeps, 'settings' | 'metrics' | 'clock' | 'eventLog' | 'db' | 'log'> {
-  /** Of this process, and no other. */
+  /** Id of this process. */
   readonly processId: string;
   readonly ages: BacklogAges;
   readonly rates: ProjectRates;
-  /** Known only once every part is there. */
+  /** Available once every component exists. */
   readonly checks: () => HealthChecks;
 }
 
@@ -29,7 +29,7 @@ const component = 'millrace_component_errors_total';
 const received = 'millrace_component_received_events_total';
 const sent = 'millrace_component_sent_events_total';
 
-/** `parts` takes what has to be stopped. */
+/** `parts` receives what must be stopped. */
 export function startStatus(deps: StatusDeps, parts: AsyncDisposableStack): StatusSource {
   const { settings, clock, rates } = deps;
   const counters = startCounterRates(deps.metrics, [component, received, sent], parts);
@@ -66,12 +66,12 @@ export function startStatus(deps: StatusDeps, parts: AsyncDisposableStack): Stat
   };
 }
 
-/** Of those that are there: what one said that died is no figure of now. */
+/** Reports of live processes; figures of dead ones are outdated. */
 function reportsOf(others: readonly ReceivedReport[]): readonly ProcessReport[] {
   return others.filter(({ silentMs }) => silentMs <= silentMsMax).map(({ report }) => report);
 }
 
-/** Parts of other processes under names of their own: those that are unwell, and processes that have gone silent. */
+/** Failing components of other processes under distinct names, and silent processes. */
 function partsElsewhere(others: readonly ReceivedReport[]): Record<string, HealthResult> {
   const found = others.flatMap(({ silentMs, report: { name, roles, parts } }): [string, HealthResult][] => {
     if (silentMs <= silentMsMax) {
@@ -107,7 +107,7 @@ async function ownLanes(
   return { live: figures('live'), historical: figures('historical') };
 }
 
-/** Of all processes together. */
+/** Sums of all processes. */
 function laneFigures(
   { eventLog, settings }: StatusDeps,
   reports: readonly Readonly<Record<Lane, OwnLane>>[],
@@ -128,7 +128,7 @@ function laneFigures(
   return { live: figures('live'), historical: figures('historical') };
 }
 
-/** To a tenth. */
+/** Rounded to a tenth. */
 function sumOf<T>(all: readonly T[], figure: (each: T) => number): number {
   return Math.round(all.reduce((sum, each) => sum + figure(each), 0) * 10) / 10;
 }
@@ -199,7 +199,7 @@ interface CounterRate {
   readonly labels: Readonly<Record<string, string>>;
   /** Since the start of the service. */
   readonly total: number;
-  /** How much of it came within the last minute. */
+  /** Increase within the last minute. */
   readonly lastMinute: number;
 }
 
@@ -210,7 +210,7 @@ interface CounterRates {
 const pollMs = 5_000;
 const pollsMax = 12;
 
-/** Remembers for a minute how counters stood, so that the hot paths which count have nothing more to do. */
+/** Samples counters for a minute, so that counting in hot paths needs nothing more. */
 export function startCounterRates(
   metrics: Pick<MetricsRegistry, 'values'>,
   names: readonly CounterName[],
@@ -228,7 +228,7 @@ export function startCounterRates(
   return {
     of: async (name) => {
       const looks = before.get(name) ?? [];
-      // Less than a minute after the start all of it is new.
+      // Less than a minute after the start, everything is new.
       const oldest = looks.length < pollsMax ? undefined : looks[0];
       const values = await metrics.values(name);
       return values.map(({ labels, value }) => ({
@@ -244,8 +244,10 @@ function keyOf(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(labels).sort());
 }
 
-/** What the processes of a cluster tell each other of themselves: each writes a row every two seconds, and the status reads them all. */
-/** What a process knows alone; what waits in the log each of them knows of all. */
+/**
+ * Reports of a cluster's processes: each writes a row every two seconds, and the status reads all rows. Figures known to a
+ * single process; waiting records are known to all.
+ */
 type OwnLane = Pick<LaneStatus, 'oldest_seconds' | 'lag_seconds' | 'received_per_second' | 'stored_per_second'>;
 
 export interface ProcessReport {
@@ -267,13 +269,13 @@ interface ReceivedReport {
   readonly silentMs: number;
 }
 
-/** The shape of a report; processes of other versions may write others, which are passed over. */
+/** Version of the report's format; reports with another version are ignored. */
 const form = 1;
 const reportMs = 2000;
-/** After which one that went without a word is forgotten. */
+/** After this time without a report, a process is removed. */
 const forgetMs = 60_000;
 const pruneMs = 30_000;
-/** Without a word for so long, it does not count any more. */
+/** After this time without a report, a process no longer counts. */
 const silentMsMax = 10_000;
 
 interface ProcessReportsDeps {
@@ -283,14 +285,13 @@ interface ProcessReportsDeps {
   readonly own: () => Promise<ProcessReport>;
 }
 
-/** Those of all other processes. `parts` takes what has to be stopped. */
+/** Returns the reports of all other processes. `parts` receives what must be stopped. */
 export function startProcessReports(
   { db, log, processId, own }: ProcessReportsDeps,
   parts: AsyncDisposableStack,
 ): () => Promise<readonly ReceivedReport[]> {
   const stop = new AbortController();
-  const onTrouble = (err: unknown): void =>
-    log.warn({ err }, 'other processes do not hear how this one is; trying again');
+  const onTrouble = (err: unknown): void => log.warn({ err }, 'failed to publish process heartbeat; retrying');
   const deps = { signal: stop.signal, onTrouble };
   const write = async (): Promise<void> => writeReport(db, processId, JSON.stringify({ form, report: await own() }));
   const loops = [repeat(reportMs, write, deps), repeat(pruneMs, () => pruneReports(db, forgetMs), deps)];

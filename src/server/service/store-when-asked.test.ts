@@ -22,11 +22,11 @@ it('a store that was away when it was first asked for is there as soon as it is'
   await server.close();
 });
 
-it('one that nobody asked for is closed without having been there', async () => {
+it('an unused one is closed without being opened', async () => {
   let tries = 0;
   const store = storeWhenAsked(async () => {
     tries += 1;
-    throw new Error('expected nobody to connect');
+    throw new Error('expected no connection');
   });
   await store.close();
   expect(tries).toBe(0);

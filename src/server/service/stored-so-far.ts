@@ -1,6 +1,6 @@
 /**
- * Whether the pipeline, in whichever process it runs, has stored what a project has in the log: the end of its lane, which the log
- * tells, against the cursor, which the metadata store has.
+ * Whether the pipeline, in any process, has stored a project's current log content: compares the end of its lane in the log with
+ * the cursor in the metadata store.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answers, Call } from '../../base/calls.ts';
@@ -12,13 +12,13 @@ import { readCursor } from '../../pipeline/cursors.ts';
 
 interface LogEnd {
   readonly slot: number;
-  /** Of the last record in the slot's historical lane. */
+  /** Sequence number of the last record in the slot's historical lane. */
   readonly seq: number;
 }
 
 const pollMs = 100;
 
-/** What the main thread, which has the log, answers. */
+/** Answers of the main thread, which has the log. */
 export function answersOfEnds(log: Pick<EventLogWriter, 'slots' | 'end'>): Answers {
   return {
     historicalEnd: async (projectId: number, part: number): Promise<LogEnd> => {
@@ -30,11 +30,11 @@ export function answersOfEnds(log: Pick<EventLogWriter, 'slots' | 'end'>): Answe
 
 export interface StoredSoFarDeps {
   readonly db: Metadata;
-  /** To the main thread. */
+  /** Calls the main thread. */
   readonly call: Call;
 }
 
-/** Resolves when everything that the project has in the historical lane now is in the event store. */
+/** Resolves when the current content of the project's historical lane is in the event store. */
 export async function waitUntilStored({ db, call }: StoredSoFarDeps, projectId: number, signal: AbortSignal) {
   const parts = (await getProject(db, projectId))?.spreadMax ?? 1;
   const ends: LogEnd[] = [];

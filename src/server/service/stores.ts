@@ -1,6 +1,6 @@
 /**
- * Every adapter is opened here and nowhere else: by the service, by its threads, and by commands that work on a store
- * themselves. One is loaded when the settings name it: some take longer to load than most commands take to run.
+ * The only place that opens adapters: for the service, its threads, and commands that work on stores directly. An adapter is only
+ * loaded when the settings use it: some take longer to load than most commands run.
  */
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
@@ -27,9 +27,9 @@ export type { KafkaLogWriter, KafkaReaderDeps, KafkaWriterDeps };
 
 /** What a thread needs to reach the stores of its process; copied to it. */
 export interface SharedStores {
-  /** How far the lanes of the event log have come; undefined: it is on Kafka. */
+  /** Ends of the lanes of the event log. `undefined` with Kafka. */
   readonly eventLog: SharedArrayBuffer | undefined;
-  /** Undefined: events lie on a ClickHouse server. */
+  /** `undefined` if events are on a ClickHouse server. */
   readonly embedded: EmbeddedStore | undefined;
 }
 
@@ -38,12 +38,12 @@ export interface EmbeddedStore {
   readonly spoolDir: string;
 }
 
-/** The processing side of the slots that a process holds. */
+/** Readers for the slots that a process holds. */
 export interface EventLogReaders {
   readonly slots: number;
-  /** Each slot once at a time; each is closed by its user. */
+  /** Each slot has at most one reader, which its user closes. */
   reader(slot: number): EventLogReader;
-  /** After its readers. */
+  /** Called after its readers are closed. */
   close(): Promise<void>;
 }
 
@@ -52,10 +52,10 @@ export function metadataFile(dataDir: string): string {
   return join(dataDir, 'metadata.sqlite');
 }
 
-/** With fewer a thread would wait for itself: one keeps the claim, one a lock, one works. */
+/** Fewer would deadlock a thread: one keeps the claim, one a lock, one works. */
 const connectionsPerThreadMin = 3;
 
-/** Each thread that works on the metadata has a pool; together they hold what the process may. */
+/** Each thread that uses the metadata has a pool; together they hold the connections of the process. */
 export function connectionsPerThread({ roles, databaseConnections }: Settings): number {
   const threads = 1 + roles.filter((role) => role === 'pipeline' || role === 'jobs').length;
   return Math.max(connectionsPerThreadMin, Math.floor(databaseConnections / threads));
@@ -72,14 +72,14 @@ export async function openMetadata(
     return { db: openSqlite(metadataFile(dataDir)), dialect: 'sqlite' };
   }
   const { openPostgres } = await import('../../stores/metadata/postgres.ts');
-  const onConnectionLost = (err: Error): void => log.warn({ err }, 'a connection to PostgreSQL was lost');
+  const onConnectionLost = (err: Error): void => log.warn({ err }, 'PostgreSQL connection lost');
   return {
     db: openPostgres(databaseUrl, { onConnectionLost, ...(connectionsMax && { connectionsMax }) }),
     dialect: 'postgres',
   };
 }
 
-/** The engine in the data directory, in a process of its own. Once for the whole service, however many connect to it. */
+/** Starts the engine of the data directory in a separate process, once per service. */
 export async function startEmbeddedStore(
   settings: Pick<Settings, 'dataDir' | 'storeMemoryBytesMax' | 'queryTimeoutMs'>,
   deps: { readonly log: Log; readonly onRestart: (reason: string) => void },
@@ -91,7 +91,7 @@ export async function startEmbeddedStore(
   return { socketPath: engine.socketPath, spoolDir, close: () => engine.close() };
 }
 
-/** A connection to the embedded engine, or to the ClickHouse server or cluster. `migrates`: brings the tables of servers up to date. */
+/** Connects to the embedded engine, or to the ClickHouse server or cluster. `migrates` updates the tables of servers. */
 export async function openEventStore(
   settings: Settings,
   embedded: EmbeddedStore | undefined,
@@ -103,25 +103,25 @@ export async function openEventStore(
   return await connectClickhouse(clickhouseUrl, { queryTimeoutMs, cluster, replicas, migrates, ...(log && { log }) });
 }
 
-/** A connection to an engine that was started. */
+/** Connects to a started engine. */
 export async function openEmbeddedStore({ socketPath, spoolDir }: EmbeddedStore): Promise<RunStore> {
   const { connectChdb } = await import('../../stores/events/chdb/connect-chdb.ts');
   return connectChdb(socketPath, spoolDir);
 }
 
-/** For writing, in files; one process at a time. */
+/** Opens the file-based log for writing, in one process at a time. */
 export async function openFileLog(settings: Settings, options: SqliteLogOptions): Promise<SqliteLogWriter> {
   const { openSqliteLogWriter } = await import('../../log/sqlite/writer.ts');
   return await openSqliteLogWriter(eventLogDir(settings), options);
 }
 
-/** For writing, on Kafka. Rejects with LogUnavailableError while it is away. */
+/** Opens the Kafka log for writing. Rejects with LogUnavailableError while it is unavailable. */
 export async function openKafkaLog(settings: Settings, deps: KafkaWriterDeps): Promise<KafkaLogWriter> {
   const { openKafkaLogWriter } = await import('../../log/kafka/writer.ts');
   return await openKafkaLogWriter(await kafkaLogOptions(settings), deps);
 }
 
-/** In any thread of a process that has opened the log for writing. */
+/** For any thread of a process that has opened the log for writing. */
 export async function openEventLogReaders(
   settings: Settings,
   shared: SharedStores['eventLog'],
@@ -140,18 +140,18 @@ export async function eventLogPositions(shared: SharedArrayBuffer): Promise<Shar
   return sharedPositions(shared);
 }
 
-/** Where imports keep their files. Errors: the place is none, or cannot be made. */
+/** Opens the storage for files of imports. @throws an error if the location is invalid or cannot be created */
 export async function openStaging(place: string, bucket: StagingBucketSettings = {}): Promise<Staging> {
   const staging = await import('../../imports/staging/open-staging.ts');
   return await staging.openStaging(place, bucket);
 }
 
-/** The files of the embedded stores, for copies of them. */
+/** Files of the embedded stores, for copying them. */
 export interface StoreFiles {
   openLog(dataDir: string): LogSnapshot;
-  /** Beyond the cursors, in a log that nobody writes. */
+  /** Records beyond the cursors, in a log without a writer. */
   countWaiting(dataDir: string, committed: Readonly<Record<Lane, number>>): Readonly<Record<Lane, WaitingRecords>>;
-  /** `to`: a data directory that is being made. */
+  /** `to` is a data directory being created. */
   events(dataDir: string, to: string): EventsSnapshot;
 }
 

@@ -1,4 +1,4 @@
-/** A thread or process of the service as the main thread sees it: started, answered, started again when it dies, stopped. */
+/** Supervises a thread or process of the service from the main thread: starts, calls, restarts and stops it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ResourceLimits } from 'node:worker_threads';
 import { backoffMs } from '../../base/retry.ts';
@@ -13,24 +13,24 @@ import type { ThreadData } from './thread.ts';
 
 export interface ThreadHost {
   start(): void;
-  /** Whether the thread is there, answers, and is well by its own account. */
+  /** Whether the thread runs, answers and reports itself healthy. */
   health(): Promise<HealthResult>;
-  /** Lets the thread finish what it has in hand and close its stores; one that has not begun is ended at once. */
+  /** Lets the thread finish current work and close its stores; ends one that is still starting. */
   stop(): Promise<void>;
 }
 
 export interface HostedThread {
-  /** Also the component in the metrics: `pipeline`. */
+  /** Also the component in metrics. */
   readonly name: 'pipeline' | 'imports';
   readonly entry: URL;
   readonly data: ThreadData;
-  /** What it is to have from capture. */
+  /** Connection to capture's scans. */
   readonly scans?: Pick<ScanSender, 'connect'> | undefined;
-  /** Of its heap. Default: V8's. */
+  /** Heap limits, by default V8's. */
   readonly limits?: ResourceLimits;
-  /** Given: a process of its own with these limits instead of a thread. */
+  /** Uses a separate process with these limits instead of a thread. */
   readonly process?: ProcessLimits;
-  /** Of the process: one that does not answer for so long is stuck in something that cannot be interrupted. Default: a minute. */
+  /** Time after which a process that does not answer is killed, since nothing interrupts it. Default one minute. */
   readonly stuckMsMax?: number;
 }
 
@@ -38,9 +38,9 @@ export interface HostDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly answers: Answers;
-  /** Called with every thread that is at work; what it returns is called when that one ends. */
+  /** Called whenever a thread is ready; the returned function is called when it ends. */
   readonly onReady?: (call: Call) => () => void;
-  /** Called when it has ended by itself or over a limit, with how; before it is started again. */
+  /** Called with the reason when it has ended on its own or over a limit, before it is restarted. */
   readonly onEnd?: (how: string) => Promise<void>;
 }
 
@@ -48,22 +48,22 @@ interface Running {
   readonly worker: HostedWorker;
   readonly call: Call;
   readonly startedAt: number;
-  /** Its stores are open. */
+  /** Whether its stores are open. */
   ready: boolean;
 }
 
 const firstRestartMs = 200;
 const restartMsMax = 10_000;
-/** A thread that lived so long did its work: what ended it is not what ended the one before. */
+/** A thread that lived this long worked: its end is unrelated to earlier ones. */
 const goodLifeMs = 60_000;
 const startMsMax = 30_000;
 const answerMsMax = 3000;
 const stuckMsDefault = 60_000;
 const pollMs = 5000;
-/** Of a process that is to stop, until it is killed. */
+/** Time for a process to stop before it is killed. */
 const stopMsMax = 15_000;
 
-/** How many threads died one after the other, each soon after its start, before the one that lived `livedMs`. */
+/** Number of consecutive deaths soon after a start, before the one after `livedMs`. */
 export function deathsBefore(deaths: number, livedMs: number): number {
   return livedMs > goodLifeMs ? 0 : deaths;
 }
@@ -96,7 +96,7 @@ export function hostThread(hosted: HostedThread, { metrics, log, answers, onRead
       ended?.();
       running = undefined;
       if (stopping) return;
-      log.error({ how }, `${words[name].log} failed and is started again`);
+      log.error({ how }, `${words[name].log} failed; restarting`);
       metrics.count('millrace_component_errors_total', { component: name, error_type: 'thread_ended' });
       const attempt = deathsBefore(deaths, performance.now() - started.startedAt);
       deaths = attempt + 1;
@@ -112,7 +112,7 @@ export function hostThread(hosted: HostedThread, { metrics, log, answers, onRead
       clearTimeout(restart);
       if (running === undefined) return;
       const { worker, ready } = running;
-      // Stores that are away, or a machine that is busy, would keep it starting for longer than it may take to stop.
+      // Unavailable stores or a busy machine could keep it starting for longer than stopping may take.
       if (ready) worker.post({ stop: true });
       else worker.kill('it was stopped while it started');
       const late = setTimeout(() => hosted.process && worker.kill('it did not stop'), stopMsMax);
@@ -123,13 +123,13 @@ export function hostThread(hosted: HostedThread, { metrics, log, answers, onRead
 }
 
 function startWorker({ entry, data, scans, limits = {}, process: own }: HostedThread): HostedWorker {
-  // Memory that is shared with a thread stays in this process.
+  // Shared memory stays in this process.
   if (own !== undefined) return startProcess(entry, { ...data, shared: { ...data.shared, eventLog: undefined } }, own);
   const link = scans?.connect();
   return startThread(entry, { ...data, ...(link && { scans: link }) }, limits);
 }
 
-/** Kills a process whose main thread does not answer any more: nothing else ends what it is at. */
+/** Kills a process whose main thread does not answer: nothing else can interrupt it. */
 function watchTurns({ worker, call }: Running, stuckMsMax = stuckMsDefault): () => void {
   const everyMs = Math.min(pollMs, stuckMsMax / 4);
   let answeredAt = performance.now();
@@ -145,7 +145,7 @@ function watchTurns({ worker, call }: Running, stuckMsMax = stuckMsDefault): () 
   let lookedAt = performance.now();
   const timer = setInterval(() => {
     const now = performance.now();
-    // When this thread was held up itself, the answer may be waiting to be read.
+    // If this thread was blocked itself, the answer may be waiting to be read.
     if (now - lookedAt > 2 * everyMs) answeredAt = now;
     lookedAt = now;
     void look();
@@ -155,18 +155,17 @@ function watchTurns({ worker, call }: Running, stuckMsMax = stuckMsDefault): () 
 }
 
 const words = {
-  pipeline: { thread: 'The thread of the pipeline', log: 'the pipeline thread', waiting: 'events wait in the log' },
+  pipeline: { thread: 'The pipeline thread', log: 'the pipeline thread', waiting: 'events are waiting in the log' },
   imports: {
-    thread: 'The process of imports',
-    log: 'the process of imports',
-    waiting: 'runs wait for it and continue where they were',
+    thread: 'The import process',
+    log: 'the import process',
+    waiting: 'runs are waiting for it and will be resumed',
   },
 } as const;
 
 async function healthOf(running: Running | undefined, name: HostedThread['name']): Promise<HealthResult> {
   const { thread, waiting } = words[name];
-  if (running === undefined)
-    return { ok: false, detail: `${thread} has ended and is being started again; ${waiting}.` };
+  if (running === undefined) return { ok: false, detail: `${thread} has ended and is being restarted; ${waiting}.` };
   if (!running.ready && performance.now() - running.startedAt < startMsMax) return { ok: true, detail: 'starting' };
   const answered = new AbortController();
   const late = delay(answerMsMax, undefined, { signal: answered.signal }).then((): HealthResult => {

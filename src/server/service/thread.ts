@@ -1,4 +1,4 @@
-/** A thread or process of the service as it sees itself: the settings, and the main thread beside it. */
+/** A thread or process of the service from its own perspective: settings, and calls to the main thread. */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import { endWithParent, leaveParent } from '../../base/end-with-parent.ts';
@@ -11,31 +11,31 @@ import { createLog, stderrLines, type Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { SharedStores } from './stores.ts';
 
-/** What the main thread gives; copied. */
+/** Data from the main thread; copied. */
 export interface ThreadData {
   readonly settings: Settings;
   readonly shared: SharedStores;
-  /** For the pipeline, where capture is in the same process. */
+  /** For the pipeline, if capture is in the same process. */
   readonly scans?: ScanLink;
 }
 
 export interface ServiceThread extends ThreadData {
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Asks the main thread. */
+  /** Calls the main thread. */
   readonly call: Call;
-  /** To be called once it is at work. `stop` finishes what is in hand and closes the stores. */
+  /** Called once it is ready. `stop` finishes current work and closes the stores. */
   serve(work: ThreadWork): void;
 }
 
 export interface ThreadWork {
   readonly health: () => Promise<HealthResult>;
-  /** What else the main thread may ask. */
+  /** Additional calls that the main thread may make. */
   readonly answers?: Answers;
   readonly stop: () => Promise<void>;
 }
 
-/** To the main thread. */
+/** Port to the main thread. */
 interface ParentPort extends CallPort {
   close(): void;
 }
@@ -46,29 +46,29 @@ export function openThread(): ServiceThread {
   const own: ParentPort = {
     postMessage: (message) => port.postMessage(message, []),
     on: port.on.bind(port),
-    // The last open handle: without it the thread ends.
+    // The last open handle: the thread ends without it.
     close: () => port.close(),
   };
   return serviceThread(own, workerData as ThreadData);
 }
 
-/** As a process of its own, started by `startProcess` of hosted-worker.ts. */
+/** For a separate process, started by `startProcess` of hosted-worker.ts. */
 export async function openProcess(): Promise<ServiceThread> {
   endWithParent();
   const [{ init }] = (await once(process, 'message')) as [{ readonly init: ThreadData }];
   return serviceThread({ ...processPort, close: leaveParent }, init);
 }
 
-/** Of the process that has started this one. */
+/** Port to the parent process. */
 export const processPort: CallPort = {
-  // When that is gone, this process is ended.
+  // This process ends with its parent.
   postMessage: (message) => void (process.connected && process.send?.(message, undefined, {}, () => undefined)),
   on: (event, listener) => process.on(event, listener),
 };
 
 function serviceThread(port: ParentPort, data: ThreadData): ServiceThread {
   const metrics = forwardMetrics(port);
-  // At once: a message that comes while the stores are opened must find its listener.
+  // Registered immediately: a message that arrives while stores are opened needs a listener.
   const asked = Promise.withResolvers<void>();
   port.on('message', (message) => {
     if ((message as { stop?: true }).stop) asked.resolve();

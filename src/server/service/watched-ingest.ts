@@ -18,10 +18,10 @@ export interface WatchedIngestDeps {
   readonly settings: Pick<Settings, 'captureEventBytesMax' | 'captureInflatedBytesMax'>;
 }
 
-/** Bytes as they came that are looked into per second; what comes beyond is counted. Clients wait while this thread reads. */
+/** Received bytes per second that are parsed for readers; events beyond are counted. Clients wait while this thread parses. */
 const bytesPerSecond = 1024 * 1024;
 
-/** Ingest, with readers of the live stream beside it: they see what was accepted. */
+/** Wraps ingest so that readers of the live stream see accepted events. */
 export function createWatchedIngest(ingest: Ingest, { live, clock, settings }: WatchedIngestDeps): Ingest {
   const tap = new Tap();
   live.addSource((watches) => tap.watch(watches));
@@ -37,7 +37,7 @@ export function createWatchedIngest(ingest: Ingest, { live, clock, settings }: W
       try {
         note(tap, openRecord(batch.lane, recordOf(batch), limits), clock.now());
       } catch {
-        // What becomes of it is for the pipeline to say; a look must not keep ingest shut.
+        // Errors are left to the pipeline; showing events must not block ingest.
         tap.skip(projectId, 'received', events);
       }
     }
@@ -46,7 +46,7 @@ export function createWatchedIngest(ingest: Ingest, { live, clock, settings }: W
   return {
     accept: async (batch) => {
       if (batch.rowsStored !== undefined || !tap.isWatched(batch.projectId)) return ingest.accept(batch);
-      // Before: the log may move the bytes to its own thread.
+      // Before accepting: the log may move the bytes to its thread.
       const sightings = look(batch);
       await ingest.accept(batch);
       live.deliver(sightings);
@@ -59,7 +59,7 @@ function recordOf({ projectId, receivedAt, encoding, events, requestId, sentAt, 
   return { seq: 0, header: { projectId, receivedAt, encoding, events, requestId, ...optional }, body };
 }
 
-/** Events that are refused inside of an accepted batch are seen by the pipeline, as dead letters. */
+/** Invalid events in an accepted batch are shown by the pipeline, as dead letters. */
 function note(tap: Tap, record: OpenRecord, now: number): void {
   const { context, scan } = record;
   for (let index = 0; index < scan.count; index++) {
@@ -71,7 +71,7 @@ function note(tap: Tap, record: OpenRecord, now: number): void {
 }
 
 function show({ context, scan }: OpenRecord, draft: EventDraft, now: number): string {
-  // A live event that brings none gets one from its place in the log, which it does not have yet.
+  // A live event without one gets it from its position in the log, which is not known yet.
   const isNamed = context.lane === 'historical' || fieldFrom(scan, draft.index, 'uuid') >= 0;
   const { event, distinctId, micros, properties, propertiesText } = draft;
   return showEvent({
@@ -91,7 +91,7 @@ function createBudget(perSecond: number, nowMs: () => number) {
   let second = -1;
   let used = 0;
   return {
-    /** Whatever its size, the first of a second. */
+    /** The first of a second is accepted regardless of its size. */
     takes: (amount: number): boolean => {
       const current = Math.floor(nowMs() / 1000);
       if (current !== second) [second, used] = [current, 0];
