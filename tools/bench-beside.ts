@@ -78,7 +78,7 @@ if (checkout === undefined) {
   const ours: Figures[] = [];
   const others: Figures[] = [];
   for (let round = 0; round < Number(given ?? roundsDefault); round++) {
-    // Who goes first changes, so that what one leaves behind in the machine's caches favours neither.
+    // The order alternates, so that neither benefits from the machine's caches.
     const turns = [() => runBench('.', rest).then((figures) => ours.push(figures))];
     turns.push(() => runBench(resolve(checkout), rest).then((figures) => others.push(figures)));
     if (round % 2 === 1) turns.reverse();

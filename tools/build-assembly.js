@@ -6,12 +6,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 const entries = ['scan', 'convert'];
 
-/** Nothing is allocated by the code itself: who calls it says where things lie. */
+/** The code allocates nothing: its caller lays out the memory. */
 const flags = ['--runtime', 'stub', '--enable', 'simd', '--importMemory', '--noAssert', '--zeroFilledMemory', '-O3'];
 
-/** `to`: an existing directory, from the root of the project. `names`: of the entries, or of others in assembly/. */
+/** `to` is an existing directory, relative to the root of the project. `names` are entries or other files of assembly/. */
 export async function buildAssembly(to, names = entries) {
-  // Where nothing is built (`npm ci --omit=dev` of an image), it is not installed.
+  // Not installed where nothing is built (`npm ci --omit=dev` of an image).
   const { main } = await import('assemblyscript/asc');
   for (const name of names) {
     const source = join('assembly', `${name}.ts`);

@@ -14,7 +14,7 @@ if (!existsSync(vite) || !existsSync(`${root}console/vite.config.ts`)) {
   const node = existsSync(ownNode) ? ownNode : process.execPath;
   const more = process.argv.slice(2);
   const args = [vite, 'build', '--config', `${root}console/vite.config.ts`, '--logLevel', 'warn', ...more];
-  // Whatever runs this (a test does): what is built is never React's development version.
+  // Always the production build of React, whatever the environment (a test runs this too).
   const env = { ...process.env, NODE_ENV: 'production' };
   const { status, error } = spawnSync(node, args, { stdio: 'inherit', cwd: root, env });
   if (error !== undefined) throw error;

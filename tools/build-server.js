@@ -1,4 +1,4 @@
-// Builds the service and the command into dist/, a handful of files instead of some thousand modules: a start takes half of the
+// Builds the service and the command into dist/, a handful of files instead of about a thousand modules: a start takes half of the
 // processor time. npm runs it after `npm ci`. Plain JavaScript: the Node that installs may be too old to read TypeScript.
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { buildAssembly } from './build-assembly.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = join(root, 'src');
 
-/** What is started by itself: the command, and each thread and process that the service starts. */
+/** Separate entries: the command, and each thread and process that the service starts. */
 const entries = {
   millrace: 'cli/main.ts',
   'pipeline-thread': 'server/service/pipeline-thread.ts',
@@ -25,7 +25,7 @@ const entries = {
   'sqlite-process': 'imports/sources/sqlite-process.ts',
 };
 
-/** They stay in node_modules: native code, programs, and what is large and seldom loaded. */
+/** These stay in node_modules: native code, programs, and large rarely loaded packages. */
 const notBundled = [
   'chdb',
   'isolated-vm',
@@ -47,13 +47,13 @@ if (!existsSync(sources)) {
 }
 
 const nameOf = new Map(Object.entries(entries).map(([name, path]) => [join(sources, path), name]));
-/** Written for the sandbox, which bundles it by itself. */
+/** Written for the sandbox, which bundles it separately. */
 const forGuests = join(sources, 'plugins/sandbox/guest');
 
-/** With a file that is named by it, if any. */
+/** With a file that it names, if any. */
 const ownPlace = /new URL\('(\.[^']*\.ts)', import\.meta\.url\)|import\.meta\.url/g;
 
-/** A built file lies elsewhere than its sources: what they name by its place beside them is found from dist/. */
+/** A built file is in another place than its sources: files that they name by relative paths are resolved from dist/. */
 const places = {
   name: 'places',
   setup({ onLoad }) {
@@ -125,11 +125,11 @@ await build({
   platform: 'node',
   target: 'node24',
   external: notBundled,
-  // All lie beside each other. Packages written for `require` ask for modules of Node by it.
+  // All are in one folder. Packages written for `require` use it for modules of Node.
   banner: {
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
   },
-  // Read by Node with --enable-source-maps only: else each start would pay for them.
+  // Read by Node only with --enable-source-maps; otherwise each start would pay for them.
   sourcemap: 'linked',
   sourcesContent: false,
   legalComments: 'none',

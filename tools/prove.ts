@@ -3,25 +3,23 @@
  * reads the arguments after its name and sets the exit code: 0 when what it proves holds.
  */
 
-/** Each proof, with what it shows. The file of the same name under tools/prove begins with its options. */
+/** Each proof and what it shows. The file of the same name under tools/prove begins with its options. */
 const proofs: Readonly<Record<string, string>> = {
-  storm: 'one machine loses and doubles nothing while its processes are killed under load',
+  storm: 'one machine loses and duplicates nothing while its processes are killed under load',
   soak: 'memory does not grow under steady load, and every event is accounted for',
-  imports: 'an import is exact, however often importer or service are killed, or with a network that misbehaves',
-  'real-exports':
-    'exports as dirty as real ones are stored, skipped and rejected as an oracle apart from the readers says',
-  'import-kills':
-    'imports, a run that is taken back and one that is replaced are exact through kills of any process in any stage',
-  move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or doubled',
-  package: 'the package installs with npm alone, and serves, imports and tries transformations',
+  imports: 'an import is exact, however often importer or service are killed, and on a faulty network',
+  'real-exports': 'exports as dirty as real ones are stored, skipped and rejected as an independent oracle predicts',
+  'import-kills': 'imports, undone runs and replaced runs are exact through kills of any process in any stage',
+  move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or duplicated',
+  package: 'the package installs with npm alone, and serves, imports and tests transformations',
   'run-tables': 'runs go through their tables to the events exactly, with the engine killed at any moment',
-  'console-scale': 'the console stays quick with a million events, and its memory where it is',
-  fuzz: 'generated requests of every kind get no fault and no silence, and the good events among them are stored once',
+  'console-scale': 'the console stays fast with a million events, and its memory does not grow',
+  fuzz: 'generated requests of every kind cause no fault and no hang, and the valid events among them are stored once',
   'hostile-requests': 'no request without a key costs the main thread more than 50 ms of the processor',
-  schemathesis: 'every answer to requests that Schemathesis makes from the OpenAPI document is as the document has it',
-  'cluster-storm': 'a cluster loses and doubles nothing while processes, Kafka and PostgreSQL are killed and stopped',
-  'cluster-import': 'an import is exact on several processes of which one is killed again and again',
-  scaling: 'what an event costs does not grow with the number of processes that store',
+  schemathesis: 'every response to requests that Schemathesis generates from the OpenAPI document conforms to it',
+  'cluster-storm': 'a cluster loses and duplicates nothing while processes, Kafka and PostgreSQL are killed and paused',
+  'cluster-import': 'an import is exact on several processes of which one is killed repeatedly',
+  scaling: 'the cost of an event does not grow with the number of processes that store',
 };
 
 const [name] = process.argv.splice(2, 1);

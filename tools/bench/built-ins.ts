@@ -72,7 +72,7 @@ function makeStep([slug, settings]: (typeof chain)[number], index: number): Dire
   return { kind: 'direct', configId, label: `${plugin.name} (${configId})`, transform, close: async () => {} };
 }
 
-/** As the pipeline counts: a number per step. */
+/** Counts one number per step, as the pipeline does. */
 function countingTally(): ChainTally {
   const counts = new Map<Step, number>();
   const count = (step: Step): void => void counts.set(step, (counts.get(step) ?? 0) + 1);
@@ -126,7 +126,7 @@ async function checkSame({ ours, base }: Way, source: readonly PageEvent[]): Pro
   deepEqual(await ours(some), base(some));
 }
 
-/** Ours and the loop in turn, in one process; two rounds first to warm up. */
+/** Alternates ours and the loop in one process; the first two rounds warm up. */
 async function compare({ name, ours, base }: Way, source: readonly PageEvent[], rounds: number): Promise<string> {
   const oursRuns: Measured[] = [];
   const baseRuns: Measured[] = [];

@@ -32,7 +32,7 @@ export async function benchCapture(rounds: number): Promise<string> {
 
 const singles = 6000;
 
-/** (j) What one event costs that comes alone, while many senders wait for their answers at the same time. */
+/** (j) The cost of a single event while many senders wait for their responses at the same time. */
 export async function benchSingles(rounds: number): Promise<string> {
   const { ours, base } = await startBoth();
   const sent = bodies('phc_bench', singles, { events: 1, people: 5000, months: 36, historical: false });

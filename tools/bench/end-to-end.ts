@@ -22,10 +22,10 @@ interface Run {
 }
 
 const eventsPerBody = 1000;
-/** Sent before anything is measured: both sides run warm. */
+/** Sent before the measurement, so that both sides are warm. */
 const warmUpBodies = 200;
 
-/** From the first request until every event can be queried; CPU until the merges are over. Fails when a row is missing. */
+/** From the first request until every event can be queried; CPU time until all merges have ended. Fails if a row is missing. */
 async function throughMillrace(sent: readonly Buffer[], shape: BatchShape, requestsPerSecond?: number): Promise<Run> {
   const dataDir = benchDataDir();
   const server = await startMillrace(dataDir.path);

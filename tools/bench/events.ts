@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 
-/** What a batch of generated events looks like. */
+/** Shape of a batch of generated events. */
 export interface BatchShape {
   readonly events: number;
-  /** Distinct people in the whole run. */
+  /** Distinct persons in the whole run. */
   readonly people: number;
-  /** The timestamps spread evenly over so many months back from `endMs`. */
+  /** Timestamps are spread evenly over this many months back from `endMs`. */
   readonly months: number;
   readonly historical: boolean;
-  /** Every event sets properties of its person. Default: none does. */
+  /** Whether every event sets properties of its person. Default: none does. */
   readonly sets?: boolean;
 }
 

@@ -12,11 +12,11 @@ const eventsPerPerson = 10;
 const bodiesAtOnce = 250;
 const rounds = 5;
 
-/** Events come in the order of their time, as live ones do: each million is a month of them, the last one ends now. */
+/** Events are in the order of their time, like live ones: each million is a month, the last one ends now. */
 const eventsPerMonth = 1_000_000;
 const monthMs = 30 * 86_400_000;
 
-/** (i) What an event and a query cost as the store grows: at each million, with 100,000 new people per million. */
+/** (i) The cost of an event and of a query as the store grows: at each million, with 100,000 new persons per million. */
 export async function benchGrowth(events: number): Promise<string> {
   const dataDir = benchDataDir();
   const server = await startMillrace(dataDir.path);
@@ -49,7 +49,7 @@ export async function benchGrowth(events: number): Promise<string> {
   ].join('\n');
 }
 
-/** CPU µs an event, everything included, until the merges are over. */
+/** CPU µs per event, everything included, until all merges have ended. */
 async function ingest(
   server: { pid: number; url: string },
   firstMs: number,
@@ -71,7 +71,7 @@ async function ingest(
   return (cpuSeconds * 1e6) / count;
 }
 
-/** Events `first`, `first + 1`, … of the stream: the same for the same number but for their times and uuids. */
+/** Events `first`, `first + 1`, … of the stream: the same number gives the same event except for time and uuid. */
 function bodyOf(firstMs: number, first: number): Buffer {
   const random = randomFrom(first);
   const batch = Array.from({ length: eventsPerBody }, (_, at) => {
@@ -116,7 +116,7 @@ function queriesOf(project: string) {
   };
 }
 
-/** CPU ms of a request, warm; of several at once where one is too short to be seen. */
+/** CPU ms of a warm request; of several together if one is too short to measure. */
 async function costOf(pid: number, url: string): Promise<string> {
   const costs: number[] = [];
   const times = 10;

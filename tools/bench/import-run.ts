@@ -19,7 +19,7 @@ export interface ImportBenchRun {
   readonly format: string;
   readonly formatOptions: FormatOptions;
   readonly threads: number;
-  /** Code of a plugin: the enabled transformation of the project; undefined: none. */
+  /** Code of a plugin that is the project's enabled transformation, if any. */
   readonly transformation: string | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface ImportFigures {
 export interface StageFigures {
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** What the data directory has gained when the stage is over, without the source. */
+  /** Growth of the data directory at the end of the stage, without the source. */
   readonly diskBytes: number;
 }
 
@@ -140,7 +140,7 @@ function secondsOf(run: ImportRunRecord, stage: Stage): number {
 function diskBytes(dataDir: string): number {
   const said = execFileSync('sh', ['-c', 'du -sk --exclude=import-files "$1" || true', 'sh', dataDir], {
     encoding: 'utf8',
-    // Files that end while it looks.
+    // Files that disappear during the scan.
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   return Number.parseInt(said, 10) * 1024;

@@ -19,7 +19,7 @@ export interface ImportBench {
   readonly formats: readonly string[];
   readonly records: number;
   readonly rounds: number;
-  /** Of the check, one run each. */
+  /** For the check, one run each. */
   readonly threads: readonly number[];
   /** With one enabled transformation in the sandbox, which changes a property of each event. */
   readonly isTransformed: boolean;
@@ -28,9 +28,9 @@ export interface ImportBench {
 }
 
 const seed = 1;
-/** As on a website: people come, do a few things, and perhaps come again another day. */
+/** As on a website: persons come, do a few things, and may return another day. */
 const recordsPerVisit = 5;
-/** The baseline takes no more rows: what a row costs it does not depend on how many there are. */
+/** The baseline needs no more rows: its cost per row does not depend on their number. */
 const rawEventsMax = 1_000_000;
 const transformation = `exports.processEvent = (event) => {
   event.properties.bench = String(event.properties.$current_url || '').length;
@@ -160,7 +160,7 @@ function speedUp(threads: readonly number[], secondsOf: (at: number) => readonly
   });
 }
 
-/** What the package does is what the first two stages do: read, convert and check, send nothing. */
+/** The package does what the first two stages do: reads, converts and checks without sending. */
 function besidePackage(records: number, packaged: readonly (PackageRun & { readonly round: Round })[]): string[] {
   const perCpu = (each: PackageRun): number => records / each.cpuSeconds;
   const last = (round: Round): ImportFigures => {
@@ -213,7 +213,7 @@ function* events(slug: string, plan: Plan, records: number): Generator<RawEvent>
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected a format, got: ${slug}`);
   const read = format.createReader(plan.options, format.names);
-  // Records come in the order of time, so duplicates are near.
+  // Records are in the order of time, so duplicates are close.
   let seen = new Set<string>();
   let before = new Set<string>();
   for (const record of plan.records(seed, records, recordsPerVisit)) {

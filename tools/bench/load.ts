@@ -11,13 +11,13 @@ export interface LoadOptions {
   readonly url: string;
   readonly bodies: readonly Buffer[];
   readonly connections: number;
-  /** Requests per second to hold; absent: as fast as answers come. */
+  /** Requests per second to hold; by default as fast as responses arrive. */
   readonly requestsPerSecond?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
 }
 
-/** Sends every body once; throws on any answer but 200. Latency counts from when a request was due, not from when it could start. */
+/** Sends every body once; throws on any response but 200. Latency counts from when a request was due, not from when it could start. */
 export async function load(options: LoadOptions): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: options.connections });
   const latenciesMs: number[] = [];
@@ -62,7 +62,7 @@ function send(agent: Agent, options: LoadOptions, body: Buffer): Promise<void> {
   });
 }
 
-/** Value below which the share `p` of a sorted list lies. */
+/** Returns the value below which the share `p` of a sorted list is. */
 export function percentile(sorted: readonly number[], p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN;
 }

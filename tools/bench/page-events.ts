@@ -1,7 +1,7 @@
 import type { EventHead } from '../../src/pipeline/transform/chain-event.ts';
 import { randomFrom } from './events.ts';
 
-/** An event as the log has it: properties as JSON text, about 600 bytes with the rest. */
+/** An event as stored in the log: properties as JSON text, about 600 bytes in total. */
 export interface PageEvent extends EventHead {
   readonly text: string;
 }

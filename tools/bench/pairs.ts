@@ -25,7 +25,7 @@ async function measure(
   return { perCpuSecond: units / cpuSeconds, perSecond: units / wallSeconds };
 }
 
-/** Ours and the baseline in turn, so that a machine whose speed drifts does not favour either. Two rounds first to warm up. */
+/** Alternates ours and the baseline, so that a drifting machine favours neither. The first two rounds warm up. */
 export async function comparePair(
   ours: BenchChild,
   base: BenchChild,

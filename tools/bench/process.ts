@@ -14,7 +14,7 @@ export function residentBytesOfTree(pid: number): number {
   return processTree(pid).reduce((sum, member) => sum + residentBytes(member), 0);
 }
 
-/** Of one process, without its children. */
+/** Figures of one process, without its children. */
 export function residentBytes(pid: number): number {
   return Number(readProc(pid, 'statm').split(' ')[1] ?? 0) * 4096;
 }
@@ -22,8 +22,8 @@ export function residentBytes(pid: number): number {
 const ticksPerSecond = 100;
 
 function cpuSeconds(pid: number): number {
-  // Fields after the command name, which may hold spaces: state is number 3, utime 14, stime 15; 16 and 17 are those of children
-  // that have ended.
+  // Fields after the command name, which may contain spaces: state is number 3, utime 14, stime 15; 16 and 17 are those of ended
+  // children.
   const fields = readProc(pid, 'stat')
     .replace(/^.*\) /s, '')
     .split(' ');
@@ -52,7 +52,7 @@ function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
-    // The process ended between listing and reading: it has no figures any more.
+    // The process ended between listing and reading and has no figures.
     return '';
   }
 }

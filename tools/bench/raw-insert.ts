@@ -20,7 +20,7 @@ export interface RawInsert {
   readonly perSecond: number;
 }
 
-/** The rows of a baseline, ready to be inserted, as often as wanted. */
+/** The rows of a baseline, ready to be inserted any number of times. */
 export interface RawRows {
   insert(): Promise<RawInsert>;
   remove(): void;

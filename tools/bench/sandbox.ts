@@ -11,7 +11,7 @@ import { median, percentile } from './load.ts';
 import { thousands } from './pairs.ts';
 import { cpuSecondsOfTree } from './process.ts';
 
-/** What a transformation typically does: takes an address apart, matches, deletes, writes four properties and a $set. */
+/** A typical transformation: parses an address, matches, deletes, writes four properties and a $set. */
 const body = `
   const properties = event.properties;
   const query = String(properties.$current_url).split('?')[1] || '';
@@ -73,7 +73,7 @@ async function compare(instance: SandboxInstance, rounds: number): Promise<strin
   ].join('\n');
 }
 
-/** Text in, text out, as the sandbox has it. */
+/** Text in, text out, as in the sandbox. */
 function callDirectly(event: SandboxEvent): string {
   const given = {
     distinct_id: event.distinctId,
@@ -101,7 +101,7 @@ async function measure(run: () => void | Promise<void>): Promise<{ perCpuSecond:
   return { perCpuSecond: events / (cpuSecondsOfTree(process.pid) - before), perSecond: events / seconds };
 }
 
-/** 200 configs of 50 projects in one process: what they take, and what it costs that there is room for half of them only. */
+/** 200 configs of 50 projects in one process: their memory, and the cost of room for only half of them. */
 async function manyConfigs(): Promise<string> {
   const count = 200;
   const lines = ['| 200 configs, 50 projects | room for all | room for half |', '|---|---|---|'];

@@ -24,7 +24,7 @@ export function benchDataDir(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** `more`: further variables of its environment. */
+/** `more` adds environment variables. */
 export async function startMillrace(
   dataDir: string,
   more: Readonly<Record<string, string>> = {},
@@ -97,7 +97,7 @@ export async function untilDrained(url: string, withinMs = 600_000): Promise<voi
   }
 }
 
-/** Waits until a process and its children have been idle for a second: background merges are over. */
+/** Waits until a process and its children have been idle for a second, so that background merges have ended. */
 export async function untilIdle(pid: number): Promise<void> {
   for (let quiet = 0; quiet < 4;) {
     const before = cpuSecondsOfTree(pid);
@@ -106,7 +106,7 @@ export async function untilIdle(pid: number): Promise<void> {
   }
 }
 
-/** Highest resident memory of the process tree, and of the process alone, until stopped, sampled five times a second. */
+/** Highest resident memory of the process tree, and of the process alone, until stopped; sampled five times a second. */
 export function watchMemory(pid: number): { peakBytes: () => number; ownPeakBytes: () => number; stop: () => void } {
   let peak = 0;
   let own = 0;
