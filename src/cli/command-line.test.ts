@@ -147,7 +147,7 @@ describe('the service that healthcheck and doctor check', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { name: string });
-    const detail = 'nothing answers at http://127.0.0.1:9';
+    const detail = 'no service responds at http://127.0.0.1:9';
     expect(findings).toContainEqual({ name: 'service', state: 'warning', detail });
   });
 });

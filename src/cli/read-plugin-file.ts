@@ -5,7 +5,7 @@ import { PluginPackageError } from '../plugins/plugin-package-error.ts';
 import { readFolder } from '../plugins/packages/read-folder.ts';
 
 /** A plugin that consists of one file, with the files it needs. */
-export interface PluginFile {
+interface PluginFile {
   /** Text by path; its plugin.json names the file as the entry. */
   readonly files: Readonly<Record<string, string>>;
   /** Whether there is a plugin.json next to it, which declares the settings. */

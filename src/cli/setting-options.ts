@@ -1,14 +1,8 @@
 import { Option, type Command } from 'commander';
 import { ConfigError, flagName, loadSettings, type LoadedSettings } from '../server/config/load.ts';
-import {
-  settingDefinitions,
-  type SettingDefinition,
-  type SettingName,
-  type Settings,
-} from '../server/config/settings.ts';
+import { settingDefinitions, type SettingDefinition, type SettingName } from '../server/config/settings.ts';
 import type { CommandProcess } from './terminal.ts';
 import { CommandError } from './exit-codes.ts';
-import { addOutputOptions } from './output.ts';
 
 const allSettings = Object.keys(settingDefinitions) as SettingName[];
 
@@ -49,13 +43,4 @@ export function settingsFrom(options: Readonly<Record<string, unknown>>, { env }
     if (!(cause instanceof ConfigError)) throw cause;
     throw new CommandError('invalidConfig', `invalid configuration\n  ${cause.problems.join('\n  ')}`, { cause });
   }
-}
-
-/** How to print and where the metadata store is, for commands that work on the store itself. */
-export function addStoreOptions(command: Command): Command {
-  return addSettingOptions(addOutputOptions(command), ['dataDir', 'databaseUrl']);
-}
-
-export function storeOf(options: object, process: CommandProcess): Settings {
-  return settingsFrom({ ...options }, process).settings;
 }

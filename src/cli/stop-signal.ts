@@ -6,7 +6,7 @@ import { CommandError } from './exit-codes.ts';
  * several times when npm, npx or the launcher started the program: the terminal sends it to all of them, and each forwards it. Those
  * within a second of the first count as the same one.
  */
-export interface StopSignal {
+interface StopSignal {
   readonly signal: AbortSignal;
   /** Throws the CommandError of the signal if one was received. */
   rethrow(): void;

@@ -18,7 +18,7 @@ export interface ConfigOptions extends ApiOptions {
 }
 
 /** A config with the path of its record. */
-export interface FoundConfig {
+interface FoundConfig {
   readonly record: PluginConfigRecord;
   /** `/api/projects/…/<id>/`, the prefix of paths. */
   readonly path: string;

@@ -19,7 +19,7 @@ export interface Step {
   run(): Promise<void>;
 }
 
-export interface ApplyInput {
+interface ApplyInput {
   readonly api: ProjectApi;
   readonly references: References;
   readonly folder: string;
@@ -155,7 +155,7 @@ function known(id: number | undefined, what: string): number {
 }
 
 /** What the steps of a family need. */
-export interface ConfigWork {
+interface ConfigWork {
   readonly api: ProjectApi;
   readonly family: Family;
   /** Returns the path of the project once it exists. */
@@ -178,7 +178,7 @@ type Create = Extract<ConfigPlan, { readonly action: 'create' }>;
 type Keep = Extract<ConfigPlan, { readonly action: 'keep' }>;
 
 /** Returns the steps that create a config, which is enabled only once it has its settings and its position. */
-export function createSteps(work: ConfigWork, plan: Create): Steps {
+function createSteps(work: ConfigWork, plan: Create): Steps {
   const { api, family, ids, plugins } = work;
   const { entry, name } = plan;
   const title = `"${name}" (${entry.plugin})`;
@@ -208,7 +208,7 @@ export function createSteps(work: ConfigWork, plan: Create): Steps {
 }
 
 /** Returns the steps that change a config. The first call names the version the plan has seen, and is refused if it has changed since. */
-export function changeSteps(work: ConfigWork, plan: Keep): Steps {
+function changeSteps(work: ConfigWork, plan: Keep): Steps {
   const { changes, entry, name, present } = plan;
   const title = `"${name}" (${entry.plugin})`;
   const enables = changes.some(({ field, after }) => field === 'enabled' && after === true);

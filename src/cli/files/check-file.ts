@@ -133,7 +133,7 @@ export function settingProblems(fields: readonly PluginField[], entry: ConfigEnt
 }
 
 /** Returns what the service would refuse in a schedule. */
-export function scheduleProblems(plugin: Plugin, { schedule }: ConfigEntry, path: Path): Problem[] {
+function scheduleProblems(plugin: Plugin, { schedule }: ConfigEntry, path: Path): Problem[] {
   if (schedule === undefined || schedule === null) return [];
   const at = [...path, 'schedule'];
   if (!isImportSource(plugin) || plugin.range === undefined) {

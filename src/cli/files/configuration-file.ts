@@ -83,7 +83,6 @@ const pluginSchema = Type.Object(
   },
   { ...closed, description: 'An installed plugin.' },
 );
-export type PluginEntry = Static<typeof pluginSchema>;
 
 /** Schema of a configuration file, from which types, editor schema and checks are derived. */
 export const configurationFileSchema = Type.Object(

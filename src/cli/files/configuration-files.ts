@@ -34,7 +34,7 @@ export { planRecord, planSentence, showPlan } from './show-plan.ts';
 
 /** Operations of the commands on configuration files, loaded together or not at all. */
 
-export interface PlanFileOptions extends Omit<ServiceOptions, 'project'> {
+interface PlanFileOptions extends Omit<ServiceOptions, 'project'> {
   readonly file: string;
   readonly project?: string;
   readonly prune?: boolean;
@@ -63,7 +63,7 @@ export async function planFile(
   return { ...(await makePlan(input)), input };
 }
 
-export interface ValidFile {
+interface ValidFile {
   readonly notes: readonly string[];
   readonly projects: number;
   readonly configs: number;
@@ -120,9 +120,9 @@ export async function exportConfiguration(
 }
 
 /** Name of the editor schema next to an exported file. */
-export const schemaFileName = 'millrace.schema.json';
+const schemaFileName = 'millrace.schema.json';
 
-export interface ExportedFile {
+interface ExportedFile {
   /** YAML. */
   readonly text: string;
   /** Proposed variables for the secrets. */
@@ -156,7 +156,7 @@ export function exportFile(
 }
 
 /** Returns the installed plugins that configs use. */
-export function usedPlugins(projects: readonly PresentProject[], plugins: readonly PluginRecord[]): PluginRecord[] {
+function usedPlugins(projects: readonly PresentProject[], plugins: readonly PluginRecord[]): PluginRecord[] {
   const used = new Set(
     projects.flatMap(({ configs }) => families.flatMap((family) => configs[family]).map(({ plugin }) => plugin)),
   );

@@ -95,7 +95,7 @@ export function planFamily(
 }
 
 /** Numbers of changes. */
-export interface PlanCounts {
+interface PlanCounts {
   readonly create: number;
   readonly change: number;
   readonly bin: number;

@@ -80,7 +80,7 @@ function isConfigurationFile(value: unknown): value is ConfigurationFile {
 }
 
 /** Returns every violation of the schema. */
-export function formProblems(value: unknown): Problem[] {
+function formProblems(value: unknown): Problem[] {
   return Value.Errors(configurationFileSchema, value).flatMap((error): Problem[] => {
     const path = pathOf(error.instancePath);
     switch (error.keyword) {

@@ -151,7 +151,7 @@ const attemptsMax = 20;
 const waitSecondsMax = 60;
 
 /** The part of a schedule that a file declares, without its progress. */
-export interface ScheduleOfFile {
+interface ScheduleOfFile {
   readonly [field: string]: string | number | boolean;
   readonly overlap_minutes: number;
   readonly paused: boolean;
@@ -168,7 +168,7 @@ export function wantedSchedule(schedule: NonNullable<ConfigEntry['schedule']>): 
   return scheduleOf(every, at, overlap, paused);
 }
 
-export function presentSchedule(record: ImportScheduleRecord): ScheduleOfFile {
+function presentSchedule(record: ImportScheduleRecord): ScheduleOfFile {
   const { every_minutes: every, daily_at: at, overlap_minutes: overlap, paused } = record;
   return scheduleOf(every ?? undefined, at ?? undefined, overlap, paused);
 }

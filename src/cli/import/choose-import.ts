@@ -131,7 +131,7 @@ export function identityOf({ source, paths, settings, options, projectKey: apiKe
 }
 
 /** Returns the identity of a check, which an import of the same records continues, whatever its target. */
-export function identityOfCheck(request: ImportRequest): string {
+function identityOfCheck(request: ImportRequest): string {
   return identityOf({
     ...request,
     projectKey: undefined,

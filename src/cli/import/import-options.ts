@@ -45,7 +45,7 @@ export interface ImportOptions extends RunScopeOptions {
 }
 
 /** State of local runs, below the working directory. */
-export const defaultStateDir = '.millrace/imports';
+const defaultStateDir = '.millrace/imports';
 
 /** Default number of records of a trial. */
 export const trialRecords = 1000;

@@ -41,7 +41,7 @@ import type { ImportRequest } from './request.ts';
 import type { Command } from 'commander';
 import { givenWords, placeholder, type ShownValue } from '../given-words.ts';
 
-export type HereOptions = Pick<
+type HereOptions = Pick<
   ImportOptions,
   'stateDir' | 'again' | 'preflight' | 'preflightMs' | 'json' | 'progress' | 'report' | 'rejected'
 >;

@@ -24,7 +24,7 @@ export interface Input {
   close(): void;
 }
 
-export interface InputDeps extends Pick<CommandProcess, 'stdin'> {
+interface InputDeps extends Pick<CommandProcess, 'stdin'> {
   readonly signal: AbortSignal;
   /** Called for a batch object with `historical_migration`, before its first record. */
   onHistory(): void;
