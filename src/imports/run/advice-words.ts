@@ -1,8 +1,8 @@
 import type { UnusualValue } from '../../wire/contract/unusual-values.ts';
 
 /**
- * How messages name what a person can change: flags on the command line, fields in the API. They are read in the console and in
- * notices too, so a field stands there by its name, not as JSON.
+ * How messages name what a user can change: flags on the command line, fields in the API. They also appear in the console and in
+ * notifications, so fields are given by name, not as JSON.
  */
 export interface AdviceWords {
   /** `--to`. */
@@ -16,33 +16,33 @@ export interface AdviceWords {
   readonly range: string;
   readonly limit: string;
   readonly rejectedMax: string;
-  /** Where the project key can be looked up. */
+  /** Where to find the project key. */
   readonly projectKeyPlace: string;
-  /** How a personal key with these scopes is made. */
+  /** How to create a personal key with these scopes. */
   readonly newPersonalKey: (scopes: readonly string[]) => string;
-  /** How a share is given: `--rejected-max 0.01`. */
+  /** How to specify a share: `--rejected-max 0.01`. */
   readonly allowRejected: (share: number) => string;
-  /** How the run goes on where it was, with what was changed. */
+  /** How to resume the run with corrected settings. */
   readonly resume: string;
-  /** How it begins from nothing. */
+  /** How to start from scratch. */
   readonly startAgain: string;
-  /** How a run is loaded beside an earlier one of the same records. */
+  /** How to load in addition to an earlier run of the same records. */
   readonly again: string;
-  /** How an earlier run is taken back by the run that takes its place; undefined: it is taken back first, by itself. */
+  /** How to replace an earlier run by this one; `undefined` if it must be undone first, separately. */
   readonly replace: ((runs: readonly string[]) => string) | undefined;
-  /** How a run is taken back by itself. */
+  /** How to undo a run separately. */
   readonly undo: (run: string) => string;
-  /** How what is stored is compared once more with what was sent. */
+  /** How to compare stored with sent events again. */
   readonly compareAgain: string;
-  /** How it begins with what was corrected. */
+  /** How to start with the corrections. */
   readonly startCorrected: string;
-  /** How the run goes on although so many are rejected. */
+  /** How to continue despite this share of rejected records. */
   readonly skipRejected: (share: number) => string;
-  /** How the place of staged files is changed. */
+  /** How to change the location of staged files. */
   readonly staging: string;
-  /** Chooses a rule for odd values. */
+  /** How to choose a rule for unusual values. */
   readonly rule: (of: UnusualValue, rule: string) => string;
-  /** Does without the preflight. */
+  /** How to skip the preflight. */
   readonly noPreflight: string;
 }
 

@@ -168,7 +168,7 @@ export function enterStage(db: Queries, claim: Claim, stage: Stage): Promise<boo
 /** The last stage that was asked for is done, or all that the run did is taken back. */
 export function completeRun(db: Queries, claim: Claim, now: number): Promise<boolean> {
   const isUndo = claim.run.stage === 'undo';
-  return endRun(db, claim, { state: stateAfter(isUndo ? 'takeBack' : 'complete', 'running'), reason: '' }, now);
+  return endRun(db, claim, { state: stateAfter(isUndo ? 'completeUndo' : 'complete', 'running'), reason: '' }, now);
 }
 
 /** `reason`: what was expected, what came, what to do; no secret. */

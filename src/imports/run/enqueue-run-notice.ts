@@ -3,7 +3,7 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import { enqueueNotice } from '../../queue/notices/outbox.ts';
 import type { Run } from './run.ts';
 
-/** Tells that a run has ended, in the transaction in which it does. Runs of the command line are nobody's news. */
+/** Enqueues a notification in the transaction that ends a run, except for runs of the command line. */
 export async function enqueueRunNotice(tx: Queries, run: Run): Promise<void> {
   if (run.projectId === 0) return;
   const now = await readDatabaseTime(tx);
@@ -15,7 +15,7 @@ export async function enqueueRunNotice(tx: Queries, run: Run): Promise<void> {
   const details = { run: run.id, config: run.configId };
   if (run.state === 'failed') {
     const summary = `Import from ${run.source} has failed: ${run.reason}`;
-    const action = 'Correct what it names and resume it: it goes on where it was.';
+    const action = 'Fix the reported cause and resume the run: it continues where it stopped.';
     await enqueueNotice(tx, { ...common, event: 'run_failed', summary, action, details }, now);
     return;
   }

@@ -8,13 +8,13 @@ const eventsPerSecondMax = 1_000_000;
 const known = ['rejected_max', 'events_per_second', 'last', 'again', 'replace'];
 
 /**
- * What a payload changes when a run goes on.
+ * Reads what a payload changes when a run is resumed.
  * @throws ApiError invalid_input
  */
 export function resumeChangesOf(payload: JsonObject): ResumeChanges {
   const unknown = Object.keys(payload).find((key) => !known.includes(key));
   if (unknown !== undefined) {
-    refuse(unknown, `Only ${known.join(', ')} can be changed when a run goes on; start another run for the rest.`);
+    refuse(unknown, `Only ${known.join(', ')} can be changed when a run is resumed; start another run for the rest.`);
   }
   const { rejected_max: rejectedMax, events_per_second: eventsPerSecond, last, again } = payload;
   if (isGiven(rejectedMax) && !isNumber(rejectedMax, 1)) refuse('rejected_max', 'Expected a share from 0 to 1.');

@@ -31,7 +31,7 @@ import { FormatOptionsError } from '../formats/format.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { TargetError, TargetWaitError } from '../target.ts';
 
-/** Stages of one run; what they hold open is closed when the worker lets go of the run. */
+/** Stages of one run; their resources are closed when the worker releases the run. */
 export type OpenStages = RunStages & Partial<AsyncDisposable>;
 
 export interface RunWorkerDeps {
@@ -54,7 +54,7 @@ export interface RunWorkerDeps {
   readonly kind?: RunKind;
   /** How often to look for a run, default 1,000. */
   readonly pollMs?: number;
-  /** How often to look whether the run was paused, default 300. */
+  /** Interval of checking whether the run was paused, default 300. */
   readonly checkMs?: number;
   /** How long a run is leased without a sign of life, default 30,000. */
   readonly leaseMs?: number;
@@ -196,7 +196,7 @@ function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposab
   return { of, [Symbol.asyncDispose]: async () => of[Symbol.asyncDispose]?.() };
 }
 
-/** Does it again where waiting may help; what it waits for is shown. Throws what ends the run. */
+/** Retries where waiting may help and shows the reason. Throws what ends the run. */
 function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T>, stage?: Stage): Promise<T> {
   const { clock, random, sleep, log } = deps;
   let last: unknown;
@@ -212,8 +212,7 @@ function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T
       const verdict = judgeFailure(error, failures, last);
       last = error;
       if (verdict.kind === 'end') return undefined;
-      if (verdict.unexpected)
-        log.error({ err: error, run: leased.run.id, stage }, 'import: a stage failed; trying again');
+      if (verdict.unexpected) log.error({ err: error, run: leased.run.id, stage }, 'import: stage failed, retrying');
       return { reason: verdict.reason, waitMs: Math.max(verdict.waitMsMin, backoffMs) };
     },
   })(work);
@@ -234,7 +233,7 @@ async function settleFailure(
   const run = claim.run.id;
   try {
     if (lost || error instanceof RunLostError) {
-      log.info({ run }, 'import: let go of the run');
+      log.info({ run }, 'import: lease released');
       watcher?.ended(leased.current(), 'let_go', '');
       return;
     }
@@ -249,7 +248,7 @@ async function settleFailure(
     if (await failRun(db, claim, reason, clock.now())) watcher?.ended(leased.current(), 'failed', reason);
   } catch (trouble) {
     if (trouble instanceof RunLostError) return;
-    log.error({ err: trouble, run }, 'import: the end of a run could not be written; it is taken up again');
+    log.error({ err: trouble, run }, 'import: failed to record the outcome of a run; it will be claimed again');
   }
 }
 
@@ -259,14 +258,14 @@ function keepClaim({ db, databaseClock, log, checkMs, leaseMs }: WorkerDeps, cla
     leaseMs,
     renew: async () => renew(db, claim, await databaseClock.now(), leaseMs),
     check: { checkMs, isHeld: () => isClaimed(db, claim) },
-    // Somebody else may take it from then on.
+    // From then on another process may claim it.
     lostAfterMs: leaseMs,
     onLost,
-    onTrouble: (err) => log.warn({ err, run: claim.run.id }, 'the lease of an import could not be renewed'),
+    onTrouble: (err) => log.warn({ err, run: claim.run.id }, 'import: failed to renew the lease'),
   });
 }
 
-/** Why a run has failed, and what to do about it where the error says so, for whoever reads these words. */
+/** Returns why a run has failed and, where the error gives advice, the next step in these words. */
 export function failureReason(error: unknown, words: Pick<AdviceWords, 'resume' | 'startAgain'>): string {
   const message = error instanceof Error ? error.message : String(error);
   const advice = error instanceof RunFailedError || error instanceof SourceError ? error.advice : undefined;
@@ -282,7 +281,7 @@ export function failureReason(error: unknown, words: Pick<AdviceWords, 'resume' 
   }
 }
 
-/** Trying again has not helped, and no setting will. */
+/** Retries have not helped, and no setting will. */
 function unexpectedReason(message: string, { resume, startAgain }: Pick<AdviceWords, 'resume' | 'startAgain'>): string {
   return (
     `an unexpected error: ${message}. This is a defect of this program: please report it with this message. If it names a record, ` +
@@ -297,7 +296,7 @@ type FailureVerdict =
   | { readonly kind: 'again'; readonly reason: string; readonly waitMsMin: number; readonly unexpected: boolean };
 
 const ends = [RunLostError, RunFailedError, SourceError, TargetError, FormatOptionsError, SettingsError];
-/** An answer that is broken in itself, and what nobody has foreseen: tried so often. */
+/** Maximum attempts after a malformed answer or an unexpected error. */
 const triesMax = 5;
 const fullDiskCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 const fullDiskWaitMs = 10_000;

@@ -75,7 +75,9 @@ export function createRunWriter({ db, clock, signal, onLost, onTrouble }: RunWri
 
 function lost(run: Run, onLost: (() => void) | undefined): RunLostError {
   onLost?.();
-  return new RunLostError(`import run ${run.id} was paused, cancelled or taken over; this worker lets go of it`);
+  return new RunLostError(
+    `import run ${run.id} was paused, cancelled or claimed by another worker; this worker releases it`,
+  );
 }
 
 async function insertParts(tx: Queries, run: Run, parts: readonly SourcePart[]): Promise<void> {

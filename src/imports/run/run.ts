@@ -9,32 +9,32 @@ import type { TimeRange } from '../source.ts';
  *
  * | from                     | by       | to        | when                                                                  |
  * | ------------------------ | -------- | --------- | --------------------------------------------------------------------- |
- * | –                        | create   | queued    | somebody asked for it                                                 |
+ * | –                        | create   | queued    | on request                                                            |
  * | queued                   | claim    | running   | a worker takes it, under a lease                                      |
  * | running                  | claim    | running   | the lease ran out: the worker that held it died                         |
- * | running                  | release  | queued    | the worker stops; another takes it up where it was                    |
- * | running                  | complete | completed | the last stage that was asked for is done                             |
- * | running                  | fail     | failed    | nothing that waiting would cure: `reason` says what to do             |
- * | queued, running          | pause    | paused    | somebody asked for it; a worker finds out at its next step, in < 1 s  |
- * | paused, failed           | resume   | queued    | somebody asked for it; goes on in the stage where it was              |
- * | completed (last = check) | resume   | queued    | somebody wants the stages that follow too                             |
+ * | running                  | release  | queued    | the worker stops; another continues where it was                      |
+ * | running                  | complete | completed | the last requested stage is done                                      |
+ * | running                  | fail     | failed    | waiting would not help: `reason` has the next step                    |
+ * | queued, running          | pause    | paused    | on request; the worker notices at its next step, in < 1 s             |
+ * | paused, failed           | resume   | queued    | on request; continues in the stage where it was                       |
+ * | completed (last = check) | resume   | queued    | on request for the following stages                                   |
  * | completed                | retry    | queued    | rejected records are tried again, from the stage `check`              |
  * | completed                | verify   | queued    | stored and staged are compared once more, from the stage `verify`     |
- * | all but completed        | cancel   | cancelled | somebody asked for it; what was loaded stays                          |
- * | completed, failed, cancelled | undo | queued    | what it loaded is to be taken back, in the stage `undo`               |
- * | running (stage `undo`)   | takeBack | undone    | nothing of it is stored any more                                      |
+ * | all but completed        | cancel   | cancelled | on request; what was loaded stays                                     |
+ * | completed, failed, cancelled | undo | queued    | on request; what it loaded is deleted in the stage `undo`             |
+ * | running (stage `undo`)   | completeUndo | undone | nothing of it is stored any more                                      |
  *
  * In the stage `undo` a run can be paused and resumed, but not cancelled: half of it would stay.
  *
- * A rate limit, a server that is away, a full disk budget leave the run `running` with `waiting` set: nobody has to resume it.
- * Whoever works on a run writes only under its lease and while it is `running`: a write after a pause changes nothing.
+ * A rate limit, a server that is away, a full disk budget leave the run `running` with `waiting` set: it continues without a resume.
+ * A worker writes only under its lease and while the run is `running`: a write after a pause changes nothing.
  */
 export type RunState = ImportRunState;
 
-/** What people may ask of a run. */
+/** Actions that users may request. */
 export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify' | 'undo';
 /** What a worker does with a run that it holds. */
-export type WorkerAction = 'release' | 'complete' | 'fail' | 'takeBack';
+export type WorkerAction = 'release' | 'complete' | 'fail' | 'completeUndo';
 
 /** The table, of runs that exist; what is not in it does not happen. */
 const transitions: Readonly<Record<RunState, Partial<Record<RunAction | WorkerAction, RunState>>>> = {
@@ -45,7 +45,7 @@ const transitions: Readonly<Record<RunState, Partial<Record<RunAction | WorkerAc
     release: 'queued',
     complete: 'completed',
     fail: 'failed',
-    takeBack: 'undone',
+    completeUndo: 'undone',
   },
   paused: { resume: 'queued', cancel: 'cancelled' },
   failed: { resume: 'queued', cancel: 'cancelled', undo: 'queued' },
@@ -54,7 +54,7 @@ const transitions: Readonly<Record<RunState, Partial<Record<RunAction | WorkerAc
   undone: {},
 };
 
-/** Where an action leads. Throws for one that the table does not have: a mistake of ours, whoever asks was refused before. */
+/** Returns the next state. Throws for an action that the table does not have: such requests are refused earlier. */
 export function stateAfter(action: RunAction | WorkerAction, state: RunState): RunState {
   const next = transitions[state][action];
   if (next === undefined) throw new Error(`expected an action that a run takes while it is ${state}, got: ${action}`);

@@ -86,7 +86,7 @@ async function steerRun(source: ImportSourcePlugin, job: SteeredJob): Promise<Ru
   }
 }
 
-/** Whoever may start jobs may not yet take back what is stored. */
+/** The scope for jobs does not include undoing stored events. */
 const replaceElsewhere =
   'A job takes no "replace": it goes into the body of POST …/runs/ or …/resume/, with a key of the scope import_undo:write.';
 
@@ -101,8 +101,8 @@ function lastOf(type: 'run' | 'check', payload: JsonObject): JsonObject {
 }
 
 /**
- * The run that is there, if the job means it: one that goes on already, or that was paused or failed. Asked for with a range or
- * a limit of its own, it is another run, which has to wait until nobody works on this one.
+ * Returns the latest open run if the job refers to it: one that is queued or running, or that was paused or failed. A job with its own
+ * range or limit needs another run, which must wait while this one is at work.
  */
 async function resumeEarlier(
   tx: Queries,
@@ -125,14 +125,14 @@ async function resumeEarlier(
 
 const resumable: ReadonlySet<string> = new Set(['rejected_max', 'events_per_second', 'last', 'again']);
 
-/** After a check of everything `run` goes on with its load; after a trial it does not: that is to be promoted. */
+/** After a full check `run` continues with its load. A trial must be promoted instead. */
 async function loadChecked(tx: Queries, run: Run | undefined, payload: JsonObject): Promise<Run | undefined> {
   if (run === undefined || run.state !== 'completed' || !allowedActions(run).includes('resume')) return undefined;
   if (run.options.limit !== undefined || Object.keys(payload).some((key) => !resumable.has(key))) return undefined;
   return guarded(() => resumeRun(tx, run.id, resumeChangesOf(payload)));
 }
 
-/** An undo is asked for by the id of a run. */
+/** An undo is requested with the id of a run. */
 type Steered = Exclude<RunAction, 'undo'>;
 
 async function requireRunFor(tx: Queries, of: RunsOf, action: Steered): Promise<Run> {

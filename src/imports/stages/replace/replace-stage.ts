@@ -22,10 +22,10 @@ export interface ReplaceStageDeps {
   readonly failpoint: Failpoint;
   readonly words: AdviceWords;
   readonly earlier: EarlierRuns;
-  /** Whether so many events may be loaded now. Throws what keeps them from it. */
+  /** Throws the reason if this number of events must not be loaded now. */
   readonly ready: (events: number) => Promise<void>;
   readonly check: RunStage;
-  /** How often to look whether a run is taken back, ms. Default 250. */
+  /** Interval of checking whether a run is undone, ms. Default 250. */
   readonly pollMs?: number;
 }
 
@@ -37,17 +37,16 @@ interface Replacing extends ReplaceStageDeps {
 const pollMsDefault = 250;
 
 /**
- * Takes back the runs that this one takes the place of, between its check and its load. Which they are is decided once, when
- * nothing stands in the way of the load, and kept in the run's row (`totals.replaced`); from then on a worker that takes over
- * goes on with them. Each is taken back by its own stage `undo`.
+ * Undoes the runs that this one replaces, between its check and its load. They are decided once, as soon as nothing prevents the load,
+ * and kept in the run's row (`totals.replaced`), so that any worker can continue with them. Each is undone by its own stage `undo`.
  *
  * | an earlier run is                  | what is done                                             |
  * | ---------------------------------- | -------------------------------------------------------- |
- * | completed, failed, cancelled       | it is told to undo, which goes into the activity log     |
- * | queued, running                    | waited for, whatever it does                             |
- * | paused in `undo`                   | waited for: whoever paused it lets it go on              |
- * | failed in `undo`                   | made to go on, once; fails it again, this run fails      |
- * | paused in another stage            | this run fails: somebody has to end that one             |
+ * | completed, failed, cancelled       | its undo is requested and recorded in the activity log   |
+ * | queued, running                    | waited for                                               |
+ * | paused in `undo`                   | waited for until a user resumes it                       |
+ * | failed in `undo`                   | resumed once; if it fails again, this run fails          |
+ * | paused in another stage            | this run fails: a user must cancel that one first        |
  * | undone, gone                       | done                                                     |
  */
 export function createReplaceStage(deps: ReplaceStageDeps): RunStage {
@@ -55,7 +54,7 @@ export function createReplaceStage(deps: ReplaceStageDeps): RunStage {
     const replacing = { ...deps, leased, pollMs: deps.pollMs ?? pollMsDefault };
     const replaced = new Map(Object.entries(await decided(replacing)));
     for (const id of replaced.keys()) {
-      await takeBack(replacing, id);
+      await undoEarlier(replacing, id);
       replaced.set(id, (await readUndo(deps.staging, id))?.plan.events ?? 0);
       await show(replacing, replaced);
       deps.failpoint('import_replaced_one');
@@ -114,7 +113,7 @@ async function show({ leased }: Replacing, replaced: ReadonlyMap<string, number>
   await leased.flush();
 }
 
-async function takeBack(replacing: Replacing, id: string): Promise<void> {
+async function undoEarlier(replacing: Replacing, id: string): Promise<void> {
   const { db, leased, pollMs, words } = replacing;
   let tries = 0;
   for (;;) {
@@ -124,44 +123,44 @@ async function takeBack(replacing: Replacing, id: string): Promise<void> {
     if (run === undefined) return assertGone(replacing, id);
     if (run.stage === 'undo' && run.state === 'failed') {
       tries += 1;
-      if (tries > 1) throw new RunFailedError(`run ${id} could not be taken back: ${run.reason}; then ${words.resume}`);
+      if (tries > 1) throw new RunFailedError(`run ${id} could not be undone: ${run.reason}; then ${words.resume}`);
       await steered(() => resumeRun(db, id));
     } else if (run.stage !== 'undo' && run.state === 'paused') {
       throw new RunFailedError(
-        `expected run ${id}, which this one replaces, to have ended, got one that is paused; cancel it, then ${words.resume}`,
+        `expected run ${id}, which this one replaces, to have ended, got: paused; cancel it, then ${words.resume}`,
       );
     } else if (run.stage !== 'undo' && run.state !== 'queued' && run.state !== 'running') {
-      await steered(() => tell(replacing, run));
+      await steered(() => requestUndo(replacing, run));
       replacing.failpoint('import_replace_told');
     } else leased.waiting({ reason: waitingFor(run) });
     await delay(pollMs, undefined, { signal: leased.signal });
   }
 }
 
-/** What a removed run stored is there for good; another one is gone with its project. */
+/** Events of a removed run stay permanently; a run that is missing otherwise is gone with its project. */
 async function assertGone({ db, leased, words }: Replacing, id: string): Promise<void> {
   if ((await findRemovedRun(db, id, leased.run)) === undefined) return;
   throw new RunFailedError(
-    `expected run ${id}, which this one replaces, to be there, got one that is removed, as old runs of schedules are: what it ` +
-      `loaded cannot be taken back; to load beside it, ${words.again}`,
+    `expected run ${id}, which this one replaces, to exist, but old scheduled runs are removed: the events it loaded cannot be ` +
+      `undone; to load these in addition, ${words.again}`,
   );
 }
 
 function waitingFor({ id, state, stage }: Run): string {
-  if (stage !== 'undo') return `run ${id}, which this one replaces, is ${state}; it is taken back when it has ended`;
+  if (stage !== 'undo') return `run ${id}, which this one replaces, is ${state}; it is undone when it has ended`;
   return state === 'paused'
-    ? `taking back run ${id}, which this one replaces, is paused; resume that run`
-    : `run ${id}, which this one replaces, is taken back`;
+    ? `the undo of run ${id}, which this one replaces, is paused; resume that run`
+    : `run ${id}, which this one replaces, is being undone`;
 }
 
-async function tell({ db, leased, clock }: Replacing, { id }: Run): Promise<void> {
+async function requestUndo({ db, leased, clock }: Replacing, { id }: Run): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const undone = await undoRun(tx, id);
     await recordReplacement(tx, undone, leased.run.id, clock.now());
   });
 }
 
-/** Somebody else may have steered the run at the same moment; then it is looked at again. */
+/** The state of the run may have changed at the same moment; then it is read again. */
 async function steered(act: () => Promise<unknown>): Promise<void> {
   try {
     await act();

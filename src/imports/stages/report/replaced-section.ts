@@ -6,7 +6,7 @@ import type { ReplacedRun, ReportResult } from './report.ts';
 const runsShownMax = 50;
 const sentenceCharsMax = 600;
 
-/** Whose place the run has taken, and what taking them back came to. */
+/** Renders the runs that this one replaced, with the results of their undo. */
 export function replacedSection({ replaced = [] }: ReportResult): Html {
   if (replaced.length === 0) return nothing;
   const rows = replaced.slice(0, runsShownMax).map(replacedRow);
@@ -15,9 +15,9 @@ export function replacedSection({ replaced = [] }: ReportResult): Html {
     .slice(0, runsShownMax)
     .map((text) => markup`<li>${cut(text, sentenceCharsMax)}</li>`);
   const list =
-    exceptions.length === 0 ? nothing : markup`<p>What is not as if they had never been:</p><ul>${exceptions}</ul>`;
-  return markup`<section><h2>Replaced</h2><div class="scroll"><table><caption>Taken back before this run loaded.</caption>
-<thead><tr><th scope="col">Run</th><th scope="col">Begun</th><th scope="col">Taken back</th><th class="n" scope="col">Events</th>
+    exceptions.length === 0 ? nothing : markup`<p>Effects of these runs that remain:</p><ul>${exceptions}</ul>`;
+  return markup`<section><h2>Replaced</h2><div class="scroll"><table><caption>Undone before this run loaded.</caption>
+<thead><tr><th scope="col">Run</th><th scope="col">Begun</th><th scope="col">Undone</th><th class="n" scope="col">Events</th>
 <th class="n" scope="col">Left</th><th class="n" scope="col">Persons</th><th class="n" scope="col">Groups</th></tr></thead>
 <tbody>${rows}</tbody></table></div>${list}</section>`;
 }

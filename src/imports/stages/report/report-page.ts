@@ -143,7 +143,7 @@ function findings({ errors, problems, warnings, totals }: ReportResult): Html {
   const { left_out_by_reason: leftOut } = totals.events;
   const lists: (readonly [string, readonly string[]])[] = [
     ['Problems that the check found', problems],
-    ['Worth a look', warnings],
+    ['Warnings', warnings],
     ['Skipped on purpose', skippedReasons(skipped, leftOut).map(([why, n]) => `${why}: ${integer(n)}`)],
     ['Events left out by choice', Object.entries(leftOut).map(([why, n]) => `${why}: ${integer(n)}`)],
   ];

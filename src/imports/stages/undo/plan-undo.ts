@@ -20,7 +20,7 @@ export interface PlanDeps {
   readonly store: StoreReader;
 }
 
-/** Whom the run's rows concern, in pieces. */
+/** Receives the ids of the run's rows, in batches. */
 export interface ConcernedSink {
   distinctIds(ids: readonly string[]): Promise<void>;
   groups(groups: readonly RunGroup[], types: readonly string[]): Promise<void>;
@@ -112,23 +112,23 @@ function exceptionsOf({ runs, moreNotStaged }: OtherRuns): string[] {
   const more = gone.length + moreNotStaged - namedMax;
   return [
     ...gone.slice(0, namedMax).map(notStagedException),
-    ...(more > 0 ? [`The same holds for what ${more} other runs, older ones, staged.`] : []),
+    ...(more > 0 ? [`The same applies to ${more} older runs.`] : []),
     ...of('not_complete').map(incompleteException),
   ];
 }
 
 function notStagedException({ id }: OtherRun): string {
   return (
-    `What run ${id} staged is not here (it is removed, or on the machine of its command): events that it and this run both had, and of which the store kept this run's, are missing ` +
-    'afterwards.'
+    `The staged records of run ${id} are not available here (removed, or on the machine of its command): events of both runs that ` +
+    "the store kept as this run's will be missing afterwards."
   );
 }
 
-/** Of a run that has not loaded again what it had in common with the undone one. */
+/** Describes a run that has not yet loaded again the events it shares with the undone one. */
 export function incompleteException({ id, state }: Pick<OtherRun, 'id' | 'state'>): string {
   return (
-    `Run ${id} is ${state}: events that it had loaded before and that the store kept as this run's are missing until its ` +
-    'records are tried again (resume it, then retry its rejected records).'
+    `Run ${id} is ${state}: events of it that the store kept as this run's are missing until it loads its records again ` +
+    '(resume it, then retry its rejected records).'
   );
 }
 

@@ -36,9 +36,9 @@ export interface UndoStageDeps {
   readonly failpoint: Failpoint;
   /** Resolves when everything that was delivered can be read back. */
   readonly settled: Target['settled'];
-  /** How often to look whether others are done, ms. Default 250. */
+  /** Interval of checking whether other runs are done, ms. Default 250. */
   readonly pollMs?: number;
-  /** How often to count what is left while rows are deleted, ms. Default 5000. */
+  /** Interval of counting the remaining rows during deletes, ms. Default 5000. */
   readonly countMs?: number;
 }
 
@@ -48,11 +48,11 @@ interface Undo extends UndoStageDeps {
   readonly countMs: number;
 }
 
-/** What has to be known after a crash, kept with the rebuild. */
+/** State that must survive a crash, kept with the rebuild. */
 interface UndoDetail {
   readonly plan: UndoPlan;
   readonly cells: readonly RunCell[];
-  /** Runs that were told to load again; undefined: not yet. */
+  /** Runs requested to load again; `undefined` if that has not happened yet. */
   readonly loadedAgain?: readonly string[];
 }
 
@@ -62,19 +62,19 @@ const deletesMax = 3;
 const cellsShownMax = 10_000;
 
 /**
- * Takes back what a run stored, a step at a time; every step may be done again.
- * 1. Nothing of it is on its way any more, and no other run loads.
- * 2. Whom it concerns goes on record, before anything is deleted.
- * 3. Its rows are deleted. What somebody else stored of the same events is seen from then on.
- * 4. Runs that had events in common with it load them again, and are waited for.
- * 5. The pipeline makes persons and groups anew from what is stored of them (src/pipeline/rebuild).
- * 6. The store is counted once more, and the report says what came of it.
+ * Undoes what a run stored, step by step; every step can be repeated.
+ * 1. Wait until none of its events is in flight and no other run loads.
+ * 2. Record the affected ids before anything is deleted.
+ * 3. Delete its rows. Rows of others with the same events become visible.
+ * 4. Let runs that share events with it load them again, and wait for them.
+ * 5. The pipeline rebuilds persons and groups from the remaining events (src/pipeline/rebuild).
+ * 6. Count the store once more and write the result into the report.
  */
 export function createUndoStage(deps: UndoStageDeps): RunStage {
   return async (leased) => {
     try {
       const { pollMs = pollMsDefault, countMs = countMsDefault } = deps;
-      await takeBack({ ...deps, leased, pollMs, countMs });
+      await undoRows({ ...deps, leased, pollMs, countMs });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       throw new TargetWaitError('the event store is busy or cannot be reached', { cause: error });
@@ -82,7 +82,7 @@ export function createUndoStage(deps: UndoStageDeps): RunStage {
   };
 }
 
-async function takeBack(undo: Undo): Promise<void> {
+async function undoRows(undo: Undo): Promise<void> {
   const { failpoint, leased } = undo;
   const detail = await recorded(undo);
   failpoint('undo_recorded');
@@ -90,8 +90,8 @@ async function takeBack(undo: Undo): Promise<void> {
   failpoint('undo_deleted');
   const loadedAgain = await loadOthersAgain(undo, detail);
   failpoint('undo_others_told');
-  await untilLoadedAgain(undo, loadedAgain);
-  const rebuild = await untilRebuilt(undo, detail);
+  await waitForLoads(undo, loadedAgain);
+  const rebuild = await waitForRebuild(undo, detail);
   failpoint('undo_rebuilt');
   const result = await reconcile(undo, { ...detail, loadedAgain }, rebuild);
   await writeUndo(undo, leased, result);
@@ -105,7 +105,7 @@ async function recorded(undo: Undo): Promise<UndoDetail> {
   const { id, projectId } = leased.run;
   const known = detailOf(await findRebuild(db, id));
   if (known !== undefined) return known;
-  await untilAlone(undo);
+  await waitForExclusive(undo);
   await undo.settled(leased.signal);
   await beginRebuild(db, { id, projectId, detail: null, now: clock.now() });
   const { cells, plan } = await readStored(undo, leased.run, keysInto(undo));
@@ -117,7 +117,7 @@ async function recorded(undo: Undo): Promise<UndoDetail> {
 }
 
 function detailOf(rebuild: Rebuild | undefined): UndoDetail | undefined {
-  // What `recorded` wrote; null: it was not through.
+  // Written by `recorded`; null if it was interrupted.
   return (rebuild?.detail as UndoDetail | null | undefined) ?? undefined;
 }
 
@@ -136,13 +136,13 @@ function keysInto({ db, leased }: Undo): ConcernedSink {
   };
 }
 
-/** A run that is at work may be told by the store that it has an event which is gone a moment later. */
-async function untilAlone({ db, leased, pollMs }: Undo): Promise<void> {
+/** Another run that loads might find an event stored that this undo deletes a moment later. */
+async function waitForExclusive({ db, leased, pollMs }: Undo): Promise<void> {
   const days = new Set((await leased.days()).map(({ day }) => day));
   for (;;) {
     const other = await runAtWork(db, leased.run, days);
     if (other === undefined) return leased.waiting(null);
-    leased.waiting({ reason: `run ${other} loads events of the same days; the undo begins when it is done` });
+    leased.waiting({ reason: `run ${other} is loading events of the same days; the undo starts when it has finished` });
     await delay(pollMs, undefined, { signal: leased.signal });
   }
 }
@@ -155,8 +155,8 @@ async function deleteRows(undo: Undo, detail: UndoDetail): Promise<void> {
     if (left === 0) return;
     if (tries === deletesMax) {
       throw new RunFailedError(
-        `expected no row of the run to be left after ${deletesMax} deletes, got ${left}; something goes on storing them: ` +
-          'see whether dead letters of the run are being replayed, then resume',
+        `expected no row of the run to be left after ${deletesMax} deletes, got ${left}; they are still being stored: ` +
+          'wait for replays of dead letters of the run to end, then resume',
       );
     }
     leased.signal.throwIfAborted();
@@ -220,38 +220,38 @@ async function rowsLeft({ store, leased }: Undo): Promise<{ readonly rows: numbe
   return { rows: counts.reduce((sum, count) => sum + count, 0), months: counts.filter((count) => count > 0).length };
 }
 
-/** As when somebody asks to try their rejected records again: what the store has is not sent again. */
+/** Works like retrying their rejected records: events that the store has are not sent again. */
 async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promise<readonly string[]> {
   if (detail.loadedAgain !== undefined) return detail.loadedAgain;
-  const told: string[] = [];
+  const requested: string[] = [];
   await db.transaction().execute(async (tx) => {
     for (const { id, what } of detail.plan.other_runs) {
       if (what !== 'loads_again' && what !== 'at_work') continue;
       try {
         await retryRejected(tx, id);
-        told.push(id);
+        requested.push(id);
       } catch (error) {
-        // Somebody else has steered it meanwhile: it loads anew, is taken back itself, or was removed.
+        // Its state has changed in the meantime: it loads again, is being undone itself, or was removed.
         if (!(error instanceof RunTransitionError || error instanceof RunMissingError)) throw error;
       }
     }
-    await saveRebuild(tx, leased.run.id, { detail: { ...detail, loadedAgain: told } });
+    await saveRebuild(tx, leased.run.id, { detail: { ...detail, loadedAgain: requested } });
   });
-  return told;
+  return requested;
 }
 
 /**
  * All events of a run count as arrived when it was created, also what it loads again: had the undone run not been there, it would have
  * brought them then. So they are replayed in the order of time, while `received_at` has that of their source. A run that is paused or
- * fails meanwhile loads them when it is resumed.
+ * fails in the meantime loads them when it is resumed.
  */
-async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<void> {
+async function waitForLoads(undo: Undo, runs: readonly string[]): Promise<void> {
   const { db, leased, pollMs } = undo;
   for (const id of runs) {
     for (;;) {
       const run = await getRun(db, id);
       if (run === undefined || (run.state !== 'queued' && run.state !== 'running')) break;
-      leased.waiting({ reason: `run ${id} loads again what it had in common with this one` });
+      leased.waiting({ reason: `run ${id} is loading the events again that it shares with this one` });
       await delay(pollMs, undefined, { signal: leased.signal });
     }
   }
@@ -262,7 +262,7 @@ async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<vo
   await saveRebuild(db, rebuild.id, { state: 'due', arrivals: await loadsOf(db, leased.run.projectId) });
 }
 
-async function untilRebuilt(undo: Undo, detail: UndoDetail): Promise<Rebuild> {
+async function waitForRebuild(undo: Undo, detail: UndoDetail): Promise<Rebuild> {
   const { db, leased, pollMs } = undo;
   for (;;) {
     const rebuild = await findRebuild(db, leased.run.id);
@@ -271,7 +271,7 @@ async function untilRebuilt(undo: Undo, detail: UndoDetail): Promise<Rebuild> {
     if (rebuild.state === 'done') return rebuild;
     const left = await countRebuildKeys(db, rebuild.id);
     showDeleted(undo, detail, left.person);
-    if (rebuild.error !== '') leased.waiting({ reason: `persons are made anew: ${rebuild.error.slice(0, 300)}` });
+    if (rebuild.error !== '') leased.waiting({ reason: `rebuilding persons: ${rebuild.error.slice(0, 300)}` });
     await leased.flush();
     await delay(pollMs, undefined, { signal: leased.signal });
   }
@@ -283,7 +283,7 @@ async function reconcile(undo: Undo, detail: UndoDetail, { counts }: Rebuild): P
   const { plan, cells: before, loadedAgain = [] } = detail;
   const { rows: left } = await rowsLeft(undo);
   if (left > 0) {
-    throw new RunFailedError(`expected no row of the run after the undo, got ${left}; they came in meanwhile: resume`);
+    throw new RunFailedError(`expected no row of the run after the undo, got ${left}, stored in the meantime; resume`);
   }
   const after = new Map<string, number>();
   for (const month of new Set(before.map(({ day }) => Number(day.slice(0, 7).replace('-', ''))))) {
@@ -311,7 +311,7 @@ async function reconcile(undo: Undo, detail: UndoDetail, { counts }: Rebuild): P
   };
 }
 
-/** Runs that were told to load again, and were paused or failed on the way. */
+/** Runs requested to load again that were paused or failed before they had done so. */
 async function incompleteExceptions({ db }: Undo, told: readonly string[]): Promise<string[]> {
   const runs = await Promise.all(told.map((id) => getRun(db, id)));
   return runs.flatMap((run) => (run === undefined || run.state === 'completed' ? [] : [incompleteException(run)]));
@@ -320,7 +320,7 @@ async function incompleteExceptions({ db }: Undo, told: readonly string[]): Prom
 function tiesException(count: number): string[] {
   if (count === 0) return [];
   return [
-    `${count} ids are tied by stored events to more ids than can be looked at together: merges with them that were refused ` +
+    `${count} ids are linked by stored events to more ids than can be rebuilt together: merges with them that were refused ` +
       'because of this run stay refused.',
   ];
 }

@@ -104,7 +104,7 @@ export function unreadableResult(
   { why, words = fieldWords }: { readonly why?: string; readonly words?: AdviceWords | undefined },
 ): VerifyResult {
   const noReader =
-    `nobody can read back what ${target.description} stored without a personal API key; give one with the scopes ` +
+    `reading back what ${target.description} stored requires a personal API key; give one with the scopes ` +
     `query:read and project:read, and ${words.compareAgain}`;
   return {
     verdict: 'unreadable',

@@ -425,7 +425,7 @@ describe('verifying what a project stored', () => {
     expect(await loaded.verify({ target: slow })).toMatchObject({ verdict: 'exact', found: 320 });
     expect(test.waits[0]?.reason).toMatch(/^the event store is busy; trying again at /);
     expect(test.waits[1]?.reason).toMatch(
-      /^looking again at \d{4}-\d\d-\d\d, of which the target may not show everything/,
+      /^comparing \d{4}-\d\d-\d\d again, because the target may not return everything/,
     );
   });
 });

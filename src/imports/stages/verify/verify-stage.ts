@@ -199,7 +199,7 @@ async function settle(verify: Verify, of: DayToCompare): Promise<SettledDay> {
       isCompared = true;
       if (restMs <= 0 || !compared.differences.areMissing()) return { stored, compared, transformed: 0 };
     }
-    const reason = `looking again at ${day}, of which the target may not show everything yet`;
+    const reason = `comparing ${day} again, because the target may not return everything yet`;
     leased.waiting({ reason, until: clock.now() + restMs });
     await sleep(Math.min(pollMs, restMs), leased.signal);
     const again = await verify.counts.again(of.day);
